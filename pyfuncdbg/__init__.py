@@ -24,18 +24,19 @@ import sys  # noqa: E402
 from types import ModuleType  # noqa: E402
 from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
 
-from pyfuncdbg import debug, record  # noqa: E402
-from pyfuncdbg.prompt import breakpointhook  # noqa: E402
-from pyfuncdbg.prompt import debugpy as _debugpy  # noqa: E402
-from pyfuncdbg.prompt.breakpointhook import stop as breakpoint  # noqa: E402
-from pyfuncdbg.record.display import show_with as _show_with  # noqa: E402
+from pyfuncdbg.observers import debug
+from pyfuncdbg.observers import record  # noqa: E402
+from pyfuncdbg.ui.prompt import breakpoint_builtin as breakpointhook  # noqa: E402
+from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402
+from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
+from pyfuncdbg.observers.record.display import show_with as _show_with  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyfuncdbg.debug.breakpoint import Breakpoint
-    from pyfuncdbg.record.recorder import Recorder
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+    from pyfuncdbg.observers.record.recorder import Recorder
+    from pyfuncdbg.observers.record.trace import Trace
     from pyfuncdbg.session import DebugSession
 
 __version__ = '0.1.0'
@@ -60,9 +61,9 @@ class _RecordPackage(ModuleType):
         Raises:
             TraceError: The options make no sense; on entry, the trace cannot be made there.
         """
-        from pyfuncdbg import adapters
-        from pyfuncdbg.record.folder import fresh_path
-        from pyfuncdbg.record.recorder import Recorder
+        from pyfuncdbg import hosts as adapters
+        from pyfuncdbg.observers.record.log.trace_folder import fresh_path
+        from pyfuncdbg.observers.record.recorder import Recorder
         adapters.tell_unattached()
         return Recorder(fresh_path() if path is None else path, **options)
 
@@ -97,7 +98,7 @@ def pm(error: BaseException | None = None) -> None:
     Raises:
         CommandError: There is none, or it has no frames.
     """
-    from pyfuncdbg.prompt.postmortem import pm
+    from pyfuncdbg.ui.prompt.postmortem import pm
     pm(error)
 
 
@@ -107,9 +108,9 @@ _WORDS = {'has_nan': 'predicate', 'has_inf': 'predicate', 'has_inf_or_nan': 'pre
 
 def __getattr__(name: str) -> Any:
     if name in _WORDS:
-        return getattr(importlib.import_module(f'pyfuncdbg.debug.{_WORDS[name]}'), name)
+        return getattr(importlib.import_module(f'pyfuncdbg.observers.debug.{_WORDS[name]}'), name)
     if name in ('attach', 'detach'):
-        from pyfuncdbg import adapters
+        from pyfuncdbg import hosts as adapters
         return getattr(adapters, name)
     if name == 'DebugSession':
         from pyfuncdbg.session import DebugSession
@@ -135,8 +136,8 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     Raises:
         CommandError: One of these makes no sense; nothing is set.
     """
-    from pyfuncdbg.debug.debugger import debugger
-    from pyfuncdbg.prompt.front_ends import install
+    from pyfuncdbg.observers.debug.debugger import debugger
+    from pyfuncdbg.ui.prompt.install import install
     made = debugger.breakpoints.set(spec, when, **options)
     install(debugger)
     debugger.start()
@@ -149,34 +150,34 @@ def load(path: str | Path) -> Trace:
     Raises:
         NotATraceError, TraceVersionError: The folder cannot be read as a trace; nothing in it is ever executed.
     """
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.observers.record.trace import Trace
     return Trace.open(path)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext pyfuncdbg` calls."""
-    from pyfuncdbg.ipython.extension import load
+    from pyfuncdbg.ui.ipython.extension import load
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """What `%unload_ext pyfuncdbg` calls."""
-    from pyfuncdbg.ipython.extension import unload
+    from pyfuncdbg.ui.ipython.extension import unload
     unload(shell)
 
 
 def _displayed(thing: Any) -> dict[str, str]:
-    from pyfuncdbg.ipython.displays import bundle
+    from pyfuncdbg.ui.ipython.displays import bundle
     return bundle(thing)
 
 
 _show_with(_displayed)
 _debugpy.watch()
 if 'IPython' in sys.modules:
-    from pyfuncdbg.ipython import stub as _stub
+    from pyfuncdbg.ui.ipython import stub as _stub
     _stub.install()
     del _stub
 if os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
-    from pyfuncdbg.commands import socket as _socket
+    from pyfuncdbg.ui.commands.socket import listen as _socket
     _socket.listen_in_program()
     del _socket

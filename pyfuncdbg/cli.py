@@ -14,15 +14,15 @@ from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from pyfuncdbg.commands.answer import Answer
-    from pyfuncdbg.commands.command import Context
-    from pyfuncdbg.commands.configuration import Configuration
-    from pyfuncdbg.commands.script import Program
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.ui.commands.engine.answer import Answer
+    from pyfuncdbg.ui.commands.engine.command import Context
+    from pyfuncdbg.ui.commands.configuration import Configuration
+    from pyfuncdbg.ui.commands.programs.run_script import Program
+    from pyfuncdbg.observers.record.trace import Trace
 
 Action = Callable[[], int]
 """What is left to do when the arguments are understood; returns the exit code."""
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()                  # what was answered so far; `| head` may have had enough
     except PyfuncdbgError as error:
-        from pyfuncdbg.views.escape import one_line, visible
+        from pyfuncdbg.ui.views.escape import one_line, visible
         # A mistake in an expression is marked on a line of its own; of anything else a name may hold line breaks.
         marked = str(error).startswith('bad condition: ') or str(error).endswith('^')
         text = visible(str(error)) if marked else one_line(str(error))
@@ -86,7 +86,7 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
     program = _program('run', target)
-    from pyfuncdbg.commands import recording
+    from pyfuncdbg.ui.commands.programs import recorded_program as recording
     settings = recording.settings(quiet=options.hosted is not None)
     budget = recording.budget_of(options.budget, settings)
     if options.hosted is None:
@@ -105,14 +105,14 @@ def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
     """Open the inspector for the program where the user wants that always, nothing says otherwise, and it can be."""
     wanted = settings.ui == 'inspector' and options.ui is None and not os.environ.get('PYFUNCDBG_UI')
     if wanted and not (options.live or options.listen or options.wait):
-        from pyfuncdbg.inspector.host import refusal
+        from pyfuncdbg.ui.inspector.hosting.host import refusal
         options.ui = 'inspector' if not refusal() else None
 
 
 def _recorded(options: argparse.Namespace, program: Program, path: Path, budget: int | None,
               args: list[str]) -> Action:
     """Get everything ready for a program that is recorded at a path; `args` start it once more."""
-    from pyfuncdbg.commands import recording
+    from pyfuncdbg.ui.commands.programs import recorded_program as recording
     if options.hosted is not None:
         return _hosted(options, program, path, budget)
     screen = _on_screen(options, args, path, program)
@@ -123,9 +123,9 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         recording.tell_unhit()
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
-        from pyfuncdbg.commands import socket
-        from pyfuncdbg.debug.debugger import debugger
-        from pyfuncdbg.prompt.front_ends import install
+        from pyfuncdbg.ui.commands.socket import listen as socket
+        from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.ui.prompt.install import install
         install(debugger)                       # who asks for stops and leaves: they go to this terminal then
         socket.listen(wait=options.wait)
     return lambda: _execute(program)
@@ -135,11 +135,11 @@ def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
-    from pyfuncdbg.commands.breaking import breakpoint_of
-    from pyfuncdbg.debug.breakpoint_list import pending
-    from pyfuncdbg.debug.debugger import debugger
-    from pyfuncdbg.prompt.front_ends import install
-    from pyfuncdbg.prompt.pending import command_file
+    from pyfuncdbg.ui.commands.breaking import breakpoint_of
+    from pyfuncdbg.observers.debug.breakpoints.listing import pending
+    from pyfuncdbg.observers.debug.debugger import debugger
+    from pyfuncdbg.ui.prompt.install import install
+    from pyfuncdbg.ui.prompt.pending_commands import command_file
     commands = command_file(options.commands) if options.commands is not None else []
     for place, condition in options.breaks:
         spec, when, settings = breakpoint_of(place, condition)
@@ -159,8 +159,8 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
         return None
     if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands):
         raise UsageError('run: --live only shows; for stops take --ui inspector instead')
-    from pyfuncdbg.hooks.aside import say
-    from pyfuncdbg.inspector.host import Screenplay, host, refusal
+    from pyfuncdbg.hooks.notice import say
+    from pyfuncdbg.ui.inspector.hosting.host import Screenplay, host, refusal
     why = refusal()
     if why:
         say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
@@ -177,18 +177,18 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
 
 def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: int | None) -> Action:
     """The program under the inspector: stops go to the other end of a socket, and there is no report."""
-    from pyfuncdbg.commands import recording
-    from pyfuncdbg.inspector.host import take_terminal
+    from pyfuncdbg.ui.commands.programs import recorded_program as recording
+    from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
     recording.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
     if options.hosted >= 0:
         import socket as sockets
 
-        from pyfuncdbg.commands import socket
-        from pyfuncdbg.debug.debugger import debugger
-        from pyfuncdbg.prompt import interrupt
-        from pyfuncdbg.prompt.front_ends import install
+        from pyfuncdbg.ui.commands.socket import listen as socket
+        from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
+        from pyfuncdbg.ui.prompt.install import install
         from pyfuncdbg.session import debug_sessions
         install(debugger, 'prompt')             # on the terminal, should the screen be gone
         interrupt.ignore()
@@ -216,7 +216,8 @@ def _separated(target: Sequence[str]) -> list[str]:
 
 
 def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    from pyfuncdbg.commands import recording, script
+    from pyfuncdbg.ui.commands.programs import recorded_program as recording
+    from pyfuncdbg.ui.commands.programs import run_script as script
     options = parser.parse_args(args)
     train = Path(__file__).parent / 'demo' / 'train.py'
     program = script.script(str(train), ('--fixed',) if options.fixed else ())
@@ -230,7 +231,7 @@ def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _connect(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
-    from pyfuncdbg.prompt.connect import connect
+    from pyfuncdbg.ui.prompt.connecting.connect import connect
     code = connect(options.pid, options.commands, as_json=options.json)
     return lambda: code
 
@@ -238,16 +239,16 @@ def _connect(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if args[:1] in (['-h'], ['--help']):
         parser.parse_args(args[:1])
-    from pyfuncdbg.commands.traces import trace_and_command
+    from pyfuncdbg.ui.commands.traces import trace_and_command
     path, words = trace_and_command(args)
-    from pyfuncdbg.commands.command import Context
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.ui.commands.engine.command import Context
+    from pyfuncdbg.observers.record.trace import Trace
     if words[:1] and words[0].startswith('-'):
         words.insert(0, 'report')
     from rich.console import Console
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
-    from pyfuncdbg.views.progress import reading
+    from pyfuncdbg.ui.views.progress import reading
     with reading(path) as progress:
         trace = Trace.open(path, progress)
     with trace:
@@ -268,7 +269,7 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _warn_of_damage(trace: Trace) -> None:
     """Part of the trace cannot be read: an answer from what is left must not pass for one from all of it."""
-    from pyfuncdbg.views.damage import damage_lines
+    from pyfuncdbg.ui.views.reports.damage import damage_lines
     for line in damage_lines(trace.info().damage):
         print(f'pyfuncdbg: {line}; what could be read is shown', file=sys.stderr)
 
@@ -276,26 +277,26 @@ def _warn_of_damage(trace: Trace) -> None:
 def _answer(words: list[str], context: Context) -> Answer:
     """What a command finds; without words the report. For that no other command is loaded: they take 0.25 s."""
     if words:
-        from pyfuncdbg.commands.execute import execute
+        from pyfuncdbg.ui.commands.execute import execute
         return execute(words, context)
-    from pyfuncdbg.commands.answer import Answer
-    from pyfuncdbg.commands.report import REPORT
+    from pyfuncdbg.ui.commands.engine.answer import Answer
+    from pyfuncdbg.ui.commands.report import REPORT
     return Answer(REPORT, REPORT.run(context, argparse.Namespace()))
 
 
 def _open(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     path = parser.parse_args(args).trace
     if path is None:
-        from pyfuncdbg.commands.traces import newest_here
+        from pyfuncdbg.ui.commands.traces import newest_here
         path = newest_here('open')
-    from pyfuncdbg.inspector.opening import open_trace
+    from pyfuncdbg.ui.inspector.opening import open_trace
     code = open_trace(path)
     return lambda: code
 
 
 def _traces(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
-    from pyfuncdbg.commands.traces import list_traces
+    from pyfuncdbg.ui.commands.traces import list_traces
     code = list_traces(options.folder, options.json)
     return lambda: code
 
@@ -304,20 +305,20 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     if not options.keep.isdecimal():
         raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
-    from pyfuncdbg.commands.traces import clean
+    from pyfuncdbg.ui.commands.traces import clean
     asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
     code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
     return lambda: code
 
 
 def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    from pyfuncdbg.commands import recording
+    from pyfuncdbg.ui.commands.programs import recorded_program as recording
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
     settings = recording.settings(quiet=options.examined is not None)
     budget = recording.budget_of(options.budget, settings)
     program = _program('doctor', target)
-    from pyfuncdbg.commands import doctor
+    from pyfuncdbg.ui.commands import doctor
     if options.examined is not None:
         doctor.examine(Path(options.examined), program.argv, budget)
         return lambda: _execute(program)
@@ -342,11 +343,11 @@ def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     from rich.console import Console
 
-    from pyfuncdbg.commands.plain import to_json
-    from pyfuncdbg.commands.verify import verify
-    from pyfuncdbg.views.page import print_page
-    from pyfuncdbg.views.progress import working
-    from pyfuncdbg.views.verify import verify_view
+    from pyfuncdbg.ui.commands.engine.to_json import to_json
+    from pyfuncdbg.ui.commands.programs.verify import verify
+    from pyfuncdbg.ui.views.page import print_page
+    from pyfuncdbg.ui.views.progress import working
+    from pyfuncdbg.ui.views.reports.verify import verify_view
     try:
         with working('verifying, runs of the program') as tell:
             found = verify(target, repeats, tell)
@@ -364,7 +365,7 @@ def _completion(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if options.shell is None:
         raise UsageError("completion: for which shell? One of bash, zsh, fish; 'pyfuncdbg completion --help' tells where to "
                          'put what it prints')
-    from pyfuncdbg.commands import shell_completion
+    from pyfuncdbg.ui.commands import shell_completion
     print(shell_completion.SCRIPTS[options.shell] if options.line is None else
           '\n'.join(shell_completion.words(options.line, options.shell)))
     return lambda: 0
@@ -374,7 +375,7 @@ def _tell_misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> N
     """Say which words of the program look as if they were meant for us."""
     names = misplaced(target, parser)
     if names:
-        from pyfuncdbg.hooks.aside import say
+        from pyfuncdbg.hooks.notice import say
         program = 'module' if target[0] == '-m' else 'script'
         say(f'{" and ".join(names)} after the {program} {"go" if len(names) > 1 else "goes"} to the {program}; options of '
             f'pyfuncdbg stand before it')
@@ -386,7 +387,7 @@ def _program(command: str, target: Sequence[str]) -> Program:
     Raises:
         UsageError: It names none, or one that is not there.
     """
-    from pyfuncdbg.commands import script
+    from pyfuncdbg.ui.commands.programs import run_script as script
     if not target:
         raise UsageError(f'{command} needs a SCRIPT, or -m and the name of a module')
     if target == ['-m']:
@@ -400,6 +401,6 @@ def _program(command: str, target: Sequence[str]) -> Program:
 
 
 def _execute(program: Program) -> int:
-    from pyfuncdbg.commands import script
+    from pyfuncdbg.ui.commands.programs import run_script as script
     script.execute(program)
     return 0

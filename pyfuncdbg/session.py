@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Literal, Protocol, get_args
 
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.run_policy import RunPolicy
-from pyfuncdbg.debug.runs import RunOrder, policies
-from pyfuncdbg.debug.with_block import WithBlocks, bound_to
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, policies
+from pyfuncdbg.observers.debug.with_block import WithBlocks, bound_to
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
 
@@ -58,7 +58,7 @@ def _attach_to(session: Any) -> None:
     """Watch the framework that a session is of, if it is not ours."""
     framework = type(session).__module__.partition('.')[0]
     if framework in sys.modules and framework != __package__:
-        from pyfuncdbg import adapters  # who debugs no framework does without
+        from pyfuncdbg import hosts as adapters  # who debugs no framework does without
         if framework in adapters.ADAPTERS:
             adapters.attach(framework)
 
@@ -314,7 +314,7 @@ def _wished_for() -> None:
 def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
     _check(ui)
     if ui != 'none':
-        from pyfuncdbg.prompt.front_ends import expect_stop, install  # which loads rich
+        from pyfuncdbg.ui.prompt.install import expect_stop, install  # which loads rich
         install(debugger, None if ui == 'auto' else ui)
         expect_stop(debugger)
     return RunPolicy(debugger.runs, title, stops=ui != 'none', every=every)

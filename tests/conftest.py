@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.chain import hooks
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
@@ -57,12 +57,12 @@ def leaves_the_process_as_it_was() -> Iterator[None]:
     yield
     after = np.geterr(), np.geterrcall(), list(hooks._all), stepped()
     errstate.state.set(state)
-    if (module := sys.modules.get('pyfuncdbg.debug.debugger')) is not None:
+    if (module := sys.modules.get('pyfuncdbg.observers.debug.debugger')) is not None:
         module.debugger.flows.clear()
     assert after == before
 
 
 def stepped() -> list[int]:
     """Native ids of the threads of which the debugger still wants something."""
-    module = sys.modules.get('pyfuncdbg.debug.debugger')
+    module = sys.modules.get('pyfuncdbg.observers.debug.debugger')
     return list(module.debugger.flows) if module is not None else []

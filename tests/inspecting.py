@@ -15,8 +15,8 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from pyfuncdbg.inspector.app import Inspector
-from pyfuncdbg.inspector.saved import SavedDesk
+from pyfuncdbg.ui.inspector.app import Inspector
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60.0

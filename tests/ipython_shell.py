@@ -8,8 +8,8 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import CapturedIO, capture_output
 
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.record.recorder import recorders
 
 SETUP = '''from pyfuncdbg import tf
 import numpy as np

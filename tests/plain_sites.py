@@ -12,7 +12,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / 'record'))
 from plain_host import new_run, wrapped
 
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.record.recorder import Recorder
 
 
 def wrapped_site(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 
-from pyfuncdbg.record import frames
+from pyfuncdbg.observers.record.log import log_file as frames
 
 HELPER = '''import warnings
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyfuncdbg.commands.answer import Answer
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.broker import Broker
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import CommandError
 
 

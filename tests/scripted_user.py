@@ -5,13 +5,13 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.broker import Broker
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.observers.record.recorder import recorders
 
 Line = str | Callable[[Stop], Any]
 

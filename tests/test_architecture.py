@@ -261,7 +261,7 @@ def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
 
 def test_the_runtime_names_no_op() -> None:
     import pyfuncdbg.tf  # noqa: F401  registers every op
-    from pyfuncdbg.graph import registry
+    from pyfuncdbg.hosts.numpy.graph.definitions import registry
     ops = {definition.name for definition in registry.registered()}
     assert {'MatMul', 'EagerPyFunc'} <= ops
     found = [complaint for path in (PACKAGE / 'runtime').rglob('*.py')
@@ -307,7 +307,7 @@ def test_importing_the_package_loads_numpy_and_the_standard_library_only() -> No
     assert gained('import pyfuncdbg') == set()
 
 
-@pytest.mark.parametrize('module', ['pyfuncdbg.tf', 'pyfuncdbg.cli', 'pyfuncdbg.record.recorder', 'pyfuncdbg.record.trace'])
+@pytest.mark.parametrize('module', ['pyfuncdbg.tf', 'pyfuncdbg.cli', 'pyfuncdbg.observers.record.recorder', 'pyfuncdbg.observers.record.trace'])
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     assert not gained(f'import {module}') & HEAVY
 
@@ -315,28 +315,28 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
 # --- can the rules complain? ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('path', 'source'), [
-    ('pyfuncdbg/hooks/chain.py', 'import pyfuncdbg.record.log'),
+    ('pyfuncdbg/hooks/chain.py', 'import pyfuncdbg.observers.record.log'),
     ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg import record'),
-    ('pyfuncdbg/graph/tensor.py', 'from pyfuncdbg.runtime.session import Session'),
+    ('pyfuncdbg/graph/tensor.py', 'from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session'),
     ('pyfuncdbg/graph/tensor.py', 'from ..runtime import session'),
     ('pyfuncdbg/ops/math/trig.py', 'from ...tf import sin'),
     ('pyfuncdbg/ops/math.py', 'def f():\n    from pyfuncdbg.tf import v1'),
-    ('pyfuncdbg/record/log.py', 'import typing\nif typing.TYPE_CHECKING:\n    from pyfuncdbg.debug.stop import Stop'),
+    ('pyfuncdbg/record/log.py', 'import typing\nif typing.TYPE_CHECKING:\n    from pyfuncdbg.observers.debug.stops.stop import Stop'),
     ('pyfuncdbg/record/log.py', 'import pyfuncdbg'),
     ('pyfuncdbg/record/log.py', 'from pyfuncdbg import load'),
-    ('pyfuncdbg/debug/broker.py', 'from pyfuncdbg.runtime import plan'),
+    ('pyfuncdbg/debug/broker.py', 'from pyfuncdbg.hosts.numpy.runtime import plan'),
     ('pyfuncdbg/runtime/plan.py', 'from pyfuncdbg.record import snapshot'),
     ('pyfuncdbg/views/tensor.py', 'from pyfuncdbg.tf import float32'),
-    ('pyfuncdbg/commands/calls.py', 'import importlib\nimportlib.import_module("pyfuncdbg.prompt.pdb")'),
-    ('pyfuncdbg/prompt/pdb.py', 'from pyfuncdbg.inspector import app'),
-    ('pyfuncdbg/adapters/tensorflow.py', 'from pyfuncdbg.graph import dtypes'),
+    ('pyfuncdbg/commands/calls.py', 'import importlib\nimportlib.import_module("pyfuncdbg.ui.prompt.pdb")'),
+    ('pyfuncdbg/prompt/pdb.py', 'from pyfuncdbg.ui.inspector import app'),
+    ('pyfuncdbg/adapters/tensorflow.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes'),
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.record import recorder'),
     ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
     ('pyfuncdbg/attic/old.py', 'import os'),
-    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.record.halves cimport Halves\ncdef int y'),
-    ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.record.halves'),
-    ('pyfuncdbg/record/halves.pyx', 'def f():\n    cdef int x\n    from pyfuncdbg.debug.stop import (Stop,\n        Other)'),
-    ('pyfuncdbg/adapters/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, pyfuncdbg.record.log'),
+    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.observers.record.halves cimport Halves\ncdef int y'),
+    ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.halves'),
+    ('pyfuncdbg/record/halves.pyx', 'def f():\n    cdef int x\n    from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
+    ('pyfuncdbg/adapters/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, pyfuncdbg.observers.record.log'),
 ])
 def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
     assert len(wrong_imports(source, path)) == 1
@@ -345,9 +345,9 @@ def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
 @pytest.mark.parametrize(('path', 'source'), [
     ('pyfuncdbg/__init__.py', 'from pyfuncdbg.cli import main'),
     ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg.errors import RunAborted\nfrom .call import Call'),
-    ('pyfuncdbg/tf/__init__.py', 'from pyfuncdbg.graph import dtypes\nfrom ..ops import math'),
-    ('pyfuncdbg/commands/calls.py', 'from pyfuncdbg.views import calls\nfrom pyfuncdbg.runtime import session'),
-    ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.inspector import app\nimport rich'),
+    ('pyfuncdbg/tf/__init__.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes\nfrom ..ops import math'),
+    ('pyfuncdbg/commands/calls.py', 'from pyfuncdbg.ui.views import calls\nfrom pyfuncdbg.hosts.numpy.runtime import session'),
+    ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.ui.inspector import app\nimport rich'),
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg import tf'),
     ('pyfuncdbg/record/halves.pyx', '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport Watch, of_call\n'
                                     'cdef extern from "Python.h":\n    int A\nfrom pyfuncdbg.hooks import capture  # why'),

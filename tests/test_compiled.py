@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.hooks.machinery import is_package
+from pyfuncdbg.hooks.own_files import is_package
 
 PACKAGE = Path(pyfuncdbg.__file__).resolve().parent
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,10 +24,10 @@ PROGRAM = '''
 import sys
 import numpy as np
 import pyfuncdbg
-from pyfuncdbg.hooks.machinery import is_package
+from pyfuncdbg.hooks.own_files import is_package
 from pyfuncdbg import tf
-from pyfuncdbg.adapters.tensorflow import calls
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
+from pyfuncdbg.observers.record.recorder import recorders
 
 def double(x):
     print('doubled')

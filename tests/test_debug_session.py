@@ -18,11 +18,11 @@ from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.commands.plain import to_json
-from pyfuncdbg.commands.runs import at_run, draw_at_run
-from pyfuncdbg.commands.table import TABLE
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.engine.to_json import to_json
+from pyfuncdbg.ui.commands.run import at_run, draw_at_run
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError, InvalidArgumentError, RunAborted
 from pyfuncdbg.hooks.chain import hooks
 
@@ -551,8 +551,8 @@ def test_what_runs_at_the_prompt_is_not_debugged(program) -> None:
 
 # ------------------------------------------------------------------ debug()
 def test_debug_is_a_package_and_a_function(program) -> None:
-    import pyfuncdbg.debug.stop as stop
-    assert pyfuncdbg.debug.stop is stop and callable(pyfuncdbg.debug)
+    import pyfuncdbg.observers.debug.stops.stop as stop
+    assert pyfuncdbg.observers.debug.stops.stop is stop and callable(pyfuncdbg.debug)
     with ScriptedUser() as user:
         session = pyfuncdbg.debug(program.session())
         assert isinstance(session, tf.Session) and session.run(program.e) == 1

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import screenshots
 
 import pyfuncdbg
-from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.ui.commands.table import TABLE
 
 README = (Path(__file__).resolve().parents[1] / 'README.md').read_text()
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]

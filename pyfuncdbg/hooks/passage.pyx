@@ -16,11 +16,12 @@ from cpython.contextvars cimport PyContextVar_Get, PyContextVar_Set
 from cpython.ref cimport Py_DECREF, Py_REFCNT
 
 from pyfuncdbg.hooks import call as calls
-from pyfuncdbg.hooks import errstate, floating
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import fp_errors as floating
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current as _current
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import _NONE, _switch_off, drop, fallen
-from pyfuncdbg.hooks.output import SILENCE as _SILENCE
+from pyfuncdbg.hooks.captured.output import SILENCE as _SILENCE
 
 cdef extern from *:
     """

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from pyfuncdbg.hooks import traced
-from pyfuncdbg.hooks.by_code import ByCode
+from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.hooks.code_table import ByCode
 from pyfuncdbg.hooks.call import Frame
 
 

@@ -1,5 +1,5 @@
 """`tf.autodiff`."""
-from pyfuncdbg.runtime.forward_accumulator import ForwardAccumulator
-from pyfuncdbg.runtime.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.differentiation.forward_accumulator import ForwardAccumulator
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 
 __all__ = ['ForwardAccumulator', 'GradientTape']

@@ -1,6 +1,6 @@
 """`tf.bitwise`."""
-from pyfuncdbg.ops.binary import bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift
-from pyfuncdbg.ops.unary import invert
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import invert
 
 __all__ = [
     'bitwise_and', 'bitwise_or', 'bitwise_xor', 'invert', 'left_shift', 'right_shift',

@@ -1,7 +1,7 @@
 """`tf.config`."""
 from types import SimpleNamespace
 
-from pyfuncdbg.runtime.devices import (
+from pyfuncdbg.hosts.numpy.runtime.cluster.devices import (
     LogicalDevice,
     PhysicalDevice,
     get_soft_device_placement,
@@ -9,9 +9,8 @@ from pyfuncdbg.runtime.devices import (
     list_logical_devices,
     list_physical_devices,
     set_soft_device_placement,
-    set_visible_devices,
-)
-from pyfuncdbg.runtime.function import functions_run_eagerly, run_functions_eagerly
+    set_visible_devices)
+from pyfuncdbg.hosts.numpy.runtime.functions.function import functions_run_eagerly, run_functions_eagerly
 from pyfuncdbg.tf import config_threading as threading
 
 experimental_run_functions_eagerly = run_functions_eagerly

@@ -1,10 +1,9 @@
 """`tf.config.threading`."""
-from pyfuncdbg.runtime.function_threads import (
+from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import (
     get_inter_op_parallelism_threads,
     get_intra_op_parallelism_threads,
     set_inter_op_parallelism_threads,
-    set_intra_op_parallelism_threads,
-)
+    set_intra_op_parallelism_threads)
 
 __all__ = [
     'get_inter_op_parallelism_threads', 'get_intra_op_parallelism_threads', 'set_inter_op_parallelism_threads',

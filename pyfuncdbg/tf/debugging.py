@@ -1,5 +1,5 @@
 """`tf.debugging`."""
-from pyfuncdbg.ops.assertions import (
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import (
     Assert,
     assert_all_finite,
     assert_equal,
@@ -13,10 +13,9 @@ from pyfuncdbg.ops.assertions import (
     assert_non_positive,
     assert_none_equal,
     assert_positive,
-    check_numerics,
-)
-from pyfuncdbg.ops.normalization import is_non_decreasing, is_strictly_increasing
-from pyfuncdbg.ops.static_assertions import (
+    check_numerics)
+from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing
+from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
     assert_integer,
     assert_proper_iterable,
     assert_rank,
@@ -26,9 +25,8 @@ from pyfuncdbg.ops.static_assertions import (
     assert_scalar,
     assert_shapes,
     assert_type,
-    is_numeric_tensor,
-)
-from pyfuncdbg.runtime.devices import get_log_device_placement, set_log_device_placement
+    is_numeric_tensor)
+from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_log_device_placement, set_log_device_placement
 
 __all__ = [
     'Assert', 'assert_all_finite', 'assert_equal', 'assert_greater', 'assert_greater_equal', 'assert_integer',

@@ -1,4 +1,4 @@
 """`tf.distribute`: servers. Strategies are not provided."""
-from pyfuncdbg.runtime.server import Server
+from pyfuncdbg.hosts.numpy.runtime.cluster.server import Server
 
 __all__ = ['Server']

@@ -1,5 +1,5 @@
 """`tf.dtypes`."""
-from pyfuncdbg.graph.dtypes import (
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
     DType,
     as_dtype,
     bfloat16,
@@ -26,10 +26,9 @@ from pyfuncdbg.graph.dtypes import (
     uint16,
     uint32,
     uint64,
-    variant,
-)
-from pyfuncdbg.ops.cast import cast, saturate_cast
-from pyfuncdbg.ops.complex_numbers import complex
+    variant)
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
+from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import complex
 from pyfuncdbg.tf import experimental_dtypes as experimental
 
 __all__ = [

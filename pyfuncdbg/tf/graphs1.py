@@ -1,5 +1,5 @@
 """Names of TensorFlow 1 for variables, collections and settings. `tf` has them too, so that its programs run unchanged."""
-from pyfuncdbg.ops.collections import (
+from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     GraphKeys,
     add_to_collection,
     add_to_collections,
@@ -13,18 +13,16 @@ from pyfuncdbg.ops.collections import (
     local_variables_initializer,
     model_variables,
     moving_average_variables,
-    report_uninitialized_variables,
-)
-from pyfuncdbg.ops.collections import global_variables as all_variables
-from pyfuncdbg.ops.collections import global_variables_initializer as initialize_all_variables
-from pyfuncdbg.ops.control.version import (
+    report_uninitialized_variables)
+from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables as all_variables
+from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer as initialize_all_variables
+from pyfuncdbg.hosts.numpy.ops.control.version import (
     control_flow_v2_enabled,
     disable_control_flow_v2,
     disable_v2_behavior,
     enable_control_flow_v2,
-    enable_v2_behavior,
-)
-from pyfuncdbg.ops.initializers import (
+    enable_v2_behavior)
+from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
     constant_initializer,
     glorot_normal_initializer,
     glorot_uniform_initializer,
@@ -34,9 +32,8 @@ from pyfuncdbg.ops.initializers import (
     random_uniform_initializer,
     truncated_normal_initializer,
     variance_scaling_initializer,
-    zeros_initializer,
-)
-from pyfuncdbg.ops.scattering import (
+    zeros_initializer)
+from pyfuncdbg.hosts.numpy.ops.variables.variable_scatter import (
     batch_scatter_update,
     count_up_to,
     scatter_add,
@@ -48,17 +45,15 @@ from pyfuncdbg.ops.scattering import (
     scatter_nd_sub,
     scatter_nd_update,
     scatter_sub,
-    scatter_update,
-)
-from pyfuncdbg.ops.scopes import colocate_with
-from pyfuncdbg.ops.variable_scope import (
+    scatter_update)
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import colocate_with
+from pyfuncdbg.hosts.numpy.ops.variables.variable_scope import (
     AUTO_REUSE,
     VariableScope,
     get_local_variable,
     get_variable,
     get_variable_scope,
-    variable_scope,
-)
+    variable_scope)
 
 __all__ = [
     'AUTO_REUSE',

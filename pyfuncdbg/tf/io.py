@@ -1,5 +1,5 @@
 """`tf.io`."""
-from pyfuncdbg.ops.graph_files import write_graph
-from pyfuncdbg.ops.raw_bytes import decode_raw
+from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import write_graph
+from pyfuncdbg.hosts.numpy.ops.strings.raw_bytes import decode_raw
 
 __all__ = ['decode_raw', 'write_graph']

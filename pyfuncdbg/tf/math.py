@@ -1,5 +1,5 @@
 """`tf.math`."""
-from pyfuncdbg.ops.binary import (
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     add,
     add_n,
     atan2,
@@ -17,12 +17,9 @@ from pyfuncdbg.ops.binary import (
     subtract,
     truediv,
     xdivy,
-    xlogy,
-)
-from pyfuncdbg.ops.binary import (
-    floormod as mod,
-)
-from pyfuncdbg.ops.comparison import (
+    xlogy)
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floormod as mod
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     equal,
     greater,
     greater_equal,
@@ -31,22 +28,20 @@ from pyfuncdbg.ops.comparison import (
     logical_and,
     logical_or,
     logical_xor,
-    not_equal,
-)
-from pyfuncdbg.ops.complex_numbers import angle, imag, real
-from pyfuncdbg.ops.counting import bincount, confusion_matrix
-from pyfuncdbg.ops.nn import l2_normalize, log_softmax, softmax, zero_fraction
-from pyfuncdbg.ops.normalization import (
+    not_equal)
+from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import angle, imag, real
+from pyfuncdbg.hosts.numpy.ops.sums.counting import bincount, confusion_matrix
+from pyfuncdbg.hosts.numpy.ops.nn.layers import l2_normalize, log_softmax, softmax, zero_fraction
+from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
     in_top_k,
     is_non_decreasing,
     is_strictly_increasing,
     log_sigmoid,
     polyval,
     reciprocal_no_nan,
-    scalar_mul,
-)
-from pyfuncdbg.ops.rearranging import invert_permutation
-from pyfuncdbg.ops.reduction import (
+    scalar_mul)
+from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import invert_permutation
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
     count_nonzero,
     reduce_all,
     reduce_any,
@@ -58,9 +53,8 @@ from pyfuncdbg.ops.reduction import (
     reduce_prod,
     reduce_std,
     reduce_sum,
-    reduce_variance,
-)
-from pyfuncdbg.ops.segments import (
+    reduce_variance)
+from pyfuncdbg.hosts.numpy.ops.sums.segments import (
     segment_max,
     segment_mean,
     segment_min,
@@ -71,10 +65,9 @@ from pyfuncdbg.ops.segments import (
     unsorted_segment_min,
     unsorted_segment_prod,
     unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from pyfuncdbg.ops.sorting import argmax, argmin, cumprod, cumsum, top_k
-from pyfuncdbg.ops.special import (
+    unsorted_segment_sum)
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import argmax, argmin, cumprod, cumsum, top_k
+from pyfuncdbg.hosts.numpy.ops.sums.special import (
     bessel_i0,
     bessel_i0e,
     bessel_i1,
@@ -89,9 +82,8 @@ from pyfuncdbg.ops.special import (
     polygamma,
     softsign,
     xlog1py,
-    zeta,
-)
-from pyfuncdbg.ops.unary import (
+    zeta)
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     abs,
     acos,
     acosh,
@@ -127,8 +119,7 @@ from pyfuncdbg.ops.unary import (
     sqrt,
     square,
     tan,
-    tanh,
-)
+    tanh)
 
 __all__ = [
     'abs',

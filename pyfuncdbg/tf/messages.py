@@ -26,5 +26,5 @@ def message(name: str, among: frozenset[str], module: str) -> Any:
                              'tf.Module holds variables, and tf.compat.v1.train has optimizers')
     if name not in among:
         raise AttributeError(f'module {module!r} has no attribute {name!r}')
-    from pyfuncdbg.graph import messages
+    from pyfuncdbg.hosts.numpy.graph.proto import messages
     return getattr(messages, name)

@@ -1,4 +1,4 @@
 """`tf.nest`."""
-from pyfuncdbg.graph.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
+from pyfuncdbg.hosts.numpy.graph.types.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 
 __all__ = ['assert_same_structure', 'flatten', 'is_nested', 'map_structure', 'pack_sequence_as']

@@ -1,7 +1,7 @@
 """`tf.raw_ops`: made from the registry of ops."""
 from typing import Any as _Any
 
-from pyfuncdbg.ops import raw as _raw
+from pyfuncdbg.hosts.numpy.ops.definition import raw as _raw
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,14 +1,6 @@
 """`tf.sparse`."""
-from pyfuncdbg.ops.sparse.arithmetic import (
-    add,
-    maximum,
-    minimum,
-    reduce_max,
-    reduce_sum,
-    sparse_dense_matmul,
-    to_indicator,
-)
-from pyfuncdbg.ops.sparse.arranging import (
+from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import add, maximum, minimum, reduce_max, reduce_sum, sparse_dense_matmul, to_indicator
+from pyfuncdbg.hosts.numpy.ops.sparse.arranging import (
     concat,
     expand_dims,
     fill_empty_rows,
@@ -21,11 +13,10 @@ from pyfuncdbg.ops.sparse.arranging import (
     slice,
     softmax,
     split,
-    transpose,
-)
-from pyfuncdbg.ops.sparse.dense import eye, from_dense, to_dense
-from pyfuncdbg.ops.sparse.dense import sparse_placeholder as placeholder
-from pyfuncdbg.ops.sparse.tensor import SparseTensor
+    transpose)
+from pyfuncdbg.hosts.numpy.ops.sparse.dense import eye, from_dense, to_dense
+from pyfuncdbg.hosts.numpy.ops.sparse.dense import sparse_placeholder as placeholder
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
 
 __all__ = ['SparseTensor', 'add', 'concat', 'expand_dims', 'eye', 'fill_empty_rows', 'from_dense', 'map_values', 'mask',
            'maximum', 'minimum', 'placeholder', 'reduce_max', 'reduce_sum', 'reorder', 'reset_shape', 'reshape', 'retain',

@@ -1,17 +1,16 @@
 """`tf.train` of TensorFlow 1."""
 from typing import Any
 
-from pyfuncdbg.ops.graph_files import write_graph
-from pyfuncdbg.ops.learning_rates import (
+from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import write_graph
+from pyfuncdbg.hosts.numpy.ops.training.learning_rates import (
     cosine_decay,
     cosine_decay_restarts,
     exponential_decay,
     inverse_time_decay,
     natural_exp_decay,
     piecewise_constant,
-    polynomial_decay,
-)
-from pyfuncdbg.ops.monitored import (
+    polynomial_decay)
+from pyfuncdbg.hosts.numpy.ops.training.monitored_session import (
     ChiefSessionCreator,
     Coordinator,
     MonitoredSession,
@@ -21,27 +20,19 @@ from pyfuncdbg.ops.monitored import (
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
-    start_queue_runners,
-)
-from pyfuncdbg.ops.moving_average import ExponentialMovingAverage
-from pyfuncdbg.ops.optimizers import (
+    start_queue_runners)
+from pyfuncdbg.hosts.numpy.ops.variables.moving_average import ExponentialMovingAverage
+from pyfuncdbg.hosts.numpy.ops.training.optimizers import (
     AdadeltaOptimizer,
     AdagradOptimizer,
     AdamOptimizer,
     FtrlOptimizer,
     GradientDescentOptimizer,
     MomentumOptimizer,
-    RMSPropOptimizer,
-)
-from pyfuncdbg.ops.training import (
-    Optimizer,
-    create_global_step,
-    get_global_step,
-    get_or_create_global_step,
-    global_step,
-)
-from pyfuncdbg.runtime.cluster_spec import ClusterSpec
-from pyfuncdbg.runtime.server import Server
+    RMSPropOptimizer)
+from pyfuncdbg.hosts.numpy.ops.training.optimizer import Optimizer, create_global_step, get_global_step, get_or_create_global_step, global_step
+from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
+from pyfuncdbg.hosts.numpy.runtime.cluster.server import Server
 from pyfuncdbg.tf import messages
 
 piecewise_constant_decay = piecewise_constant

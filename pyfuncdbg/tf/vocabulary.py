@@ -2,7 +2,7 @@
 
 Arguments that were renamed are understood under both names (`axis`, `reduction_indices`).
 """
-from pyfuncdbg.graph.dtypes import (
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
     DType,
     as_dtype,
     bfloat16,
@@ -29,12 +29,11 @@ from pyfuncdbg.graph.dtypes import (
     uint16,
     uint32,
     uint64,
-    variant,
-)
-from pyfuncdbg.graph.shapes import TensorShape
-from pyfuncdbg.graph.tensor import Tensor
-from pyfuncdbg.ops.assertions import Assert, assert_equal, assert_greater, assert_less
-from pyfuncdbg.ops.binary import (
+    variant)
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert, assert_equal, assert_greater, assert_less
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     add,
     add_n,
     atan2,
@@ -47,15 +46,12 @@ from pyfuncdbg.ops.binary import (
     subtract,
     truediv,
     truncatediv,
-    truncatemod,
-)
-from pyfuncdbg.ops.binary import (
-    floormod as mod,
-)
-from pyfuncdbg.ops.broadcast import broadcast_to
-from pyfuncdbg.ops.cast import cast, saturate_cast
-from pyfuncdbg.ops.clipping import clip_by_global_norm, clip_by_norm
-from pyfuncdbg.ops.comparison import (
+    truncatemod)
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floormod as mod
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
+from pyfuncdbg.hosts.numpy.ops.training.clipping import clip_by_global_norm, clip_by_norm
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     clip_by_value,
     equal,
     greater,
@@ -64,21 +60,10 @@ from pyfuncdbg.ops.comparison import (
     less_equal,
     logical_and,
     logical_or,
-    not_equal,
-)
-from pyfuncdbg.ops.constant import constant, convert_to_tensor
-from pyfuncdbg.ops.filling import (
-    eye,
-    fill,
-    linspace,
-    meshgrid,
-    one_hot,
-    ones,
-    range,
-    sequence_mask,
-    zeros,
-)
-from pyfuncdbg.ops.gathering import (
+    not_equal)
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import eye, fill, linspace, meshgrid, one_hot, ones, range, sequence_mask, zeros
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import (
     boolean_mask,
     dynamic_stitch,
     gather,
@@ -88,12 +73,11 @@ from pyfuncdbg.ops.gathering import (
     tensor_scatter_nd_max,
     tensor_scatter_nd_min,
     tensor_scatter_nd_sub,
-    tensor_scatter_nd_update,
-)
-from pyfuncdbg.ops.joining import concat, reverse, split, stack, tile, unstack
-from pyfuncdbg.ops.linalg import matmul, norm, tensordot
-from pyfuncdbg.ops.padding import pad
-from pyfuncdbg.ops.reduction import (
+    tensor_scatter_nd_update)
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, reverse, split, stack, tile, unstack
+from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, norm, tensordot
+from pyfuncdbg.hosts.numpy.ops.arrays.padding import pad
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
     reduce_all,
     reduce_any,
     reduce_logsumexp,
@@ -101,9 +85,8 @@ from pyfuncdbg.ops.reduction import (
     reduce_mean,
     reduce_min,
     reduce_prod,
-    reduce_sum,
-)
-from pyfuncdbg.ops.shaping import (
+    reduce_sum)
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import (
     ensure_shape,
     expand_dims,
     identity,
@@ -113,12 +96,11 @@ from pyfuncdbg.ops.shaping import (
     shape,
     size,
     squeeze,
-    stop_gradient,
-)
-from pyfuncdbg.ops.slicing import slice_ as slice
-from pyfuncdbg.ops.slicing import strided_slice
-from pyfuncdbg.ops.static_assertions import assert_rank
-from pyfuncdbg.ops.unary import (
+    stop_gradient)
+from pyfuncdbg.hosts.numpy.ops.arrays.slicing import slice_ as slice
+from pyfuncdbg.hosts.numpy.ops.arrays.slicing import strided_slice
+from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import assert_rank
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     abs,
     acos,
     acosh,
@@ -140,8 +122,7 @@ from pyfuncdbg.ops.unary import (
     sqrt,
     square,
     tan,
-    tanh,
-)
+    tanh)
 
 newaxis = None
 

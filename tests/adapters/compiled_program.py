@@ -20,9 +20,9 @@ import tensorflow as tf
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow import calls
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record.recorder import Recorder, recorders
+from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 FOLDER = Path(sys.argv[1])
 v1 = tf.compat.v1

@@ -9,7 +9,7 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hooks.chain import hooks
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')

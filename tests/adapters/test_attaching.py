@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.adapters import attach
+from pyfuncdbg.hosts import attach
 from pyfuncdbg.errors import AttachError
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
@@ -50,7 +50,7 @@ def test_an_unknown_framework_is_refused_with_the_nearest() -> None:
 def test_a_missing_tensorflow(tmp_path: Path) -> None:
     done = python(tmp_path, '-c', 'import pyfuncdbg\n'
                   'try:\n    pyfuncdbg.attach("tensorflow")\n'
-                  'except pyfuncdbg.adapters.AttachError as error:\n    print(error)\n'
+                  'except pyfuncdbg.hosts.AttachError as error:\n    print(error)\n'
                   'import sys; print("tensorflow" in sys.modules, len(sys.meta_path))', blocked=True)
     assert done.stdout.splitlines()[0] == ("cannot attach to tensorflow: it is not installed. "
                                            "pip install 'pyfuncdbg[tensorflow]' installs it"), done.stderr
@@ -97,7 +97,7 @@ def test_what_cannot_be_attached_to_runs_unwatched(tmp_path: Path, files: dict[s
     assert (done.returncode, done.stdout) == (0, 'goes on\n') and message in line and 'Traceback' not in done.stderr
     asked = python(tmp_path, '-c', 'import tensorflow, pyfuncdbg\nbefore = dict(vars(tensorflow))\ntry:\n'
                    '    pyfuncdbg.attach()\nexcept Exception as error:\n    print(type(error).__name__, error)\n'
-                   'print(vars(tensorflow) == before, pyfuncdbg.adapters._attached)')
+                   'print(vars(tensorflow) == before, pyfuncdbg.hosts._attached)')
     assert asked.stdout.startswith('AttachError ') and message in asked.stdout and asked.stdout.endswith('True {}\n')
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.adapters.tensorflow.captured import closed_over, reached_as
+from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import closed_over, reached_as
 
 WEIGHT, OTHER = object(), object()
 WEIGHTS = [OTHER, WEIGHT]

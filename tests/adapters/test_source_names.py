@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from pyfuncdbg.adapters.tensorflow.sinks import _global_name
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import _global_name
 
 
 class Lazy:

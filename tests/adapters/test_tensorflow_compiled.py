@@ -25,22 +25,22 @@ from seen_calls import Seen
 from test_compiled import built
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow.gradients import Gradients
-from pyfuncdbg.debug.stack import nearest_entrance
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks import floating
+from pyfuncdbg.hooks.captured import fp_errors as floating
 from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.entrance import entrance_of
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.records import CallRecord, ErrorRecord, TensorRecord
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.skipif(not built(), reason='no C compiler has made the modules')]
 
 PROGRAM = Path(__file__).with_name('compiled_program.py')
 TESTS = PROGRAM.parents[1]
-ABSENT = 'pyfuncdbg.record.halves', 'pyfuncdbg.adapters.tensorflow.quick'
+ABSENT = 'pyfuncdbg.observers.record.halves', 'pyfuncdbg.hosts.tensorflow.quick'
 TRACES = 'values', 'full', 'doing', 'now', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
 QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'one', 'two', 'squared', 'Session.run', 'cubed',
          'runs_session', 'inner', 'inner_bad', 'parallel', 'n_changes', 'n_raises_1', 'e_raises_2', 'at_double',

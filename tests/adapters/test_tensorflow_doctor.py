@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.adapters import Attachment
-from pyfuncdbg.commands.plain import to_json
-from pyfuncdbg.debug.diagnosis.diagnose import diagnose
+from pyfuncdbg.hosts import Attachment
+from pyfuncdbg.ui.commands.engine.to_json import to_json
+from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 HERE = Path(__file__).parent

@@ -10,11 +10,11 @@ import pytest
 from scripted_user import ScriptedUser
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow.agreement import agree
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.otherwise import otherwise
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 
@@ -76,7 +76,7 @@ def test_what_was_fetched_is_shown(tf: Any) -> None:
 
     def look(stop: Any) -> None:
         if stop.call is not None:
-            context = Context(pyfuncdbg.debug.debugger.debugger.live.trace(), stop)
+            context = Context(pyfuncdbg.observers.debug.debugger.debugger.live.trace(), stop)
             made, = context.trace.calls(kind='op', site='act')
             shown.append(made.outputs[0].to_numpy())
     with tf.compat.v1.Session(graph=program.graph) as session, ScriptedUser(['run', look, *repeat('run', 9)]):

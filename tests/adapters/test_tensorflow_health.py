@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.debug.health import Finding, judge
-from pyfuncdbg.debug.otherwise import calls_otherwise
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 

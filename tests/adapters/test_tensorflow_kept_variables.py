@@ -8,9 +8,9 @@ import pytest
 from scripted_user import ScriptedUser
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow.host import TensorFlowHost
-from pyfuncdbg.adapters.tensorflow.parts import parts
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
+from pyfuncdbg.observers.debug.debugger import debugger
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 

@@ -9,11 +9,11 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.adapters.tensorflow import calls
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record import recorder as recording
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.records import CallRecord
+from pyfuncdbg.observers.record import recorder as recording
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.records import CallRecord
 
 pytestmark = pytest.mark.tensorflow
 Work = Callable[[Any], Any]

@@ -16,7 +16,7 @@ from scripted_user import ScriptedUser
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.observers.debug.debugger import debugger
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.commands.answer import Answer
-from pyfuncdbg.commands.tape import TAPE
-from pyfuncdbg.debug.check import checked
-from pyfuncdbg.debug.diagram import tape_diagram
-from pyfuncdbg.debug.summary import summarized
-from pyfuncdbg.debug.tape import Tape, tape_of
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.tape import TAPE
+from pyfuncdbg.observers.debug.gradients.gradient_check import checked
+from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.machinery import is_package
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(120)]
 

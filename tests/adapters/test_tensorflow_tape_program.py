@@ -10,8 +10,8 @@ import pytest
 from prompt.pseudo_terminal import Terminal
 
 import pyfuncdbg
-from pyfuncdbg.debug.tape import tape_of
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.debug.gradients.tape import tape_of
+from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
 from plain_host import new_run, new_site
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import DEPTH, debugger
+from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 from pyfuncdbg.hooks import chain
 
 RUN = new_run()

@@ -27,7 +27,7 @@ TARGET = 20.0
 def forks(callers: int, trace: str) -> list[float]:
     """Milliseconds of each fork; recorded where a path is given."""
     from pyfuncdbg import tf
-    from pyfuncdbg.record.recorder import Recorder
+    from pyfuncdbg.observers.record.recorder import Recorder
     from pyfuncdbg.tf.compat import v1
     with tf.Graph().as_default():
         x = v1.placeholder(tf.float64, [None])

@@ -55,14 +55,14 @@ def say(what: str, *seconds: float) -> None:
 
 async def measure(path: str, began: float) -> None:
     """Everything, in this process."""
-    from pyfuncdbg.debug.summary import summarized
-    from pyfuncdbg.inspector.collector import spare_loaded, wait
+    from pyfuncdbg.observers.debug.reports.summary import summarized
+    from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
     wait()                                      # as `open_trace` does
-    from pyfuncdbg.inspector.app import Inspector
-    from pyfuncdbg.inspector.panes.calls import CallList
-    from pyfuncdbg.inspector.panes.timeline import TimelinePane
-    from pyfuncdbg.inspector.rows import Wish
-    from pyfuncdbg.inspector.saved import SavedDesk
+    from pyfuncdbg.ui.inspector.app import Inspector
+    from pyfuncdbg.ui.inspector.panes.calls import CallList
+    from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
+    from pyfuncdbg.ui.inspector.lists.rows import Wish
+    from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
     spare_loaded()
     desk = SavedDesk(path)
     print(f'{"":44}{"since start":>12}{"computed":>12}')

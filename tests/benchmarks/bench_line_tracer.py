@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from timing import Result, measured, table
 
-from pyfuncdbg.debug.linetrace import LineTracer
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer
 
 
 def layer(x: np.ndarray, w: np.ndarray) -> np.ndarray:

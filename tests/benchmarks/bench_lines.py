@@ -17,8 +17,8 @@ from types import FrameType, ModuleType
 sys.path.insert(0, str(Path(__file__).parent.parent / 'debug' / 'lines'))
 from debug_program import loaded
 
-from pyfuncdbg.debug.lines.lines import Lines
-from pyfuncdbg.debug.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 PROGRAM = '''
 import numpy as np

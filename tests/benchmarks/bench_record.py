@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 ROUNDS = 15
 RUN = new_run()

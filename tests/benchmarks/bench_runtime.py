@@ -19,8 +19,8 @@ import numpy as np
 from timing import Result, Work, measured, table
 
 from pyfuncdbg import tf as ours
-from pyfuncdbg.hooks import errstate
-from pyfuncdbg.ops.script.function import PythonFunction
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 try:
     import tensorflow as theirs

@@ -12,9 +12,9 @@ from timing import Result, Work, measured, table
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.runs import RunOrder
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
+from pyfuncdbg.observers.record.recorder import recorders
 
 SERIES = 200
 """Runs of one series."""

@@ -18,8 +18,8 @@ import tensorflow as tf
 from timing import Result, Work, table
 
 import pyfuncdbg
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.record.recorder import Recorder
 
 SERIES = 60
 """Calls after which the next state has its turn: the clock of a processor changes, and with it all times."""

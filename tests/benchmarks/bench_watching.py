@@ -13,7 +13,7 @@ import numpy as np
 from bench_runtime import in_graph, ours, py_func, theirs
 from timing import Result, Work, measured, table
 
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.record.recorder import Recorder
 
 
 def recorded(work: Work, folder: Path, **options: Any) -> Work:

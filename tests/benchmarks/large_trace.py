@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
 from native_threads import run_native
 from plain_host import new_run, wrapped
 
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 THREADS = 4
 CALLS_A_RUN = 10

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 @pytest.fixture(scope='session')

@@ -6,11 +6,11 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.commands.alias import aliases, expanded
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.ui.commands.alias import aliases, expanded
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute, is_for_python, name_of
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def norm(x):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.commands.breaking import breakpoint_of
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.debugger import Debugger
+from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def function(x, k=2):

@@ -6,7 +6,7 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.observers.debug.debugger import debugger
 
 
 def norm(x):

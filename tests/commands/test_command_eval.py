@@ -12,13 +12,13 @@ import pytest
 from scripted_user import ScriptedUser, context_of
 
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.commands.writing import written
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError, TraceError
-from pyfuncdbg.record.records import TensorRecord
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 
 def value(line, context):

@@ -11,9 +11,9 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
 
@@ -390,7 +390,7 @@ def test_tensors_of_a_py_function(recorded):
             report.append(execute('health --line f', live()).result)
 
     def live():
-        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.observers.debug.debugger import debugger
         return Context(debugger.live.trace(), debugger=debugger)
     report = []
     recorded(program)
@@ -412,7 +412,7 @@ def test_the_re_run_leaves_no_trace_in_the_program(recorded, capsys):
         capsys.readouterr()
         calls = trace_count()
         state, value = np.random.get_state()[1].tobytes(), float(v)
-        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.observers.debug.debugger import debugger
         report = execute('health --line f', Context(debugger.live.trace(), debugger=debugger)).result
         assert capsys.readouterr().out == ''
         assert (np.random.get_state()[1].tobytes(), float(v)) == (state, value)
@@ -421,7 +421,7 @@ def test_the_re_run_leaves_no_trace_in_the_program(recorded, capsys):
         reports.append(report)
 
     def trace_count():
-        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.observers.debug.debugger import debugger
         return debugger.live.trace().count()
     reports = []
     recorded(program)
@@ -433,7 +433,7 @@ def test_numbers_of_runs_and_calls_go_on_as_if_nothing_had_been(recorded):
         tf.numpy_function(np_twice, [np.ones(2, np.float32)], tf.float32, name='f')
     context = recorded(program)
     from pyfuncdbg.hooks.call import CallSite, Run, new_call
-    from pyfuncdbg.runtime.host import host
+    from pyfuncdbg.hosts.numpy.runtime.execution.host import host
     site = CallSite('s', 'S', 'python', host)
     before = new_call(site, Run('r', host, 0), [], 0, 0)
     execute('health --line f', context)

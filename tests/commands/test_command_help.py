@@ -7,12 +7,12 @@ import re
 
 import pytest
 
-from pyfuncdbg.commands.command import Command, Context, parser_of
-from pyfuncdbg.commands.execute import execute, is_for_python, name_of
-from pyfuncdbg.commands.help import attributes_of, described
-from pyfuncdbg.commands.line import split_expression, words
-from pyfuncdbg.commands.object_info import as_command
-from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.ui.commands.help import attributes_of, described
+from pyfuncdbg.ui.commands.engine.line_parser import split_expression, words
+from pyfuncdbg.ui.commands.object_info import as_command
+from pyfuncdbg.ui.commands.table import TABLE
 
 BY_NAME = {command.name: command for command in TABLE}
 EXAMPLES = [(command, example) for command in TABLE for example in command.examples]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.commands.index import parse_index, parse_ranges, sliced
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_index, parse_ranges, sliced
 from pyfuncdbg.errors import CommandError
 
 ARRAY = np.arange(4 * 5 * 6).reshape(4, 5, 6)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.commands.command import Command, parser_of
-from pyfuncdbg.commands.line import joined, split_expression, split_redirect, words
+from pyfuncdbg.ui.commands.engine.command import Command, parser_of
+from pyfuncdbg.ui.commands.engine.line_parser import joined, split_expression, split_redirect, words
 from pyfuncdbg.errors import CommandError
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.commands.plain import plain, to_json
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.ui.commands.engine.to_json import plain, to_json
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 @pytest.mark.parametrize(('value', 'expected'), [

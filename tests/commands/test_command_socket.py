@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from listening import Program, RawClient, client, environment, wait_until
 
-from pyfuncdbg.commands.protocol import LONGEST, MOST_HELD, Lines, ProtocolError, Request, request
-from pyfuncdbg.commands.server import MOST_CLIENTS
+from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, Lines, ProtocolError, Request, request
+from pyfuncdbg.ui.commands.socket.server import MOST_CLIENTS
 
 
 def test_only_the_user_can_reach_the_socket(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_the_users_alone_is_not_used(tmp_path: Path, attack
     else:
         victim.mkdir()
         victim.chmod(0o777)
-    code = 'from pyfuncdbg.commands.rendezvous import own_folder; print(own_folder())'
+    code = 'from pyfuncdbg.ui.commands.socket.rendezvous import own_folder; print(own_folder())'
     found = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, env=environment(tmp_path))
     if attack == 'open':
         assert found.stdout.strip() == str(victim)
@@ -255,7 +255,7 @@ def test_a_forked_child_has_no_socket_and_leaves_the_parents_alone(tmp_path: Pat
 
 def test_listening_loads_little(tmp_path: Path) -> None:
     code = ('import sys, pyfuncdbg\n'
-            'print([name for name in ("rich", "argparse", "pyfuncdbg.commands.remote") if name in sys.modules])')
+            'print([name for name in ("rich", "argparse", "pyfuncdbg.ui.commands.socket.remote") if name in sys.modules])')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                           env=environment(tmp_path, PYFUNCDBG_LISTEN='1'))
     assert said.stdout.strip() == '[]'
@@ -397,7 +397,7 @@ def test_a_line_is_a_request_or_refused(line: bytes) -> None:
 @pytest.mark.parametrize('listens', [False, True])
 def test_a_client_that_is_connected_already_gets_the_first_stop(tmp_path: Path, listens: bool) -> None:
     ours, theirs = socket.socketpair()
-    code = ('import socket, sys\nfrom pyfuncdbg.commands.socket import adopt\n'
+    code = ('import socket, sys\nfrom pyfuncdbg.ui.commands.socket.listen import adopt\n'
             'adopt(socket.socket(fileno=int(sys.argv[1])), attached=True)\n'
             'import numpy as np\nimport pyfuncdbg\nfrom pyfuncdbg import tf\n'
             'def double(x):\n    pyfuncdbg.breakpoint()\n    return x * 2\n'
@@ -426,8 +426,8 @@ def test_a_client_that_is_connected_already_gets_the_first_stop(tmp_path: Path, 
 
 def test_the_end_is_told_though_the_servers_thread_is_faster(tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
-    code = ('import socket, sys, time\nfrom pyfuncdbg.commands.clients import Client\n'
-            'from pyfuncdbg.commands.socket import adopt\nsend = Client.send\n'
+    code = ('import socket, sys, time\nfrom pyfuncdbg.ui.commands.socket.clients import Client\n'
+            'from pyfuncdbg.ui.commands.socket.listen import adopt\nsend = Client.send\n'
             'def slow(client, message):\n'
             '    if message.get("event") == "ended":\n        client._wake()\n        time.sleep(0.2)\n'
             '    send(client, message)\n'

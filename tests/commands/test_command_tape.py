@@ -10,8 +10,8 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.errors import CommandError
 
 

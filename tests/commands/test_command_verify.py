@@ -11,7 +11,7 @@ import pytest
 from prompt.pseudo_terminal import Terminal
 
 from pyfuncdbg import cli
-from pyfuncdbg.commands import verify as command
+from pyfuncdbg.ui.commands.programs import verify as command
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'OPENBLAS_THREAD_TIMEOUT': '4'}
@@ -232,7 +232,7 @@ def test_one_bit_that_differs_is_found(tmp_path):
 def test_the_own_runtime_steps_bit_by_bit(tmp_path):
     text = MODEL.replace('return (x - x.mean()) / x.std()', """
     y = (x - x.mean()) / x.std()
-    from pyfuncdbg.debug.debugger import debugger
+    from pyfuncdbg.observers.debug.debugger import debugger
     if debugger.breakpoints.entries:
         y.view(np.uint32)[0] ^= 1
     return y""")

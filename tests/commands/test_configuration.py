@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.commands.configuration import Configuration, configuration, keep, location
+from pyfuncdbg.ui.commands.configuration import Configuration, configuration, keep, location
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,14 +13,14 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.diagnosis.texts import parameter
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.record import frames
-from pyfuncdbg.record.syntax import tree_of
-from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.escape import one_line, shortened
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.escape import one_line, shortened
 
 COMMANDS = ('report', 'calls', 'calls --bad', 'lt', 'health', 'tape', 'tape --as mermaid', 'tape --as dot', 'graph',
             'doctor', 'lp', 'timeline', 'ls', 'call EagerPyFunc[0]', 'ni norm', 'li norm', 'lo norm')

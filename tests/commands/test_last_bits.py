@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.commands.last_bits import distance, text_distance, tolerance
-from pyfuncdbg.commands.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.last_bits import distance, text_distance, tolerance
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
 
 FLOATS = [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, np.complex64, np.complex128]
 

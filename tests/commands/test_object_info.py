@@ -6,7 +6,7 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.commands.object_info import as_command
+from pyfuncdbg.ui.commands.object_info import as_command
 
 
 class Strange:

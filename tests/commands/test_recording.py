@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.commands.recording import free_path, give_up, size
+from pyfuncdbg.ui.commands.programs.recorded_program import free_path, give_up, size
 from pyfuncdbg.errors import UsageError
 
 ENVIRONMENT = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[2]), COLUMNS='120')

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.commands.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
 
 
 def results(*given: tuple[str, object, str]) -> list[Result]:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.commands import script
+from pyfuncdbg.ui.commands.programs import run_script as script
 from pyfuncdbg.errors import UsageError
 
 DRIVER = '''\
 import sys
-from pyfuncdbg.commands import script
+from pyfuncdbg.ui.commands.programs import run_script as script
 def main(program, *args):
     if program == '-m':
         script.execute(script.module(args[0], args[1:]))

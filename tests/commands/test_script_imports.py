@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.commands import script
+from pyfuncdbg.ui.commands.programs import run_script as script
 
 ROOT = Path(script.__file__).resolve().parents[2]
 LIBRARIES = {'numpy', 'rich', 'msgpack', 'xxhash', 'ml_dtypes', 'google', 'IPython', 'textual', 'pygments', 'pyte'}
@@ -286,9 +286,13 @@ import json, socket, dataclasses, uuid
 assert json.MINE and socket.MINE and dataclasses.MINE and uuid.MINE
 import sys, gc
 import pyfuncdbg
-from pyfuncdbg.debug import dotfile
-from pyfuncdbg.commands import protocol, server, calls, timeline
-from pyfuncdbg.record import folder, writer
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.ui.commands.socket import protocol
+from pyfuncdbg.ui.commands.socket import server
+from pyfuncdbg.ui.commands import calls
+from pyfuncdbg.ui.commands import timeline
+from pyfuncdbg.observers.record.log import trace_folder as folder
+from pyfuncdbg.observers.record.log import writer
 ours = folder.json
 error = ours.JSONDecodeError
 print('json', error.__module__, ours is protocol.json is dotfile.json, ours.decoder.JSONDecodeError is error)
@@ -298,8 +302,8 @@ for text in ('{', '"', '[1,', 'nul', '{"a" 1}'):
     except ours.JSONDecodeError as error:
         print(error)
 print('socket', server.socket.socket.__module__, issubclass(server.socket.socket, __import__('_socket').socket))
-from pyfuncdbg.hooks.entrance import Entrance
-from pyfuncdbg.views.columns import Column
+from pyfuncdbg.hooks.call_frames import Entrance
+from pyfuncdbg.ui.views.columns import Column
 fields = [next(iter(each.__dataclass_fields__.values())) for each in (Entrance, Column)]
 print('Field', type(fields[0]) is type(fields[1]), type(fields[0]).__module__, hasattr(dataclasses, 'Field'))
 spaces = {}

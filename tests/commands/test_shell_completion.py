@@ -10,8 +10,8 @@ import pexpect
 import pytest
 from inspecting import record
 
-from pyfuncdbg.commands.command_line import SUBCOMMANDS
-from pyfuncdbg.commands.shell_completion import SCRIPTS, words
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS
+from pyfuncdbg.ui.commands.shell_completion import SCRIPTS, words
 
 PROGRAM = """
 import numpy as np

@@ -15,8 +15,8 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg.errors import NotATraceError, TraceError
-from pyfuncdbg.record.folder import recording_process
-from pyfuncdbg.record.trace_folders import newest_in, remove_trace, traces_in
+from pyfuncdbg.observers.record.log.trace_folder import recording_process
+from pyfuncdbg.observers.record.log.trace_folders import newest_in, remove_trace, traces_in
 
 PROGRAM = """
 import sys

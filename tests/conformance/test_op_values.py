@@ -11,8 +11,8 @@ import pytest
 from op_values import EXAMPLES
 from test_conformance import same
 
-from pyfuncdbg.graph.registry import registered
-from pyfuncdbg.graph.signatures import signature
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 
 HERE = Path(__file__).parent
 PROGRAMS = ('Dataset', 'Iterator', 'Optional', 'OneShot', 'Resource', 'TensorList', 'Variable', 'VarHandle', 'VarIs',

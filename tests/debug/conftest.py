@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.debug.lines import functions
+from pyfuncdbg.observers.debug.lines import live_functions as functions
 
 TESTS = str(Path(__file__).resolve().parents[1])
 

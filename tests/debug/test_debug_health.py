@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.debug.fate import fates
-from pyfuncdbg.debug.health import blamed, judge
-from pyfuncdbg.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import blamed, judge
+from pyfuncdbg.observers.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 GOOD, NAN = np.array([1.0, 2.0]), np.array([1.0, np.nan])
 

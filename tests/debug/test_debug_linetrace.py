@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pyfuncdbg.debug.linetrace import RETURNED, LineTracer, cause
-from pyfuncdbg.debug.statements import statements_of
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import RETURNED, LineTracer, cause
+from pyfuncdbg.observers.debug.numerics.statement_names import statements_of
 
 
 def traced(function, *args):

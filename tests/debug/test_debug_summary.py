@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.debug.summary import summarized
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 
 def test_sites_with_their_times_and_failures():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.value import described
+from pyfuncdbg.observers.debug.value import described
 
 
 class Untouchable(np.ndarray):

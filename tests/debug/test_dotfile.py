@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stopping import debugging, wrapped
 
-from pyfuncdbg.debug import dotfile
-from pyfuncdbg.debug.breakpoints import Breakpoints
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.errors import CommandError
 
 
@@ -108,7 +108,7 @@ def test_a_file_beside_the_script_runs_nothing_by_itself(tmp_path):
     script = tmp_path / 'train.py'
     script.write_text('import pyfuncdbg\n'
                       'from pyfuncdbg.debug import dotfile\n'
-                      'from pyfuncdbg.debug.debugger import debugger\n'
+                      'from pyfuncdbg.observers.debug.debugger import debugger\n'
                       'import numpy as np\n'
                       'from pyfuncdbg import tf\n'
                       'pyfuncdbg.break_at("other")\n'

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyfuncdbg.debug.edge_check import EdgeCheck
-from pyfuncdbg.debug.slopes import Weighted
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck
+from pyfuncdbg.observers.debug.gradients.finite_differences import Weighted
 
 SCALES = st.sampled_from([0.03, 0.05, 1.0])
 SIZES = (1, 2, 3, 10, 16, 17, 64, 256, 1_000, 10_000)

@@ -12,11 +12,11 @@ from native_threads import run_native
 from scripted_stops import Typist, typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.breakpoint import Breakpoint
-from pyfuncdbg.debug.breakpoints import Breakpoints
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.gate import gate
-from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite
 

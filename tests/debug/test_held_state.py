@@ -18,10 +18,10 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.held_state import as_left, held, obstacle
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.held_state import as_left, held, obstacle
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.record.recorder import Recorder
 
 NUMBERS = iter(())
 
@@ -241,7 +241,7 @@ def test_a_gradient_of_such_a_function_is_not_checked(recorder: Recorder) -> Non
         y = tf.py_function(scaled, [x], tf.float32, name='scaled')
     tape.gradient(y, x)
     with recorder.trace() as trace:
-        from pyfuncdbg.debug.check import checked
+        from pyfuncdbg.observers.debug.gradients.gradient_check import checked
         edges = [edge for step in trace.calls(kind='gradient') for edge in checked(trace, step)
                  if edge.op_type.startswith('EagerPyFunc')]
     assert [edge.outcome.verdict for edge in edges] == ['unchecked']

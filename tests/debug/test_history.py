@@ -10,8 +10,8 @@ import pytest
 from native_threads import run_native
 from stopping import debugging, wrapped
 
-from pyfuncdbg.debug import history
-from pyfuncdbg.debug.history import Change, Series
+from pyfuncdbg.observers.debug.conditions import past_calls as history
+from pyfuncdbg.observers.debug.conditions.past_calls import Change, Series
 
 
 @pytest.fixture

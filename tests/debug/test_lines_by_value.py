@@ -8,12 +8,12 @@ import pytest
 from stopping import debugging, wrapped
 
 import pyfuncdbg
-from pyfuncdbg.debug import dotfile
-from pyfuncdbg.debug.breakpoint_list import state_of
-from pyfuncdbg.debug.predicate import condition
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints.listing import state_of
+from pyfuncdbg.observers.debug.conditions.predicate import condition
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 LIMIT = 3
 
@@ -114,7 +114,7 @@ def test_conditions_of_lines_are_values():
 def test_break_at_takes_a_function():
     try:
         pyfuncdbg.break_at(LINE, when=lambda i: i == 2, do='log', once=True)
-        from pyfuncdbg.debug.debugger import debugger
+        from pyfuncdbg.observers.debug.debugger import debugger
         assert wrapped(summed)(2) == 20
         entry = next(iter(debugger.breakpoints.entries.values()))
         assert (entry.hits, entry.breakpoint.enabled) == (1, False)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.debug.ordinals import ordinal
+from pyfuncdbg.observers.debug.ordinals import ordinal
 
 
 @pytest.mark.parametrize(('number', 'word'), [

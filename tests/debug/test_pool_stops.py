@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scripted_user import Line, ScriptedUser
 
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.stop import Stop
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.tf.compat import v1 as tf
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug import pulse
-from pyfuncdbg.debug.pulse import Pulses, resident
+from pyfuncdbg.observers.debug.reports import live_counts as pulse
+from pyfuncdbg.observers.debug.reports.live_counts import Pulses, resident
 
 
 def half(x: np.ndarray) -> np.ndarray:

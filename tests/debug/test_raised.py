@@ -6,7 +6,7 @@ import sys
 import ml_dtypes
 import numpy as np
 
-from pyfuncdbg.debug.raised import frame_records, raised_record
+from pyfuncdbg.observers.debug.inspecting.live_error import frame_records, raised_record
 from pyfuncdbg.hooks.call import Frame
 
 

@@ -13,11 +13,11 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.node_watch import KEPT, NodeWatch
-from pyfuncdbg.debug.run_policy import RunPolicy
-from pyfuncdbg.debug.runs import RunOrder, Runs
-from pyfuncdbg.debug.tensor_test import TensorTest
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.node_watch import KEPT, NodeWatch
+from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, Runs
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.session import debug_sessions

@@ -12,8 +12,8 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
-from pyfuncdbg.debug.skipped_call import SkippedCall
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.skipped_call import SkippedCall
 
 RAN: list[int] = []
 

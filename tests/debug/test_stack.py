@@ -11,7 +11,7 @@ from wrapped_calls import wrap
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug.stack import FrameEntry, NodeEntry, RunEntry, consumers, move, selected, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, consumers, move, selected, stack_of
 from pyfuncdbg.errors import CommandError
 
 

@@ -97,7 +97,7 @@ class Stepping:
         return True
 
     def interact(self, stop, broker):
-        from pyfuncdbg.debug.stack import move, selected_frame
+        from pyfuncdbg.observers.debug.inspecting.stack import move, selected_frame
         if stop.phase == 'before':
             stop.decide('step')
             return

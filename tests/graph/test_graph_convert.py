@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pyfuncdbg.errors import InvalidArgumentError, UnimplementedError
-from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.convert import cast_array, to_array
-from pyfuncdbg.graph.dimension import Dimension
-from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
+from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 
 class Eager:

@@ -7,8 +7,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.dtypes import as_dtype, of_value
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, of_value
 
 # name, enum, C++ name, size, properties that are true (f i c b u q n), trainable
 TABLE = """

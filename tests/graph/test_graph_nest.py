@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.graph import nest
-from pyfuncdbg.graph.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 Pair = collections.namedtuple('Pair', 'a b')
 Other = collections.namedtuple('Other', 'a b')

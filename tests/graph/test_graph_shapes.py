@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.graph.dimension import Dimension
-from pyfuncdbg.graph.shapes import TensorShape, as_shape, broadcast, unknown
+from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape, broadcast, unknown
 
 SHAPES = {'u': TensorShape(None), 'z': TensorShape([]), 'a': TensorShape([2, 3]), 'p': TensorShape([2, None]),
           'n': TensorShape([None, None, 4])}

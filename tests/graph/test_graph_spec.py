@@ -4,9 +4,9 @@ import pickle
 import numpy as np
 import pytest
 
-from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.shapes import TensorShape
-from pyfuncdbg.graph.spec import TensorSpec, TypeSpec
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec, TypeSpec
 
 
 class Eager:

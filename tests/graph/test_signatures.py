@@ -2,10 +2,10 @@
 import pytest
 
 import pyfuncdbg.tf  # noqa: F401  registers every op
-from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.registry import registered
-from pyfuncdbg.graph.shapes import TensorShape
-from pyfuncdbg.graph.signatures import _lines, signature
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import _lines, signature
 
 
 def test_every_line_can_be_read() -> None:
@@ -43,6 +43,6 @@ OWN = {'EagerPyFuncGrad', 'GatherV2Grad'}
 
 
 def test_our_ops_are_in_it() -> None:
-    from pyfuncdbg.graph.attributes import _rules
+    from pyfuncdbg.hosts.numpy.graph.definitions.attributes import _rules
     missing = {d.name for d in registered()} & _rules().keys() - _lines().keys() - OWN
     assert missing == set(), 'add their lines to op_signatures.txt, as TensorFlow prints them in an error about a NodeDef'

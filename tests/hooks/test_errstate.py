@@ -6,7 +6,7 @@ import contextvars
 import numpy as np
 import pytest
 
-from pyfuncdbg.hooks import errstate
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 
 
 def modes_of(value: object) -> dict[str, str]:

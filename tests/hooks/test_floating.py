@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from wrapped_calls import Keeper, wrap
 
-from pyfuncdbg.hooks import floating
+from pyfuncdbg.hooks.captured import fp_errors as floating
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import instrument
-from pyfuncdbg.hooks.errstate import DEFAULT, state
-from pyfuncdbg.hooks.output import Entry
-from pyfuncdbg.hooks.thread_errors import OF_THREADS
+from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
+from pyfuncdbg.hooks.captured.output import Entry
+from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 
 PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
@@ -313,7 +313,7 @@ import pyfuncdbg
 from wrapped_calls import Keeper, wrap
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.errstate import state
+from pyfuncdbg.hooks.captured.numpy_errstate import state
 
 def body():
     np.ones(1) / np.zeros(1)

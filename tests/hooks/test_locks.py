@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hooks.forking import former_id
+from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_lock, new_rlock
 
 pytestmark = pytest.mark.filterwarnings('ignore:.*multi-threaded.*fork:DeprecationWarning')

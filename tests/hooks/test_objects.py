@@ -12,7 +12,7 @@ PROGRAM = '''
 import gc
 import sys
 import numpy as np
-from pyfuncdbg.hooks.objects import living
+from pyfuncdbg.hooks.live_objects import living
 
 def counts():
     yield 1
@@ -77,7 +77,7 @@ TUPLES = '''
 import gc
 import sys
 import threading
-from pyfuncdbg.hooks.objects import living, referrers
+from pyfuncdbg.hooks.live_objects import living, referrers
 
 class Kept:
     def method(self):
@@ -122,7 +122,7 @@ print(errors)
 def test_classes_are_found_with_those_that_derive_from_them(tmp_path: Path) -> None:
     """A metaclass and an object that answer for themselves are not asked."""
     assert said(tmp_path, '''
-from pyfuncdbg.hooks.objects import living, with_derived
+from pyfuncdbg.hooks.live_objects import living, with_derived
 
 class Liar(type):
     def __subclasses__(cls):

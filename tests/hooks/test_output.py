@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyfuncdbg.hooks import output as module
-from pyfuncdbg.hooks.output import ENTRIES, HEAD, NOWHERE, TAIL, Output, place
+from pyfuncdbg.hooks.captured import output as module
+from pyfuncdbg.hooks.captured.output import ENTRIES, HEAD, NOWHERE, TAIL, Output, place
 
 HERE = ('model.py', 3, 'f')
 
@@ -135,5 +135,5 @@ def test_place_of_a_frame_and_of_a_host() -> None:
     first, second = place(frame), place(frame)
     assert second[1] == first[1] == frame.f_lineno - 1
     assert (first[0], first[2]) == (__file__, 'test_place_of_a_frame_and_of_a_host')
-    host = eval(compile('sys._getframe()', 'executor.py', 'eval'), {'sys': sys, '__name__': 'pyfuncdbg.runtime.executor'})
+    host = eval(compile('sys._getframe()', 'executor.py', 'eval'), {'sys': sys, '__name__': 'pyfuncdbg.hosts.numpy.runtime.plans.executor'})
     assert place(host) == NOWHERE == place(None)

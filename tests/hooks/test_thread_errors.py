@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hooks import thread_errors
-from pyfuncdbg.hooks.thread_errors import Errors, Shown, ThreadState, change_state, modes_of_state
+from pyfuncdbg.hooks.captured import numpy1_errstate as thread_errors
+from pyfuncdbg.hooks.captured.numpy1_errstate import Errors, Shown, ThreadState, change_state, modes_of_state
 
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 

@@ -22,21 +22,23 @@ App.run = run
 '''
 WAYS = {
     'opening': ('Inspector', '''
-from pyfuncdbg.inspector import opening
+from pyfuncdbg.ui.inspector import opening
 opening.unusable = lambda: ''
 opening.open_trace(sys.argv[1])
 '''),
     'hosted': ('HostedInspector', '''
-from pyfuncdbg.inspector import hosted
+from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
 hosted._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
 '''),
     'live view': ('LiveView', '''
-from pyfuncdbg.inspector import hosted
+from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
 hosted._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
 '''),
     'lent': ('Inspector', '''
-from pyfuncdbg.inspector import lent, live, lent_driver
-from pyfuncdbg.prompt import remote
+from pyfuncdbg.ui.inspector.lent import lent_process as lent
+from pyfuncdbg.ui.inspector.desks import live_program as live
+from pyfuncdbg.ui.inspector.lent import lent_driver
+from pyfuncdbg.ui.prompt.connecting import connection as remote
 remote.Connection = lambda opened: None
 live.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)
 lent_driver.driver_for = lambda lease: None

@@ -12,8 +12,8 @@ import pexpect
 import pytest
 from inspecting import ROOT, drive, inspector, opened, press, record, screen, type_line
 
-from pyfuncdbg.inspector.desk import Event
-from pyfuncdbg.inspector.messages import Happened
+from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.lists.messages import Happened
 
 EMPTY = 'print("nothing wrapped here")\n'
 HOSTILE = '''
@@ -127,7 +127,7 @@ def test_without_a_terminal_one_line_says_what_does_without(trace) -> None:
     done = run('pyfuncdbg', 'open', 'prog.pfd', cwd=trace.parent)
     assert done.returncode == 2 and done.stdout == ''
     assert done.stderr.count('\n') == 1 and 'not a terminal' in done.stderr and 'pyfuncdbg show prog.pfd' in done.stderr
-    module = run('pyfuncdbg.inspector', 'prog.pfd', cwd=trace.parent)
+    module = run('pyfuncdbg.ui.inspector', 'prog.pfd', cwd=trace.parent)
     assert (module.returncode, module.stderr) == (2, done.stderr)
 
 

@@ -14,9 +14,9 @@ from rich.text import Text
 from test_inspector_live import SOURCE, desk_of
 from textual.pilot import Pilot
 
-from pyfuncdbg.inspector.desk import Reply
-from pyfuncdbg.inspector.live import LiveDesk
-from pyfuncdbg.inspector.saved import SavedDesk
+from pyfuncdbg.ui.inspector.desks.desk import Reply
+from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 SLOW = '''
 import os, time

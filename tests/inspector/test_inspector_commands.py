@@ -9,10 +9,10 @@ import pytest
 from inspecting import click, drive, inspector, opened, press, screen, send, settled, type_line, until
 from textual.command import CommandPalette
 
-from pyfuncdbg.inspector.desk import Desk, Reply
-from pyfuncdbg.inspector.keys import keys
-from pyfuncdbg.inspector.request import Request
-from pyfuncdbg.inspector.saved import SavedDesk
+from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
+from pyfuncdbg.ui.inspector.screen.keys import keys
+from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 
 def head(shown: str) -> str:
@@ -46,7 +46,7 @@ def test_a_key_types_its_command(trace, key) -> None:
 
 def test_the_tape_of_the_run_that_is_looked_at(tmp_path) -> None:
     from pyfuncdbg import tf
-    from pyfuncdbg.record.recorder import Recorder
+    from pyfuncdbg.observers.record.recorder import Recorder
     with Recorder(tmp_path / 't.pfd') as recorder:
         for n in range(2):
             with tf.GradientTape() as tape:

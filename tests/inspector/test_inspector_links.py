@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.inspector.desk import Reply
-from pyfuncdbg.inspector.links import first_link, link_at, links
-from pyfuncdbg.inspector.visited import MOST, Visited
+from pyfuncdbg.ui.inspector.desks.desk import Reply
+from pyfuncdbg.ui.inspector.lists.links import first_link, link_at, links
+from pyfuncdbg.ui.inspector.screen.screen_history import MOST, Visited
 
 
 @pytest.mark.parametrize(('text', 'word', 'command'), [

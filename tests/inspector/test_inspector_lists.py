@@ -5,10 +5,10 @@ import pytest
 from inspecting import click, drive, inspector, opened, press, screen, type_line, until
 from rich.text import Text
 
-from pyfuncdbg.commands.table import TABLE
-from pyfuncdbg.inspector.list_line import key_at, list_line
-from pyfuncdbg.inspector.narrowed import narrowed
-from pyfuncdbg.inspector.picture import Part, Picture, drawing
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
+from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture, drawing
 
 WIDE = (160, 50)
 

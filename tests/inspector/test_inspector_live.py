@@ -6,8 +6,8 @@ import asyncio
 from inspecting import drive, inspector, opened, press, screen, send, type_line, until
 from listening import Program
 
-from pyfuncdbg.inspector.live import LiveDesk
-from pyfuncdbg.prompt.remote import Connection
+from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
+from pyfuncdbg.ui.prompt.connecting.connection import Connection
 
 SOURCE = '''
 import sys, time

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
-from pyfuncdbg.inspector.desk import Event
-from pyfuncdbg.inspector.feed import Feed
-from pyfuncdbg.inspector.messages import Found, Happened, Picked, Told
-from pyfuncdbg.inspector.panes.calls import CallList
+from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.lists.list_feed import Feed
+from pyfuncdbg.ui.inspector.lists.messages import Found, Happened, Picked, Told
+from pyfuncdbg.ui.inspector.panes.calls import CallList
 
 WIDE = (160, 50)
 

@@ -99,7 +99,7 @@ def test_a_mistake_in_the_app_is_told_in_one_line(tmp_path) -> None:
     (tmp_path / 'broken' / 'sitecustomize.py').write_text('''
 import sys
 if any('inspector.lent' in word for word in sys.orig_argv):
-    from pyfuncdbg.inspector.app import Inspector
+    from pyfuncdbg.ui.inspector.app import Inspector
     def fail(self, scene):
         raise KeyError('a mistake\\nof ours')
     Inspector.follow = fail

@@ -16,10 +16,10 @@ import pytest
 from listening import HELLO, STOP, Program, wait_until
 from rich.console import Console
 
-from pyfuncdbg.inspector.desk import Event
-from pyfuncdbg.inspector.live import LiveDesk
-from pyfuncdbg.inspector.request import Request
-from pyfuncdbg.prompt.remote import BrokenOffError, Connection, LostError
+from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
+from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostError
 
 
 class Heard:

@@ -6,9 +6,9 @@ from lent_terminal import Terminal
 APP = r'''
 import os, socket, sys, threading, time
 from textual.app import App
-from pyfuncdbg.inspector.lease import Lease
-from pyfuncdbg.inspector.lent_driver import driver_for
-from pyfuncdbg.prompt.terminal_guard import TerminalGuard
+from pyfuncdbg.ui.inspector.lent.terminal_lease import Lease
+from pyfuncdbg.ui.inspector.lent.lent_driver import driver_for
+from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 
 
 class SlowTerminal:

@@ -85,7 +85,7 @@ def test_a_program_that_ignores_the_hang_up_goes_on_alone(tmp_path: Path, way: s
         pids = open_in(pane, way, suffix=' deaf')
         try:
             pane.tmux('kill-server')
-            wait_until(lambda: not processes(str(tmp_path), 'pyfuncdbg.inspector'), PATIENCE)
+            wait_until(lambda: not processes(str(tmp_path), 'pyfuncdbg.ui.inspector'), PATIENCE)
             count = tmp_path / 'count'
             wait_until(count.exists)
             before = count.stat().st_size

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ipython_shell import Shell, fresh_shell
 
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.observers.record.recorder import recorders
 
 
 @pytest.fixture

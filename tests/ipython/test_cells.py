@@ -10,9 +10,9 @@ import pytest
 from ipython_shell import Shell
 
 import pyfuncdbg
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record.recorder import recorders
+from pyfuncdbg.observers.record.recorder import recorders
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64)'
 FAIL = 'tf.numpy_function(fail, [1.0], tf.float64)'

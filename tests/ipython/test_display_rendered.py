@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.debug.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
-from pyfuncdbg.ipython.displays import answer_bundle
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
+from pyfuncdbg.ui.ipython.displays import answer_bundle
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 BROWSER = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason='needs Chromium')

@@ -13,15 +13,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.ipython.displays import answer_bundle, bundle
-from pyfuncdbg.ipython.html.element import Html, element
-from pyfuncdbg.ipython.html.page import page_html
-from pyfuncdbg.ipython.html.pages import MOST, ROWS
-from pyfuncdbg.ipython.html.styled import WIDTH
-from pyfuncdbg.record.records import ErrorRecord, OutputRecord, RunRecord
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
+from pyfuncdbg.ui.ipython.html.element import Html, element
+from pyfuncdbg.ui.ipython.html.page import page_html
+from pyfuncdbg.ui.ipython.html.pages import MOST, ROWS
+from pyfuncdbg.ui.ipython.html.styled import WIDTH
+from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, RunRecord
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 OURS = {'', 'div', 'span', 'pre', 'style', 'table', 'thead', 'tbody', 'tr', 'td', 'th', 'form', 'label', 'input', 'section',
         'details', 'summary', 'svg', 'g', 'rect', 'path', 'circle', 'text', 'title'}

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from parsed_html import Element, parsed
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.ipython.displays import answer_bundle
-from pyfuncdbg.ipython.html.call import call_pictures
-from pyfuncdbg.ipython.html.curve import POINTS, curve_html
-from pyfuncdbg.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
-from pyfuncdbg.ipython.html.histogram import histogram_html
-from pyfuncdbg.ipython.html.picture import SLICES, picture_html
-from pyfuncdbg.record.records import Stats
-from pyfuncdbg.record.statistics import stats_of
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.ipython.displays import answer_bundle
+from pyfuncdbg.ui.ipython.html.call import call_pictures
+from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
+from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
+from pyfuncdbg.ui.ipython.html.histogram import histogram_html
+from pyfuncdbg.ui.ipython.html.picture import SLICES, picture_html
+from pyfuncdbg.observers.record.records import Stats
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 
 def titles(tree: Element) -> list[str]:

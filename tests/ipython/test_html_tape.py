@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parsed_html import Element, parsed
 
-from pyfuncdbg.debug.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
-from pyfuncdbg.ipython.html.tape import tape_html
-from pyfuncdbg.ipython.html.tape_places import LEAVES, STEPS, places_of
-from pyfuncdbg.views.sample import tensor
+from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
+from pyfuncdbg.ui.ipython.html.tape import tape_html
+from pyfuncdbg.ui.ipython.html.tape_places import LEAVES, STEPS, places_of
+from pyfuncdbg.ui.views.sample_trace import tensor
 
 
 def gradient(name: str, *values: float):

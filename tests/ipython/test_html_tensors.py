@@ -4,10 +4,10 @@ from __future__ import annotations
 import pytest
 from parsed_html import Element, parsed, table_rows
 
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.ipython.displays import answer_bundle
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.ipython.displays import answer_bundle
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def shown(line: str) -> Element:

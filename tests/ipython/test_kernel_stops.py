@@ -172,8 +172,8 @@ def test_a_restart_at_a_stop(notebook: Notebook) -> None:
 
 def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -> None:
     notebook.run(TWICE.format(stop='pass'))
-    notebook.run('from pyfuncdbg.debug.debugger import debugger\n'
-                 'from pyfuncdbg.prompt import front_ends\nfront_ends.install(debugger, "none")')
+    notebook.run('from pyfuncdbg.observers.debug.debugger import debugger\n'
+                 'from pyfuncdbg.ui.prompt import front_ends\nfront_ends.install(debugger, "none")')
     notebook.run('pyfuncdbg.break_at("twice")')
     cell = notebook.run(f'print("first")\n{CALL.format(value=1)}\nprint("last")')
     assert cell.asked == []

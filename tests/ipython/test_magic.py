@@ -13,9 +13,9 @@ from IPython.core.completer import provisionalcompleter
 from ipython_shell import SETUP, Shell, fresh_shell
 
 import pyfuncdbg
-from pyfuncdbg.commands.table import TABLE
-from pyfuncdbg.debug.breakpoint_list import states
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.observers.debug.breakpoints.listing import states
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64, name="twice")'
@@ -237,7 +237,7 @@ def test_what_was_recorded_for_stops_is_not_looked_at_after_loading_again(shell:
 def test_before_it_is_loaded_it_says_how() -> None:
     with fresh_shell(loaded=False) as shell:
         assert 'not found' in shell.shown('%pyfunc calls')
-        from pyfuncdbg.ipython import stub
+        from pyfuncdbg.ui.ipython import stub
         stub.install()                          # as `import pyfuncdbg` does, which this process did before
         for cell in ('%pyfunc calls', '%%pyfunc --break norm\nx = 1'):
             assert shell.shown(cell) == 'UsageError: %pyfunc is not loaded yet. First: %load_ext pyfuncdbg\n'
@@ -247,7 +247,7 @@ def test_before_it_is_loaded_it_says_how() -> None:
 def test_importing_in_a_shell_brings_the_stub_and_loads_no_rich() -> None:
     program = ('from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n'
                'import sys\nbefore = set(sys.modules)\nimport pyfuncdbg\nnew = set(sys.modules) - before\n'
-               'print("rich" in new, "pyfuncdbg.ipython.magic" in new)\nshell.run_cell("%pyfunc")')
+               'print("rich" in new, "pyfuncdbg.ui.ipython.magic" in new)\nshell.run_cell("%pyfunc")')
     root = str(Path(pyfuncdbg.__file__).parents[1])
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, check=True,
                           env={'PYTHONPATH': root})

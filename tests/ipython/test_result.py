@@ -15,12 +15,12 @@ from parsed_html import parsed
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.errors import CommandError, DroppedError
-from pyfuncdbg.ipython.result import Result
-from pyfuncdbg.views.sample import MemoryTrace, sample
-from pyfuncdbg.views.tensors import made_at
+from pyfuncdbg.ui.ipython.result import Result
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample
+from pyfuncdbg.ui.views.tensors.tensors import made_at
 
 
 def result(line: str, trace=None) -> Result:
@@ -186,7 +186,7 @@ def test_a_shell_shows_the_text_once(capsys):
 
 
 def test_displays_are_loaded_when_something_is_displayed():
-    code = ("import sys, pyfuncdbg; from pyfuncdbg.record.records import TensorRecord; "
+    code = ("import sys, pyfuncdbg; from pyfuncdbg.observers.record.records import TensorRecord; "
             "t = TensorRecord('x:0', 'float32', (2,), 8, 'none'); before = [m for m in ('rich', 'pandas', 'IPython') "
             "if m in sys.modules]; b = t._repr_mimebundle_(); print(before, 'rich' in sys.modules, sorted(b))")
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import pyfuncdbg.tf  # noqa: F401  fills the registry
-from pyfuncdbg.graph import dtypes
-from pyfuncdbg.graph.registry import lookup
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
 
 _random = np.random.default_rng(7)
 

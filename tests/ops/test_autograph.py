@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.runtime.autograph.calling import operators
-from pyfuncdbg.runtime.autograph.conversion import converted
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import operators
+from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted
 
 
 def convert(function: Any) -> FunctionType:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.ops import conversions
+from pyfuncdbg.hosts.numpy.ops.definition import conversions
 
 
 class Money:

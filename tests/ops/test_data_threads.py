@@ -14,7 +14,7 @@ from scripted_stops import typing
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.observers.debug.debugger import debugger
 
 
 def working() -> set[str]:

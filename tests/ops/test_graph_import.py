@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 v1 = tf.compat.v1
 CASES = [pytest.param(op, example, id=f'{op}-{i}') for op, group in EXAMPLES.items() for i, example in enumerate(group)]

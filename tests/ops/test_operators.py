@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.runtime.session import Session
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 def test_names_of_nodes_and_of_the_constants_beside_them() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.runtime.session import Session
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 def test_tensors_and_python_values(capsys: pytest.CaptureFixture[str]) -> None:

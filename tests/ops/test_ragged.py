@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.graph import nest
+from pyfuncdbg.hosts.numpy.graph.types import nest
 
 R = tf.RaggedTensor
 ROWS = st.lists(st.lists(st.integers(-100, 100), max_size=5), min_size=1, max_size=6)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.runtime.session import Session
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 @pytest.mark.parametrize('dtype', [tf.float16, tf.bfloat16, tf.float32, tf.float64])

@@ -11,19 +11,12 @@ import pytest
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.graph.operation import Operation
-from pyfuncdbg.graph.spec import TensorSpec
-from pyfuncdbg.ops.script.calls import (
-    eager_py_func,
-    framework_py_func,
-    numpy_function,
-    py_func,
-    py_function,
-    strict,
-)
-from pyfuncdbg.ops.variables import Variable
-from pyfuncdbg.runtime.session import Session
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.ops.script.calls import eager_py_func, framework_py_func, numpy_function, py_func, py_function, strict
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 @dataclasses.dataclass(frozen=True)

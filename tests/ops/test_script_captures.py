@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops.script.captures import captured_variables
-from pyfuncdbg.ops.variables import Variable
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.ops.script.captures import captured_variables
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 GRAPH = Graph()
 IN_GLOBALS = Variable(1.)

@@ -13,11 +13,11 @@ import pytest
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops.script import registry
-from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
-from pyfuncdbg.runtime.session import Session
-from pyfuncdbg.runtime.tape import GradientTape
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.ops.script import registry
+from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 
 X = tf.constant(3.)
 

@@ -11,12 +11,12 @@ from hypothesis.extra import numpy as arrays
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, UnknownError
-from pyfuncdbg.graph.dtypes import as_dtype
-from pyfuncdbg.graph.graph import Graph
-from pyfuncdbg.ops.script.calls import numpy_function, py_func, py_function
-from pyfuncdbg.ops.variables import Variable
-from pyfuncdbg.runtime.eager import EagerTensor
-from pyfuncdbg.runtime.session import Session
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 DTYPES = ['float16', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'bool',
           'complex64', 'complex128']

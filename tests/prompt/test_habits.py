@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from prompt.pseudo_terminal import Terminal
 
-from pyfuncdbg.commands.habits import HABITS
-from pyfuncdbg.commands.table import TABLE
+from pyfuncdbg.ui.commands.habits import HABITS
+from pyfuncdbg.ui.commands.table import TABLE
 
 PROGRAM = '''\
 import numpy as np

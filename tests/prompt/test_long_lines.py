@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from listening import Program, environment
 from tmux_pane import Pane, needs_tmux
 
-from pyfuncdbg.commands.line import LONGEST
-from pyfuncdbg.prompt.paste_limit import PasteLimit
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
+from pyfuncdbg.ui.prompt.terminal_io.paste_limit import PasteLimit
 
 pytestmark = pytest.mark.timeout(180)
 SOURCE = '''

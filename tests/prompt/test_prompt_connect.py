@@ -196,7 +196,7 @@ def test_a_test_under_pytest_can_be_debugged(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists('/proc'), reason='needs /proc')
 def test_the_program_of_a_process_is_named(tmp_path: Path) -> None:
-    code = ('import os; from pyfuncdbg.prompt.remote import name_of; print(name_of(os.getpid()))')
+    code = ('import os; from pyfuncdbg.ui.prompt.connecting.connection import name_of; print(name_of(os.getpid()))')
     said = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert said.stdout.startswith('python')
 

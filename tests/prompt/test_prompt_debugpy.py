@@ -141,7 +141,7 @@ print(debugpy.listen(('127.0.0.1', 0))[1], flush=True)
 debugpy.wait_for_client()
 for value in (0., 1., 2., 9.):
     run_native([lambda: call(value)])
-from pyfuncdbg.debug.debugger import debugger
+from pyfuncdbg.observers.debug.debugger import debugger
 debugger.catching = True
 run_native([lambda: call(99.)])
 print('through', flush=True)

@@ -112,7 +112,7 @@ def test_a_shell_that_has_taken_the_terminal_back_is_left_alone(tmp_path: Path) 
     source = '''
 import os, sys, termios, time
 sys.path.insert(0, {root!r})
-from pyfuncdbg.prompt.terminal_guard import guard_of
+from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 before = termios.tcgetattr(0)
 guard_of(0).hold(0, b'left')
 modes = termios.tcgetattr(0)
@@ -147,7 +147,7 @@ def test_after_a_normal_end_the_watchdog_goes_and_touches_nothing(tmp_path: Path
 
 
 def test_the_watchdog_ends_with_the_terminal_and_holds_no_pipe(tmp_path: Path) -> None:
-    source = ('import time\nfrom pyfuncdbg.prompt.terminal_guard import guard_of\n'
+    source = ('import time\nfrom pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of\n'
               'guard_of(0).hold(0, b"")\nprint("held", flush=True)\n')
     keep = tmp_path / 'keep.py'
     keep.write_text(source + 'import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\ntime.sleep(60)\n')

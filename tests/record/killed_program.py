@@ -13,7 +13,7 @@ import numpy as np
 from plain_host import HOST, new_run, new_site
 
 from pyfuncdbg.hooks import chain
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.record.recorder import Recorder
 
 
 def main(trace: str, side: str) -> None:

@@ -17,7 +17,7 @@ ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.
 def run_script(tmp_path: Path, text: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """What it printed and how it ended; it has 60 s."""
     script = tmp_path / 'script.py'
-    script.write_text('from pyfuncdbg.record.recorder import Recorder\nfrom plain_host import *\n'
+    script.write_text('from pyfuncdbg.observers.record.recorder import Recorder\nfrom plain_host import *\n'
                       'import os, sys, time, threading\n' + textwrap.dedent(text))
     return subprocess.run([sys.executable, script, *map(str, arguments)], capture_output=True, text=True, timeout=60,
                           check=False, **{'env': ENVIRONMENT, **options})

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from plain_host import wrapped
 
-from pyfuncdbg.record import back_pressure
-from pyfuncdbg.record.content import Content
-from pyfuncdbg.record.frames import LogFile, LogReader
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log import back_pressure
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from native_threads import run_native

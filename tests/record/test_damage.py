@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError
-from pyfuncdbg.record import frames
-from pyfuncdbg.record.batch import Batch, unpacked
-from pyfuncdbg.record.dtypes import dtype_of
-from pyfuncdbg.record.local_source import candidate
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
+from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.observers.record.sources.local_source import candidate
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 
 def make(path, calls=30):
@@ -367,7 +367,7 @@ def test_a_log_that_cannot_be_read_for_want_of_descriptors_is_damage(sound, tmp_
     done = subprocess.run([sys.executable, '-c', f'''
 import resource, sys
 sys.path[:0] = {[os.getcwd(), *filter(None, sys.path)]!r}
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.trace import Trace
 resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
 with Trace.open({str(target)!r}) as trace:
     print(trace.count(), any('open files' in line for line in trace.info().damage))
@@ -383,7 +383,7 @@ def test_a_file_name_of_a_megabyte_is_not_resolved(monkeypatch):
 
 def test_several_readers_at_once(sound, tmp_path):
     target = copied(sound, tmp_path)
-    code = ('import sys; sys.path[:0] = sys.argv[2:]\nfrom pyfuncdbg.record.trace import Trace\n'
+    code = ('import sys; sys.path[:0] = sys.argv[2:]\nfrom pyfuncdbg.observers.record.trace import Trace\n'
             'with Trace.open(sys.argv[1]) as trace: print(trace.count(), len(trace.calls()))')
     readers = [subprocess.Popen([sys.executable, '-c', code, target, *[p for p in sys.path if p], os.getcwd()], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]

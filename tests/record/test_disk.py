@@ -16,15 +16,15 @@ from recorded_script import ENVIRONMENT
 
 from pyfuncdbg.errors import NoRoomError, TraceError
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 START = '''
     import errno, os, resource, signal, sys, time
     import numpy as np
     from plain_host import wrapped
     from pyfuncdbg.hooks.chain import hooks
-    from pyfuncdbg.record.recorder import Recorder
+    from pyfuncdbg.observers.record.recorder import Recorder
 
     def await_end():
         """Until the recorder has noticed; the test fails if it does not."""

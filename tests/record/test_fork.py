@@ -4,9 +4,9 @@ from __future__ import annotations
 import pytest
 from recorded_script import ENVIRONMENT, run_script
 
-from pyfuncdbg.record.records import OPS
-from pyfuncdbg.record.tables import UNFINISHED
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.records import OPS
+from pyfuncdbg.observers.record.index.tables import UNFINISHED
+from pyfuncdbg.observers.record.trace import Trace
 
 ALONE = {**ENVIRONMENT, 'OPENBLAS_NUM_THREADS': '1'}
 """Without threads of NumPy's own, which end at the first fork."""
@@ -155,7 +155,7 @@ def test_a_fork_while_a_thread_waits_for_room_in_the_queue(tmp_path):
     thread.join()
     callers.end()
     recorder.stop()
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.observers.record.trace import Trace
     with Trace.open(sys.argv[1]) as trace:
         print(sum(callers.made), sum(trace.count(process=1, site=f'thread{n}') for n in range(3)),
               trace.info().dropped.get('calls', 0))
@@ -172,8 +172,8 @@ LOCKS = {
     'the memory': 'lock = recorder._snapshots.allowance._lock',
     'the losses': 'lock = recorder._backlog.losses._lock',
     'the costs': 'from pyfuncdbg.hooks.op_cost import _lock as lock',
-    'the breakpoints': 'from pyfuncdbg.debug.debugger import debugger; lock = debugger.breakpoints._lock',
-    'the graph': 'from pyfuncdbg.graph.context import process; lock = process.lock',
+    'the breakpoints': 'from pyfuncdbg.observers.debug.debugger import debugger; lock = debugger.breakpoints._lock',
+    'the graph': 'from pyfuncdbg.hosts.numpy.graph.context import process; lock = process.lock',
 }
 
 
@@ -460,7 +460,7 @@ def test_a_fork_from_a_signal_handler_below_a_write(tmp_path):
     if not children[0]:
         os._exit(0)
     assert os.waitpid(children[0], 0)[1] == 0
-    from pyfuncdbg.record.trace import Trace
+    from pyfuncdbg.observers.record.trace import Trace
     with Trace.open(sys.argv[1]) as trace:
         print(trace.count(process=1), trace.count(process=2), trace.info().damage)
     ''') == ['5', '3', '()']

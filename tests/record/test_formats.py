@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.record.batch import Batch, encode, summary_of, unpacked
-from pyfuncdbg.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
-from pyfuncdbg.record.tables import RETRY
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
+from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.index.tables import RETRY
+from pyfuncdbg.observers.record.trace import Trace
 
 FOLDER = Path(__file__).parent / 'formats'
 

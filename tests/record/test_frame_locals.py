@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from native_threads import run_native
 from plain_host import wrapped
 
-from pyfuncdbg.record import frames
-from pyfuncdbg.record.frame_locals import MOST_FRAMES, MOST_VARIABLES, values_of
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.safe_text import safe_text
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.snapshots.frame_locals import MOST_FRAMES, MOST_VARIABLES, values_of
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.snapshots.safe_text import safe_text
+from pyfuncdbg.observers.record.trace import Trace
 
 
 def failed(tmp_path, function, *inputs, **options):
@@ -223,7 +223,7 @@ def test_a_frame_that_still_runs_is_left_alone_and_a_class_body_too():
 
 
 def test_calls_that_do_not_raise_look_at_nothing(tmp_path, monkeypatch):
-    import pyfuncdbg.record.failure as module
+    import pyfuncdbg.observers.record.snapshots.error_capture as module
     asked = []
     monkeypatch.setattr(module, 'variables_of', lambda frames, host: asked.append(frames) or [])
     assert failed(tmp_path, lambda x: [x], 1.0) is None and asked == []

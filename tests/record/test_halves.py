@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as npst
 from plain_host import HOST, new_run
 
 from pyfuncdbg.hooks.call import CallSite, new_call
-from pyfuncdbg.record.recorder import Halves, Recorder
+from pyfuncdbg.observers.record.recorder import Halves, Recorder
 
 pytestmark = pytest.mark.skipif(Halves is None, reason='no C compiler has made the modules')
 

@@ -9,8 +9,8 @@ from plain_host import new_run, new_site, wrapped
 
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import next_id
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 
 def forward_call() -> int:

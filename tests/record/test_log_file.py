@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.record import frames
-from pyfuncdbg.record.frames import LogFile
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log.log_file import LogFile
 
 PIECES = [os.urandom(size) for size in (0, 16, 40_000, 3, 70_000, *[24, 16, 0, 900] * 700)]
 

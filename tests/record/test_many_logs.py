@@ -14,8 +14,8 @@ import pytest
 from plain_host import wrapped
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 LOGS = 300
 SPARE = 40

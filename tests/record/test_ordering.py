@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.record.ordering import Ordering
-from pyfuncdbg.record.query import SORTS, Condition, QueryCancelledError
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.tables import call_table
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.index.sorted_calls import Ordering
+from pyfuncdbg.observers.record.index.query import SORTS, Condition, QueryCancelledError
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.index.tables import call_table
+from pyfuncdbg.observers.record.trace import Trace
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from plain_host import new_run, new_site
 
 from pyfuncdbg.hooks.chain import around
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 SIZE = (16, 16)
 

@@ -21,8 +21,8 @@ from plain_host import HOST, new_run, new_site, wrapped
 from pyfuncdbg.errors import CommandError, DroppedError, TraceError
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 DTYPES = [np.bool_, np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128,
           np.dtype('>f4'), np.dtype('>i8'), np.dtype('M8[ns]'), np.dtype('m8[D]'), np.dtype('S5'), np.dtype('U3'),

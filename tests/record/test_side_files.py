@@ -17,7 +17,7 @@ import pytest
 from plain_host import wrapped
 
 import pyfuncdbg
-from pyfuncdbg.record.recorder import Recorder
+from pyfuncdbg.observers.record.recorder import Recorder
 
 CALLS = 14
 NAMES = ('index.sqlite', 'index.sqlite-journal', 'index.sqlite-wal', 'index.sqlite-shm', 'index.db', 'index.columns')

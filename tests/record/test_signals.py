@@ -15,9 +15,9 @@ import pytest
 from plain_host import wrapped
 
 import pyfuncdbg
-from pyfuncdbg.hooks import errstate
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 OURS = os.path.dirname(pyfuncdbg.__file__), threading.__file__
 BIG = np.arange(8_000.)

@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 
-from pyfuncdbg.record import frames, loaded_source, local_source
-from pyfuncdbg.record.loaded_source import LoadedSources
-from pyfuncdbg.record.local_source import candidate, read_regular
-from pyfuncdbg.record.matching_code import fits
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.source_text import CHANGED, DIFFERS, NOT_HERE, NOT_RECORDED
-from pyfuncdbg.record.sources import checked
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.sources import loaded_source
+from pyfuncdbg.observers.record.sources import local_source
+from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
+from pyfuncdbg.observers.record.sources.local_source import candidate, read_regular
+from pyfuncdbg.observers.record.sources.matching_code import fits
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.sources.source_text import CHANGED, DIFFERS, NOT_HERE, NOT_RECORDED
+from pyfuncdbg.observers.record.sources.trace_sources import checked
+from pyfuncdbg.observers.record.trace import Trace
 
 WARNS, RAISES = HELPER.split('\n').index("    warnings.warn('not a number')") + 1, HELPER.split('\n').index(
     "    raise ValueError('refused')     # the line that raises") + 1

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from pyfuncdbg.record import statistics
-from pyfuncdbg.record.statistics import BINS, all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots import statistics
+from pyfuncdbg.observers.record.snapshots.statistics import BINS, all_finite, stats_of
 
 FLOATS = st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, np.uint8])
 SHAPES = npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5)

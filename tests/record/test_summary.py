@@ -10,9 +10,9 @@ from plain_host import new_run, new_site
 
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.summary import Summary
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 COUNTED = Summary(np.dtype(np.float32), (2, 3), nan=1, neg_inf=0, neg=2, zero=1, pos=1, pos_inf=1)
 

@@ -20,9 +20,9 @@ from recorded_script import ENVIRONMENT, run_script
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.record.folder import fresh_path
-from pyfuncdbg.record.recorder import Recorder
-from pyfuncdbg.record.trace import Trace
+from pyfuncdbg.observers.record.log.trace_folder import fresh_path
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
 
 HERE = Path(__file__).parent
 

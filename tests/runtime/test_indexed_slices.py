@@ -10,7 +10,7 @@ from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.runtime.indexed_slices import IndexedSlices
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
 
 TABLE = np.arange(6, dtype=np.float32).reshape(3, 2)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.runtime import looping
-from pyfuncdbg.runtime.loop_source import LoopSource
+from pyfuncdbg.hosts.numpy.runtime.control_flow import looping
+from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource
 
 
 def loops(graph: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyfuncdbg import tf
-from pyfuncdbg.runtime.node_facts import site_attrs
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import site_attrs
 
 
 def node(make):

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.graph.device import DeviceSpecV2
-from pyfuncdbg.runtime.placement import Devices, device_for, placement
+from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, device_for, placement
 
 v1 = tf.compat.v1
 

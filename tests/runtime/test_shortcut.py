@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.graph import context
+from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.runtime.dispatch import apply
-from pyfuncdbg.runtime.recording import active
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     'AddV2': operator.add, 'Sub': operator.sub, 'Mul': operator.mul, 'RealDiv': operator.truediv}

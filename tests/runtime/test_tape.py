@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.runtime import recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 
 
 def value(tensor):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.runtime.tensor_list import TensorList, zero_of
+from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
 
 WRITES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4), st.integers(0, 99), st.booleans()), max_size=30)
 

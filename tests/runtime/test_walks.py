@@ -263,7 +263,7 @@ def gone_back(injected: Injected, target: int, makers: dict[str, int]) -> None:
 
 def straight_beside(recipe: list[tuple[int, int]], injected: Injected) -> dict[int, str]:
     """`straight`, from within another run: what it uses of the process is put back."""
-    from pyfuncdbg.runtime.host import host
+    from pyfuncdbg.hosts.numpy.runtime.execution.host import host
     state, taken = host.rng_state(), TAKEN.numpy()
     try:
         return straight(recipe, injected)[0]

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.record.records import ABSENT, Stats, TensorRecord
-from pyfuncdbg.record.source_text import SourceReader, SourceText
-from pyfuncdbg.record.statistics import stats_of
-from pyfuncdbg.views.sample import tensor
+from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.ui.views.sample_trace import tensor
 
 TEXTS = (
     '', 'norm', 'norm:0', '[blink]x[/blink]', '[/]', '[link=file:///etc/passwd]y', 'a\x1b[5mb\x1b]0;t\x07',

@@ -6,11 +6,11 @@ from typing import Any
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.commands.command import Context
-from pyfuncdbg.commands.execute import execute
-from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.alike import which
-from pyfuncdbg.views.source import _parameters
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.site_label import which
+from pyfuncdbg.ui.views.sources.source import _parameters
 
 v1 = tf.compat.v1
 

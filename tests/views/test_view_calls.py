@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.record.records import OutputRecord
-from pyfuncdbg.views.call import call_card, input_titles
-from pyfuncdbg.views.calls import call_table
-from pyfuncdbg.views.sample import sample, tensor
+from pyfuncdbg.observers.record.records import OutputRecord
+from pyfuncdbg.ui.views.calls.call import call_card, input_titles
+from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.sample_trace import sample, tensor
 
 CALLS = sample().calls()
 

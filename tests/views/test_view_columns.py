@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pyfuncdbg.views.columns import Column, cut, fitted_table
+from pyfuncdbg.ui.views.columns import Column, cut, fitted_table
 
 
 def lines(columns, width, sort=''):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.views.curve import HEIGHT, Curve
+from pyfuncdbg.ui.views.pictures.curve import HEIGHT, Curve
 
 
 def test_a_line_that_rises(draw):

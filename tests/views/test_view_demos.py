@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-import pyfuncdbg.views
+import pyfuncdbg.ui.views
 
-FOLDER = Path(pyfuncdbg.views.__file__).parent
+FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
 TABLES = ('breakpoints', 'calls', 'check', 'doctor', 'graph', 'health', 'live', 'node', 'node_list', 'profile', 'pulse',
           'report', 'source_files', 'tape', 'tensor_difference', 'tensors', 'threads', 'traces', 'verify')
 WITHOUT = {'__init__', 'page', 'sample', 'units'}
@@ -22,7 +22,7 @@ WITHOUT = {'__init__', 'page', 'sample', 'units'}
 @pytest.mark.parametrize('name', sorted(path.stem for path in FOLDER.glob('*.py') if path.stem not in WITHOUT))
 def test_demo(name):
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        runpy.run_module(f'pyfuncdbg.views.{name}', run_name='__main__')
+        runpy.run_module(f'pyfuncdbg.ui.views.{name}', run_name='__main__')
     assert out.getvalue().strip()
 
 
@@ -31,8 +31,8 @@ def test_demo(name):
 def test_at_40_columns_no_column_is_a_letter_wide(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that is squeezed shows its words from top to bottom, a letter or two a line."""
     shown: list[RenderableType] = []
-    monkeypatch.setattr('pyfuncdbg.views.page.demo', lambda *views: shown.extend(views))
-    runpy.run_module(f'pyfuncdbg.views.{name}', run_name='__main__')
+    monkeypatch.setattr('pyfuncdbg.ui.views.page.demo', lambda *views: shown.extend(views))
+    runpy.run_module(f'pyfuncdbg.ui.views.{name}', run_name='__main__')
     console = Console(width=40, file=io.StringIO(), _environ={})
     for view in shown:
         console.print(view)

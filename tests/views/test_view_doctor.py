@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.debug.diagnosis.finding import Diagnosis, Finding, Place, Use
-from pyfuncdbg.views.doctor import NAMES, code, doctor_view
+from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding, Place, Use
+from pyfuncdbg.ui.views.reports.doctor import NAMES, code, doctor_view
 
 LEAK = Finding('leak', 'square', Place('/home/me/train.py', 31), 'Every eager call leaves its function in the registry',
                {'entries': 1200, 'entries a call': 1.0, 'held bytes': 8_400_000, 'CPU seconds': 0.25,

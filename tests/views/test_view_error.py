@@ -9,13 +9,13 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg import errors
-from pyfuncdbg.commands.plain import plain
+from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.machinery import is_users
-from pyfuncdbg.record.records import ErrorRecord, FrameRecord, LocalRecord
-from pyfuncdbg.record.source_text import SourceText
-from pyfuncdbg.views.error import error_panel, innermost
-from pyfuncdbg.views.sample import tensor
+from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.ui.views.calls.error import error_panel, innermost
+from pyfuncdbg.ui.views.sample_trace import tensor
 
 X = np.array([[1, 2], [np.nan, 4]], np.float32)
 BIG = np.arange(1200.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.views.escape import label, one_line, shortened, visible
+from pyfuncdbg.ui.views.escape import label, one_line, shortened, visible
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
 
@@ -47,7 +47,7 @@ def test_markup_is_text(draw):
 
 
 def test_default_colours_of_another_process_are_colours_too():
-    from pyfuncdbg.views.escape import styled
+    from pyfuncdbg.ui.views.escape import styled
     text = '\x1b[94;49mwith\x1b[49m v1\x1b[39;1m:\x1b[0m'
     assert styled(text).startswith(text)
     assert '\x1b' not in styled('\x1b[38mx') and '\x1b' not in styled('\x1b[8mx')

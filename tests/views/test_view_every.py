@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.debug.health import judge
-from pyfuncdbg.debug.node_watch import Passed
-from pyfuncdbg.debug.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
-from pyfuncdbg.debug.summary import summarized
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.observers.debug.stepping.node_watch import Passed
+from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
-from pyfuncdbg.record.source_text import SourceText
-from pyfuncdbg.views.call import call_card
-from pyfuncdbg.views.call_output import call_output
-from pyfuncdbg.views.calls import call_table
-from pyfuncdbg.views.info import info_view
-from pyfuncdbg.views.origin import origin_card
-from pyfuncdbg.views.report import report
-from pyfuncdbg.views.run_card import run_card_view, run_end_view
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
-from pyfuncdbg.views.tensors import tensor_table
-from pyfuncdbg.views.value import value_view
+from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.ui.views.calls.call import call_card
+from pyfuncdbg.ui.views.calls.call_output import call_output
+from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.reports.info import info_view
+from pyfuncdbg.ui.views.numerics.origin import origin_card
+from pyfuncdbg.ui.views.reports.report import report
+from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.tensors.tensors import tensor_table
+from pyfuncdbg.ui.views.tensors.value import value_view
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 ' + 'n' * 500
 STYLES = re.compile(r'\x1b\[[\d;]*m')

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.views.heatmap import SHADES, HeatMap, blocks, plain_numbers, starts
+from pyfuncdbg.ui.views.pictures.heatmap import SHADES, HeatMap, blocks, plain_numbers, starts
 
 STYLES = re.compile(r'\x1b\[[\d;]*m')
 

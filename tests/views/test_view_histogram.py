@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.views.histogram import ASCII, BLOCKS, bar, ranged
+from pyfuncdbg.ui.views.pictures.histogram import ASCII, BLOCKS, bar, ranged
 
 
 def test_height_follows_the_count():

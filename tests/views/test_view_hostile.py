@@ -16,20 +16,20 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-import pyfuncdbg.views
-from pyfuncdbg.debug.differences import difference
-from pyfuncdbg.debug.stop_card import StopCard
-from pyfuncdbg.views.escape import label
-from pyfuncdbg.views.page import Page
-from pyfuncdbg.views.picture import has_picture
-from pyfuncdbg.views.tensor_difference import Change
+import pyfuncdbg.ui.views
+from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.debug.cards.stop_card import StopCard
+from pyfuncdbg.ui.views.escape import label
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.pictures.picture import has_picture
+from pyfuncdbg.ui.views.tensors.tensor_difference import Change
 
 STYLES = re.compile(r'\x1b\[[\d;]*m')
 LINKS = re.compile(r'\x1b\]8;[^\x1b]*\x1b\\')
 BLINKS = re.compile(r'\x1b\[(?:1;|2;)*5[;m]')
 ELSEWHERE = ('verify_view',)
 """What takes an object of the commands: no annotation tells what it holds."""
-FOLDER = Path(pyfuncdbg.views.__file__).parent
+FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
 
 
 @st.composite
@@ -62,7 +62,7 @@ SPECIAL = {
 def views():
     """Every public function of the views that gives a page."""
     for path in sorted(FOLDER.glob('*.py')):
-        module = importlib.import_module(f'pyfuncdbg.views.{path.stem}')
+        module = importlib.import_module(f'pyfuncdbg.ui.views.{path.stem}')
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith('_') and (
                     typing.get_type_hints(function).get('return') is Page) and name not in ELSEWHERE:

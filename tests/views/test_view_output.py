@@ -1,10 +1,10 @@
 """Captured output in order, with kinds in words, places and source lines, and what was dropped."""
 from __future__ import annotations
 
-from pyfuncdbg.record.records import OutputRecord
-from pyfuncdbg.record.source_text import SourceText
-from pyfuncdbg.views.output import output_view
-from pyfuncdbg.views.sample import sample
+from pyfuncdbg.observers.record.records import OutputRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.ui.views.calls.output import output_view
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def rows(text):

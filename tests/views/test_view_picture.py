@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyfuncdbg.views.picture import Picture, chosen, has_picture
+from pyfuncdbg.ui.views.pictures.picture import Picture, chosen, has_picture
 
 ALL = slice(None)
 

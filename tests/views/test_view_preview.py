@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.views.preview import preview, shown
+from pyfuncdbg.ui.views.pictures.element_table import preview, shown
 
 LINE = re.compile(r'^ *\[([\d, ]+)\] +(.+)$')
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.record.trace import Trace
-from pyfuncdbg.views.progress import PATIENCE, announced, reading, working
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.progress import PATIENCE, announced, reading, working
 
 
 def terminal() -> Console:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from pyfuncdbg.debug.pulse import Pulse, Pulses
-from pyfuncdbg.views.pulse import pulse_view
-from pyfuncdbg.views.sample import sample
-from pyfuncdbg.views.units import aligned
+from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
+from pyfuncdbg.ui.views.reports.pulse import pulse_view
+from pyfuncdbg.ui.views.sample_trace import sample
+from pyfuncdbg.ui.views.units import aligned
 
 
 @pytest.fixture

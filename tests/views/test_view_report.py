@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyfuncdbg.debug.fate import fates
-from pyfuncdbg.debug.health import judge
-from pyfuncdbg.debug.summary import summarized
-from pyfuncdbg.record.records import OutputRecord, Stats, TensorRecord
-from pyfuncdbg.views.health import health_view
-from pyfuncdbg.views.report import report
-from pyfuncdbg.views.sample import MemoryTrace, sample, tensor
+from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.record.records import OutputRecord, Stats, TensorRecord
+from pyfuncdbg.ui.views.numerics.health import health_view
+from pyfuncdbg.ui.views.reports.report import report
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 
 def lines_of(text):

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from pyfuncdbg.views.sample import sample
-from pyfuncdbg.views.source import excerpt, line_text, parameters, place
+from pyfuncdbg.ui.views.sample_trace import sample
+from pyfuncdbg.ui.views.sources.source import excerpt, line_text, parameters, place
 
 SITE = sample().call(3).site
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.debug.backtrace import Row
-from pyfuncdbg.debug.displays import Displayed
-from pyfuncdbg.debug.listing import Listing
-from pyfuncdbg.debug.stop_card import Raised, Shown
-from pyfuncdbg.debug.value import Value, described
+from pyfuncdbg.observers.debug.inspecting.backtrace import Row
+from pyfuncdbg.observers.debug.inspecting.displays import Displayed
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
+from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown
+from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.views.listing import listing_view
-from pyfuncdbg.views.stack import row_view, stack_view
-from pyfuncdbg.views.stopped import demo_cards, stop_view
-from pyfuncdbg.views.variable import Variable, value_page, variables_table
+from pyfuncdbg.ui.views.sources.listing import listing_view
+from pyfuncdbg.ui.views.calls.stack import row_view, stack_view
+from pyfuncdbg.ui.views.calls.stopped import demo_cards, stop_view
+from pyfuncdbg.ui.views.tensors.variable import Variable, value_page, variables_table
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 ' + 'n' * 500
 STYLES = re.compile(r'\x1b\[[\d;]*m')

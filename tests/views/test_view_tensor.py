@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.record.records import ABSENT, Stats, TensorRecord
-from pyfuncdbg.views.flags import Flag, flags
-from pyfuncdbg.views.sample import tensor
-from pyfuncdbg.views.tensor import tensor_card
+from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
+from pyfuncdbg.ui.views.flags import Flag, flags
+from pyfuncdbg.ui.views.sample_trace import tensor
+from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 
 
 def words(array, **changes):

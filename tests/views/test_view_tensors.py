@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyfuncdbg.debug.health import judge
-from pyfuncdbg.views.sample import sample, tensor
-from pyfuncdbg.views.tensors import tensor_name, tensor_table
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.ui.views.sample_trace import sample, tensor
+from pyfuncdbg.ui.views.tensors.tensors import tensor_name, tensor_table
 
 TRACE = sample()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyfuncdbg.debug.tape import Gradient
-from pyfuncdbg.views import units
-from pyfuncdbg.views.sample import tensor
-from pyfuncdbg.views.tape import filled, flow_bar
+from pyfuncdbg.observers.debug.gradients.tape import Gradient
+from pyfuncdbg.ui.views import units
+from pyfuncdbg.ui.views.sample_trace import tensor
+from pyfuncdbg.ui.views.numerics.tape import filled, flow_bar
 
 
 @pytest.mark.parametrize(('value', 'text'), [(None, 'running'), (0, '0 s'), (3e-9, '3 ns'), (1.25e-5, '12.5 us'),

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.debug.differences import difference
-from pyfuncdbg.record.records import Stats
-from pyfuncdbg.views.sample import tensor
-from pyfuncdbg.views.tensor_difference import Change, change_view
-from pyfuncdbg.views.value import value_view, where_bad
+from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.record.records import Stats
+from pyfuncdbg.ui.views.sample_trace import tensor
+from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view
+from pyfuncdbg.ui.views.tensors.value import value_view, where_bad
 
 STYLES = re.compile(r'\x1b\[[\d;]*m')
 

@@ -1,5 +1,5 @@
 """`tf.autograph`."""
-from pyfuncdbg.ops.autograph.api import set_verbosity, to_code, to_graph, trace
+from pyfuncdbg.hosts.numpy.ops.autograph.api import set_verbosity, to_code, to_graph, trace
 from pyfuncdbg.tf.autograph import experimental
 
 __all__ = ['experimental', 'set_verbosity', 'to_code', 'to_graph', 'trace']

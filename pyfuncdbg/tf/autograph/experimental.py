@@ -1,4 +1,4 @@
 """`tf.autograph.experimental`."""
-from pyfuncdbg.ops.autograph.api import Feature, do_not_convert, set_loop_options
+from pyfuncdbg.hosts.numpy.ops.autograph.api import Feature, do_not_convert, set_loop_options
 
 __all__ = ['Feature', 'do_not_convert', 'set_loop_options']

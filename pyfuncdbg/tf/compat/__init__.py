@@ -1,9 +1,9 @@
 """`tf.compat`."""
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.graph.dimension import value_of as dimension_value
-from pyfuncdbg.graph.shapes import dimension_at_index
-from pyfuncdbg.ops.text import (
+from pyfuncdbg.hosts.numpy.graph.types.dimension import value_of as dimension_value
+from pyfuncdbg.hosts.numpy.graph.types.shapes import dimension_at_index
+from pyfuncdbg.hosts.numpy.ops.strings.text import (
     as_bytes,
     as_str,
     as_str_any,
@@ -13,8 +13,7 @@ from pyfuncdbg.ops.text import (
     forward_compatible,
     integral_types,
     path_to_str,
-    real_types,
-)
+    real_types)
 from pyfuncdbg.tf.late import late
 
 if TYPE_CHECKING:

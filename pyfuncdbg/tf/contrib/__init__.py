@@ -1,4 +1,5 @@
 """`tf.contrib` of TensorFlow 1, as far as it wraps Python functions."""
-from pyfuncdbg.tf.contrib import eager, framework
+from pyfuncdbg.tf.contrib import eager
+from pyfuncdbg.tf.contrib import framework
 
 __all__ = ['eager', 'framework']

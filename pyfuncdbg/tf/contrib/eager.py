@@ -1,4 +1,4 @@
 """`tf.contrib.eager` of TensorFlow 1."""
-from pyfuncdbg.ops.script.calls import eager_py_func as py_func
+from pyfuncdbg.hosts.numpy.ops.script.calls import eager_py_func as py_func
 
 __all__ = ['py_func']

@@ -1,9 +1,9 @@
 """`tf.data`."""
-from pyfuncdbg.ops.data.dataset import AUTOTUNE, Dataset
-from pyfuncdbg.ops.data.iterator import OwnedIterator as Iterator
-from pyfuncdbg.ops.data.options import Options
-from pyfuncdbg.ops.data.source import INFINITE as INFINITE_CARDINALITY
-from pyfuncdbg.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
-from pyfuncdbg.tf.data import experimental as experimental
+from pyfuncdbg.hosts.numpy.ops.data.dataset import AUTOTUNE, Dataset
+from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator as Iterator
+from pyfuncdbg.hosts.numpy.ops.data.options import Options
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
+from pyfuncdbg.tf.data import experimental
 
 __all__ = ['AUTOTUNE', 'INFINITE_CARDINALITY', 'UNKNOWN_CARDINALITY', 'Dataset', 'Iterator', 'Options']

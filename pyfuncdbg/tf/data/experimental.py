@@ -1,10 +1,10 @@
 """`tf.data.experimental`."""
-from pyfuncdbg.ops.data.dataset import AUTOTUNE
-from pyfuncdbg.ops.data.iterator import Optional
-from pyfuncdbg.ops.data.options import Options
-from pyfuncdbg.ops.data.source import INFINITE as INFINITE_CARDINALITY
-from pyfuncdbg.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
-from pyfuncdbg.ops.data.transformations import (
+from pyfuncdbg.hosts.numpy.ops.data.dataset import AUTOTUNE
+from pyfuncdbg.hosts.numpy.ops.data.iterator import Optional
+from pyfuncdbg.hosts.numpy.ops.data.options import Options
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
+from pyfuncdbg.hosts.numpy.ops.data.transformations import (
     assert_cardinality,
     cardinality,
     choose_from_datasets,
@@ -21,9 +21,8 @@ from pyfuncdbg.ops.data.transformations import (
     scan,
     shuffle_and_repeat,
     take_while,
-    unbatch,
-)
-from pyfuncdbg.ops.data.transformations import random_dataset as RandomDataset
+    unbatch)
+from pyfuncdbg.hosts.numpy.ops.data.transformations import random_dataset as RandomDataset
 
 __all__ = [
     'AUTOTUNE',

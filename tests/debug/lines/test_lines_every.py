@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.debug.lines.functions import Population
-from pyfuncdbg.debug.lines.lines import Lines
+from pyfuncdbg.observers.debug.lines.live_functions import Population
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.errors import CommandError
 
 SHAPES = Path(__file__).with_name('shapes.py')

@@ -19,8 +19,8 @@ import pytest
 from debug_program import loaded
 
 from pyfuncdbg import tf
-from pyfuncdbg.debug.lines.condition import Condition
-from pyfuncdbg.debug.lines.lines import Lines
+from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 

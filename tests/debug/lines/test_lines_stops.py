@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from debug_program import loaded
 
-from pyfuncdbg.debug.lines.lines import Lines
-from pyfuncdbg.debug.stepper import Stepper
-from pyfuncdbg.debug.stop import Decision
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
+from pyfuncdbg.observers.debug.stops.stop import Decision
 
 PROGRAM = '''
 def looped(n):

@@ -1,4 +1,4 @@
 """`tf.compat.v1.app`."""
-from pyfuncdbg.ops.logger import run
+from pyfuncdbg.hosts.numpy.ops.checks.logger import run
 
 __all__ = ['run']

@@ -1,18 +1,17 @@
 """`tf.compat.v1.data`."""
-from pyfuncdbg.ops.data.dataset import AUTOTUNE
-from pyfuncdbg.ops.data.options import Options
-from pyfuncdbg.ops.data.source import INFINITE as INFINITE_CARDINALITY
-from pyfuncdbg.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
-from pyfuncdbg.ops.data.version1 import DatasetV1 as Dataset
-from pyfuncdbg.ops.data.version1 import (
+from pyfuncdbg.hosts.numpy.ops.data.dataset import AUTOTUNE
+from pyfuncdbg.hosts.numpy.ops.data.options import Options
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
+from pyfuncdbg.hosts.numpy.ops.data.version1 import DatasetV1 as Dataset
+from pyfuncdbg.hosts.numpy.ops.data.version1 import (
     Iterator,
     get_output_classes,
     get_output_shapes,
     get_output_types,
     make_initializable_iterator,
-    make_one_shot_iterator,
-)
-from pyfuncdbg.tf.data import experimental as experimental
+    make_one_shot_iterator)
+from pyfuncdbg.tf.data import experimental
 
 __all__ = [
     'AUTOTUNE',

@@ -1,7 +1,7 @@
 """`tf.compat.v1.logging`: Python's logger 'tensorflow'."""
 from logging import DEBUG, ERROR, FATAL, INFO, WARN
 
-from pyfuncdbg.ops.logger import (
+from pyfuncdbg.hosts.numpy.ops.checks.logger import (
     debug,
     error,
     fatal,
@@ -13,8 +13,7 @@ from pyfuncdbg.ops.logger import (
     set_verbosity,
     vlog,
     warn,
-    warning,
-)
+    warning)
 
 __all__ = ['DEBUG', 'ERROR', 'FATAL', 'INFO', 'WARN', 'debug', 'error', 'fatal', 'get_verbosity', 'info', 'log',
            'log_every_n', 'log_first_n', 'set_verbosity', 'vlog', 'warn', 'warning']

@@ -1,5 +1,5 @@
 """`tf.compat.v1.strings`: `split` gives a sparse tensor."""
-from pyfuncdbg.ops.text_patterns import split_v1 as split
+from pyfuncdbg.hosts.numpy.ops.strings.regex import split_v1 as split
 from pyfuncdbg.tf.strings import (
     as_string,
     bytes_split,
@@ -14,8 +14,7 @@ from pyfuncdbg.tf.strings import (
     substr,
     to_number,
     unsorted_segment_join,
-    upper,
-)
+    upper)
 
 __all__ = [
     'as_string', 'bytes_split', 'format', 'join', 'length', 'lower', 'reduce_join', 'regex_full_match', 'regex_replace',

@@ -1,0 +1,168 @@
+"""Watches NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
+
+`hooks.capture` runs a call under `watched(state)`, in which NumPy reports what the program ignores or is warned of to an
+object of ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes
+`np.geterr`, `np.seterr` and `np.errstate` speak of the program's own state all the while. Modes raise, print, call and
+log are left to NumPy; so is a whole state in which an object of the program is reported to, and what NumPy's own functions
+silence for themselves. Underflow that is ignored (NumPy's default) is not noted: it makes no NaN and no infinity.
+
+NumPy has no public name for what this takes. With a NumPy that lacks it, floating-point errors are left unwatched; the
+warnings that NumPy gives of them are captured as any other.
+"""
+from __future__ import annotations
+
+import sys
+from _warnings import warn
+from collections.abc import Callable
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.captured import numpy1_errstate as thread_errors
+from pyfuncdbg.hooks.captured.numpy_errstate import state
+from pyfuncdbg.hooks.captured.output import place, say, speaker
+from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
+
+_KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
+
+try:
+    _numpy: Any = import_module('numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config')
+    _source = _numpy.umath if OF_THREADS else None
+    # Of the state in force: modes by kind, 'call' and 'bufsize'. And a new state: the one in force with changes.
+    _modes_of_state = thread_errors.modes_of_state if OF_THREADS else _numpy._get_extobj_dict
+    _change_state = thread_errors.change_state if OF_THREADS else _numpy._make_extobj
+except (ImportError, AttributeError):
+    _numpy = None
+
+_MANY = 256
+states: dict[Any, Any] = {}
+"""What `watched` gave, by the program's state: a caller in a hurry looks here first."""
+
+
+class _Watch:
+    """What NumPy reports to under one state of the program's.
+
+    Attributes:
+        user: The program's state.
+        modes: Its modes by kind.
+        call: What it has set with `np.seterrcall` (and does not use in this state).
+    """
+
+    __slots__ = ('call', 'modes', 'user')
+
+    def __init__(self, user: Any, modes: dict[str, str], call: Any) -> None:
+        self.user = user
+        self.modes = modes
+        self.call = call
+
+    def write(self, report: str) -> None:
+        """Take NumPy's 'Warning: invalid value encountered in divide' and a line feed."""
+        text = report.removeprefix('Warning: ').removesuffix('\n')
+        kind = next((kind for start, kind in _KINDS if text.startswith(start)), 'invalid')
+        ignored = self.modes[kind] == 'ignore'
+        call = speaker()
+        if call is not None:
+            say(call, 'fp', text, kind + ' ignored' * ignored, place(_outside_numpy(sys._getframe(1))))
+        if not ignored:
+            # The function NumPy itself calls, whatever the program has put in place of `warnings.warn`.
+            warn(text, RuntimeWarning, 2)
+
+
+def watched(user: Any) -> Any:
+    """The state under which to run what the program would run under `user`; `user` itself where nothing is to watch.
+
+    `state` holds either of the two afterwards as before.
+    """
+    if _numpy is None:
+        return user
+    token = state.set(user)
+    try:
+        modes = _modes_of_state()
+        call = modes.pop('call')
+        modes.pop('bufsize')
+        logged = {kind: 'log' for kind, mode in modes.items() if mode == 'warn' or (mode == 'ignore' and kind != 'under')}
+        if type(call) is _Watch or not logged or not {'call', 'log'}.isdisjoint(modes.values()):
+            made = user
+        else:
+            made = _change_state(call=_Watch(user, modes, call), **logged)
+    finally:
+        state.reset(token)
+    if len(states) >= _MANY:
+        states.clear()
+    states[user] = made
+    return made
+
+
+def unwatch() -> None:
+    """Put the program's own state back in force where it has changed the state since `watched` was put in force."""
+    watch = _modes_of_state()['call'] if _numpy is not None else None
+    if type(watch) is _Watch:
+        state.set(watch.user)
+
+
+def install() -> Callable[[], None]:
+    """Let NumPy's own functions show and change the program's state; returns what undoes it."""
+    if _numpy is None:
+        return lambda: None
+
+    def modes_of_state() -> dict[str, Any]:
+        found: dict[str, Any] = _modes_of_state()
+        watch = found['call']
+        if type(watch) is _Watch:
+            found.update(watch.modes, call=watch.call)
+        return found
+
+    def change_state(**changes: Any) -> Any:
+        if speaker() is None:
+            return _change_state(**changes)
+        watch = _modes_of_state()['call']
+        token = state.set(watch.user if type(watch) is _Watch else state.get())
+        try:
+            changed = _change_state(**changes)
+        finally:
+            state.reset(token)
+        return changed if _is_numpy(_asking(sys._getframe(1))) else watched(changed)
+
+    if OF_THREADS:
+        return _shown(modes_of_state, change_state)
+
+    def undo() -> None:
+        if _numpy._get_extobj_dict is modes_of_state:
+            _numpy._get_extobj_dict = _modes_of_state
+        if _numpy._make_extobj is change_state:
+            _numpy._make_extobj = _change_state
+
+    _numpy._get_extobj_dict = modes_of_state
+    _numpy._make_extobj = change_state
+    return undo
+
+
+def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[], None]:
+    """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
+    shown = _numpy.umath = thread_errors.Shown(_source, modes_of_state, change_state)
+
+    def undo() -> None:
+        if _numpy.umath is shown:
+            _numpy.umath = _source
+    return undo
+
+
+_ASKED = frozenset((thread_errors.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
+
+
+def _asking(frame: FrameType | None) -> FrameType | None:
+    """Who asked `np.errstate` or `np.seterr` for a change."""
+    while frame is not None and frame.f_globals.get('__name__') in _ASKED:
+        frame = frame.f_back
+    return frame
+
+
+def _is_numpy(frame: FrameType | None) -> bool:
+    return frame is not None and str(frame.f_globals.get('__name__')).partition('.')[0] == 'numpy'
+
+
+def _outside_numpy(frame: FrameType | None) -> FrameType | None:
+    """The user's line: `x.std()` divides in NumPy's own Python code."""
+    while frame is not None and _is_numpy(frame):
+        frame = frame.f_back
+    return frame

@@ -1,0 +1,252 @@
+"""What one call said, in order and within limits.
+
+Made by `say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy errors,
+on whichever thread the call (or a thread that shares its context) runs.
+"""
+from __future__ import annotations
+
+from collections import deque
+from contextvars import ContextVar
+from time import perf_counter_ns
+from types import CodeType, FrameType
+from typing import Literal
+
+from pyfuncdbg.hooks import source_map
+from pyfuncdbg.hooks.call import Call, current
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.source_map import behind_relays
+
+Said = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
+"""What it is; 'host' is a remark of the host's on the call, told by its category alone."""
+
+HEAD = TAIL = 32 * 1024
+"""Bytes of text (UTF-8) kept of the beginning and of the end of one call's output."""
+
+ENTRIES = 1000
+"""Entries kept of each of the two, so that a million tiny prints stay small."""
+
+_LINE = 512
+"""A line printed in pieces is one entry up to about this many characters."""
+
+# A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).
+_MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts.numpy.runtime', 'pyfuncdbg.hosts.numpy.ops', 'pyfuncdbg.hosts.numpy.graph', 'pyfuncdbg.hosts')
+
+
+Place = tuple[str, int, str]
+"""File, line and function; blanks where unknown."""
+
+NOWHERE: Place = ('', 0, '')
+
+
+class Entry:
+    """One thing a call said; what `record.records.OutputRecord` shows, but `offset` in ns after the call began."""
+
+    __slots__ = ('category', 'kind', 'offset', 'place', 'text')
+
+    def __init__(self, kind: Said, text: str, category: str, place: Place, offset: int) -> None:
+        self.kind: Said = kind
+        self.text = text
+        self.category = category
+        self.place = place
+        self.offset = offset
+
+    @property
+    def filename(self) -> str:
+        return self.place[0]
+
+    @property
+    def line(self) -> int:
+        return self.place[1]
+
+    @property
+    def function(self) -> str:
+        return self.place[2]
+
+    def __repr__(self) -> str:
+        return f'<{self.kind} {self.category} {self.text!r:.60} {self.filename}:{self.line}>'
+
+
+class Output:
+    """What one call said so far.
+
+    Attributes:
+        started: `time.perf_counter_ns()` when the call began.
+        open: The call is running; what comes later, from threads that it left behind, is not its own.
+    """
+
+    __slots__ = ('_kept', 'open', 'started')
+
+    def __init__(self, started: int) -> None:
+        self.started = started
+        self.open = False
+        self._kept: _Kept | None = None
+
+    def note(self, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+        """Add what was said just now; pieces of one printed line become one entry."""
+        with _lock:
+            if not self.open:
+                return
+            kept = self._kept
+            if kept is None:
+                kept = self._kept = _Kept()
+            elif kept.unfinished is not None and kept.continued(kind, text, place):
+                return
+            kept.add(Entry(kind, text, category, place, perf_counter_ns() - self.started))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was kept, in order: the head, then the tail."""
+        kept = self._kept
+        if kept is None:
+            return ()
+        with _lock:
+            return (*kept.head, *kept.tail)
+
+    @property
+    def dropped_bytes(self) -> int:
+        """Bytes of text (UTF-8) that lay between head and tail, exact."""
+        return self._kept.dropped_bytes if self._kept is not None else 0
+
+    @property
+    def dropped_entries(self) -> int:
+        """Entries of which nothing was kept, exact."""
+        return self._kept.dropped_entries if self._kept is not None else 0
+
+
+SILENCE = Output(0)
+"""The output of every captured call that has said nothing; never written to. Most calls say nothing."""
+
+muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
+"""The call to which what is said in this context does not belong, while a message of its own is made into text."""
+
+
+def speaker() -> Call | None:
+    """The call whose output gets what is said here, None if nobody listens."""
+    call = current.get()
+    if call is None or (call := call.speaker) is None or call is muted.get():
+        return None
+    return call
+
+
+def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+    """Add to the output of a speaking call what was said just now."""
+    output = call.output
+    if output is None or output is SILENCE:
+        with _lock:
+            if call.speaker is not call:
+                return
+            output = call.output
+            if output is None or output is SILENCE:
+                output = Output(call.started)
+                output.open = True
+                call.output = output
+    output.note(kind, text, category, place)
+
+
+# Re-entrant: a signal handler may print while its thread is inside `note`.
+_lock = new_rlock()
+
+
+_places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
+
+
+def place(frame: FrameType | None) -> Place:
+    """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
+    frame = behind_relays(frame)
+    if frame is None:
+        return NOWHERE
+    code = frame.f_code
+    key = id(code), frame.f_lasti               # reading f_lineno walks the line table: 0.5 µs in a long function
+    known = _places.get(key)
+    if known is None:
+        if len(_places) >= 4096:
+            _places.clear()
+        inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
+        found = NOWHERE if inside else source_map.place(frame)
+        known = _places[key] = found, code      # the code stays alive, so its id stays its own
+    return known[0]
+
+
+class _Kept:
+    """Head and tail of what was said."""
+
+    __slots__ = ('_filling', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'tail', 'unfinished')
+
+    def __init__(self) -> None:
+        self.head: list[Entry] = []
+        self.tail: deque[Entry] = deque()
+        self.unfinished: Entry | None = None
+        """The last entry, if it is a printed line whose end is still to come."""
+        self._filling = True                    # the head still takes entries
+        self._room = HEAD
+        self._tail_bytes = 0
+        self.dropped_bytes = 0
+        self.dropped_entries = 0
+
+    def continued(self, kind: Said, text: str, place: Place) -> bool:
+        """Add to the unfinished line; False if this is another one."""
+        last = self.unfinished
+        size = _size(text)
+        if last is None or last.place != place or last.kind != kind or (self._filling and size > self._room):
+            return False
+        last.text += text
+        if text[-1] == '\n' or len(last.text) > _LINE:
+            self.unfinished = None
+        if self._filling:
+            self._room -= size
+        else:
+            self._tail_bytes += size
+            self._trim()
+        return True
+
+    def add(self, entry: Entry) -> None:
+        text = entry.text
+        size = _size(text)
+        self.unfinished = entry if entry.kind in ('out', 'err') and text[-1] != '\n' else None
+        if self._filling:
+            if size <= self._room and len(self.head) < ENTRIES:
+                self.head.append(entry)
+                self._room -= size
+                return
+            self._filling = False
+            cut = _fitting(text, self._room) if len(self.head) < ENTRIES else 0
+            if cut:
+                self.head.append(Entry(entry.kind, text[:cut], entry.category, entry.place, entry.offset))
+                entry.text = text = text[cut:]
+                size = _size(text)
+        self.tail.append(entry)
+        self._tail_bytes += size
+        self._trim()
+
+    def _trim(self) -> None:
+        while self._tail_bytes > TAIL or len(self.tail) > ENTRIES:
+            oldest = self.tail[0]
+            size = _size(oldest.text)
+            surplus = self._tail_bytes - TAIL
+            if len(self.tail) > ENTRIES or size <= surplus:
+                self.tail.popleft()
+                self.dropped_entries += 1
+                left = 0
+            else:
+                # Cut from its front: what fits of the reversed text is what fits of its end.
+                text = oldest.text[surplus - size:]
+                oldest.text = text[len(text) - _fitting(text[::-1], size - surplus):]
+                left = _size(oldest.text)
+            self.dropped_bytes += size - left
+            self._tail_bytes -= size - left
+
+
+def _size(text: str) -> int:
+    # 'surrogatepass': a lone surrogate can be printed to a stream whose error handler allows it.
+    return len(text) if text.isascii() else len(text.encode('utf-8', 'surrogatepass'))
+
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+def _fitting(text: str, room: int) -> int:
+    """How many characters of the beginning fit into `room` bytes."""
+    encoded = text[:room].encode('utf-8', 'surrogatepass')
+    characters = len(encoded[:room].translate(None, _CONTINUATION))
+    cut_inside = len(encoded) > room and encoded[room] in _CONTINUATION
+    return characters - cut_inside

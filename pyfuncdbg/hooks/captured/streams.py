@@ -1,0 +1,153 @@
+"""Watches what is written to stdout and stderr, whatever object stands there.
+
+`hooks.capture` calls `watch` at the start of each call with the streams that stand there now; the watching `write` then
+runs on any thread that prints. It is put on the stream object itself (as an instance attribute), not in its place:
+`sys.stdout` stays the object it was, so its encoding, descriptor, class and identity, references that the program took
+earlier (a logging handler's), and the restoring of `sys.stdout` by redirect_stdout, rich or pytest in any order stay right.
+Others do the same, IPython for each cell: so each call looks whether ours is still on top.
+"""
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.captured.output import place, say, speaker
+
+Write = Callable[..., Any]
+
+_written: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
+"""The stream that the `write` below ours is writing to: another of ours down there only passes on."""
+
+
+class Standing(NamedTuple):
+    """The streams that stand as `sys.stdout` and `sys.stderr`; one value for all calls that find the same.
+
+    A stream that the function itself puts there is its own affair.
+
+    Attributes:
+        stdout, stderr: Give the stream, or None once it is gone.
+        echo: Whether the streams also get what is printed.
+        out, err: The watching `write` on top of each, None where none can be.
+    """
+
+    stdout: Callable[[], Any]
+    stderr: Callable[[], Any]
+    echo: bool
+    out: Write | None = None
+    err: Write | None = None
+
+    def holds(self, stdout: Any, stderr: Any) -> bool:
+        """Whether these stand there still, and nobody has put a `write` over ours or in its place."""
+        return (self.stdout() is stdout and self.stderr() is stderr
+                and (self.out is None or getattr(stdout, 'write', None) is self.out)
+                and (self.err is None or getattr(stderr, 'write', None) is self.err))
+
+
+class Streams:
+    """The streams whose `write` is watched, until `undo`."""
+
+    __slots__ = ('_lock', '_on', 'known')
+
+    def __init__(self) -> None:
+        self.known: dict[int, Callable[[], Any]] = {}
+        """By `id`; the value gives the stream. Weak where the stream allows it, so that none lives longer for this."""
+        self._on = True
+        self._lock = new_rlock()          # re-entrant: the collector may call `forget` while it is held
+
+    def watch(self, stdout: Any, stderr: Any, echo: bool) -> Standing:
+        """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
+        with self._lock:
+            return Standing(self._find(stdout), self._find(stderr), echo, self._on_top(stdout), self._on_top(stderr))
+
+    def undo(self) -> None:
+        """Take the watching off; where somebody has put another `write` on top, ours below it only passes on."""
+        with self._lock:
+            self._on = False
+            for find in self.known.values():
+                attributes = _attributes(find())
+                while attributes is not None and self._is_ours(top := attributes.get('write')):
+                    del attributes['write']
+                    if (before := top.__dict__['before']) is not None:
+                        attributes['write'] = before
+            self.known.clear()
+
+    def _find(self, stream: Any) -> Callable[[], Any]:
+        """What gives the stream."""
+        known = self.known.get(id(stream))
+        if known is not None:
+            return known
+        key = id(stream)
+
+        def forget(_: Any) -> None:
+            with self._lock:
+                self.known.pop(key, None)
+
+        try:
+            find: Callable[[], Any] = weakref.ref(stream, forget)
+        except TypeError:                       # it takes no weak references
+            find = lambda: stream               # noqa: E731
+        self.known[key] = find
+        return find
+
+    def _on_top(self, stream: Any) -> Write | None:
+        """The watching `write` on a stream, put there if another one is: IPython puts its own there for each cell."""
+        attributes = _attributes(stream)
+        if attributes is None or not callable(getattr(stream, 'write', None)):
+            return None
+        ours = attributes.get('write')
+        if not self._is_ours(ours):
+            before, ours = ours, self._watching(self.known[id(stream)], _unbound(stream))
+            ours.__dict__.update(watcher=self, before=before)
+            attributes['write'] = ours
+        return ours if stream.write is ours else None       # a class may look at its objects' attributes in its own way
+
+    def _is_ours(self, write: Any) -> bool:
+        """Whether it is one that we have made; others may be below it, with what somebody has put between."""
+        return isinstance(write, FunctionType) and write.__dict__.get('watcher') is self
+
+    def _watching(self, find: Callable[[], Any], original: Write) -> Write:
+        def write(*args: Any, **kwargs: Any) -> Any:
+            stream = find()
+            call = speaker()
+            standing = call.standing if call is not None and self._on else None
+            is_out = standing is not None and standing.stdout() is stream
+            if (call is None or standing is None or not (is_out or standing.stderr() is stream)
+                    or _written.get() == id(stream)):
+                return original(stream, *args, **kwargs)
+            text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
+            if standing.echo or text is None:
+                outer = _written.set(id(stream))
+                try:
+                    result = original(stream, *args, **kwargs)
+                finally:
+                    _written.reset(outer)
+            else:
+                result = len(text)
+            if text:
+                # str.__str__: a subclass of str is not kept, nor what it refers to.
+                say(call, 'out' if is_out else 'err', str.__str__(text), '', place(sys._getframe(1)))
+            return result
+        return write
+
+
+def _unbound(stream: Any) -> Write:
+    """Its `write`, with the stream as first argument: a bound method would make the stream hold itself."""
+    bound = stream.write
+    method: Write | None = getattr(type(stream), 'write', None)
+    if method is not None and getattr(bound, '__self__', None) is stream and 'write' not in stream.__dict__:
+        return method
+    return lambda _, *args, **kwargs: bound(*args, **kwargs)
+
+
+def _attributes(stream: Any) -> dict[str, Any] | None:
+    """The object's own attributes; None if it has no place for any. Never those of what a proxy stands for."""
+    try:
+        found = object.__getattribute__(stream, '__dict__')
+    except AttributeError:
+        return None
+    return found if isinstance(found, dict) else None

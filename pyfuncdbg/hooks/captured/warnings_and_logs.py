@@ -1,0 +1,116 @@
+"""Watches the warnings that the program's own filters let through, and the records that its loggers make.
+
+`install` is called by `hooks.capture`; what it puts in place runs on the thread that warns or logs. Where somebody has
+put something on top in the meantime it stays in place, switched off, and only passes on.
+"""
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.captured.output import Place, muted, say, speaker
+from pyfuncdbg.hooks.source_map import behind_relays, place
+
+
+def install() -> Callable[[], None]:
+    """Watch both; returns what undoes it."""
+    undo = _watch_warnings(), _watch_log()
+
+    def undo_both() -> None:
+        for step in undo:
+            step()
+    return undo_both
+
+
+def _watch_warnings() -> Callable[[], None]:
+    # `_showwarnmsg` is what the interpreter calls once the filters have let a warning through. `showwarning` and
+    # `_showwarnmsg_impl`, which it calls, are what catch_warnings, pytest and logging replace and restore.
+    module: Any = warnings
+    previous = module._showwarnmsg
+    on = True
+
+    def show(message: Any) -> None:
+        call = speaker() if on else None
+        if call is None:
+            previous(message)
+            return
+        _note_warning(call, message)
+        if not _shown_by_default(module):
+            previous(message)
+        elif call.standing.echo:
+            token = muted.set(call)             # its text on stderr is this warning, not another thing said
+            try:
+                previous(message)
+            finally:
+                muted.reset(token)
+
+    def undo() -> None:
+        nonlocal on
+        on = False
+        if module._showwarnmsg is show:
+            module._showwarnmsg = previous
+
+    module._showwarnmsg = show
+    return undo
+
+
+def _shown_by_default(module: Any) -> bool:
+    return (module.showwarning is module._showwarning_orig
+            and getattr(module._showwarnmsg_impl, '__module__', None) == module.__name__)
+
+
+def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
+    try:
+        text = str(message.message)
+    except Exception:                           # the warning's own __str__; the program finds out by itself, or never
+        text = '(its text cannot be made: str() failed)'
+    say(call, 'warning', text, message.category.__name__, _place(message.filename, message.lineno, ''))
+
+
+def _place(filename: str, line: int, function: str) -> Place:
+    """Where the program said it: of a place in generated code, or in what that calls functions with, the program's line."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_lineno == line and frame.f_code.co_filename == filename:
+            outer = behind_relays(frame)
+            return place(outer) if outer is not None else (filename, line, function)
+        frame = frame.f_back
+    return filename, line, function
+
+
+def _watch_log() -> Callable[[], None]:
+    previous = logging.getLogRecordFactory()
+    on = True
+
+    def make_record(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        record = previous(*args, **kwargs)
+        call = speaker() if on else None
+        if call is not None and record.name is not None:        # makeLogRecord makes nameless ones, filled in later
+            _note_record(call, record)
+        return record
+
+    def undo() -> None:
+        nonlocal on
+        on = False
+        if logging.getLogRecordFactory() is make_record:
+            logging.setLogRecordFactory(previous)
+
+    logging.setLogRecordFactory(make_record)
+    return undo
+
+
+def _note_record(call: Call, record: logging.LogRecord) -> None:
+    token = muted.set(call)                     # nothing that an argument's __str__ says is said by the program
+    try:
+        text = record.getMessage()
+    except Exception:                           # the program's own mistake, which logging reports in its own way
+        text = f'{record.msg!s} (its arguments do not fit)' if isinstance(record.msg, str) else '(its text cannot be made)'
+    finally:
+        muted.reset(token)
+    where = _place(record.pathname, record.lineno, record.funcName or '')
+    say(call, 'log', text, f'{record.levelname} {record.name}', where)

@@ -1,0 +1,43 @@
+"""The code of a function as the program made it: before a debugger put tests into it, or a framework converted it.
+
+Hosts ask where the identity of a function's code counts, such as for the place of an eager call; observers publish here
+what they replace. Any thread.
+"""
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.source_map import is_generated, program_code
+
+_replaced = ByCode[CodeType]()
+
+
+def publish(code: CodeType, original: CodeType) -> None:
+    """`code` stands for `original` from now on, as long as it lives."""
+    _replaced.put(code, original)
+
+
+def replaced(code: CodeType) -> CodeType:
+    """The code without a debugger's tests."""
+    return (_replaced.get(code) or code) if _replaced.entries else code
+
+
+def original(code: CodeType) -> CodeType:
+    """The code as the program made it."""
+    return replaced(program_code(code))
+
+
+def name_of(function: Any) -> Any:
+    """A function's `__name__` as the program gave it; None if it has none."""
+    if type(function) is FunctionType and is_generated(function.__code__) and (own := original(function.__code__)):
+        return own.co_name
+    return getattr(function, '__name__', None)
+
+
+def qualified_name_of(function: Any) -> Any:
+    """A function's `__qualname__` as the program gave it; None if it has none."""
+    if type(function) is FunctionType and is_generated(function.__code__) and (own := original(function.__code__)):
+        return own.co_qualname
+    return getattr(function, '__qualname__', None)

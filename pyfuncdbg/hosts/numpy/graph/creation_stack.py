@@ -1,0 +1,44 @@
+"""Where in the user's program something was made: a list of plain frames, taken when an op or tensor is created.
+
+No frame object is kept, so no local of the user lives longer for it.
+"""
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterable
+
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.own_files import is_machinery, judged, runs_cells
+
+_DEEPEST = 64
+
+
+class StackTrace(tuple[traceback.FrameSummary, ...]):
+    """Frames as the module `traceback` has them; the text of their lines is read when somebody asks for it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, frames: Iterable[Frame]) -> StackTrace:
+        """The same frames."""
+        return cls(traceback.FrameSummary(f.filename, f.line, f.function, lookup_line=False) for f in frames)
+
+
+def creation_stack() -> tuple[Frame, ...]:
+    """The user's frames above this call, innermost last; at most 64."""
+    frames = []
+    frame = sys._getframe(1)
+    depth = 0
+    while frame is not None and depth < _DEEPEST:
+        code = frame.f_code
+        filename = code.co_filename
+        ours = judged.get(filename)                 # each node looks at some ten frames: a call for each takes as long again
+        if not (is_machinery(filename) if ours is None else ours):
+            frames.append(Frame(filename, frame.f_lineno, code.co_name))
+            depth += 1
+        elif code.co_name == 'run_code' and runs_cells(code):
+            break
+        frame = frame.f_back  # type: ignore[assignment]
+    frames.reverse()
+    return tuple(frames)

@@ -1,0 +1,212 @@
+"""The table of operations: what each computes, which types and shapes it gives, and how it is differentiated.
+
+`ops` fills the table; graph, dispatch, plan and executor read it. Nothing else knows an op. Rooms of `ops` that programs can
+do without are loaded when an op is not found, or all are asked for.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.errors import UnimplementedError, nearest
+from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops as later
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+
+Attrs = Mapping[str, Any]
+Kernel = Callable[..., Any]
+Output = tuple[DType, TensorShape]
+"""Static type of one output."""
+INPUT, CONSTANT, CALL, PURE_CALL = 'Placeholder', 'Const', 'StatefulPartitionedCall', 'PartitionedCall'
+"""The op types that give graphs and functions their form; everything else is vocabulary."""
+IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE = ('If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
+                                                                  'StatelessWhile')
+"""The op types that run a part of a graph, or run it again and again."""
+NEXT, BELOW, BOTH = 'AddV2', 'Less', 'LogicalAnd'
+"""The op types by which a loop of a GraphDef counts its iterations."""
+SUM, ZEROS, ONES = 'AddN', 'ZerosLike', 'OnesLike'
+"""The op types that a backward pass is made of, whatever it differentiates."""
+SHAPE, FILL, GATE = 'Shape', 'Fill', 'NoOp'
+"""The op types that `tf.gradients` begins with, and waits with."""
+CAST, CONCAT, SEGMENT_SUM, RANGE, READ = 'Cast', 'ConcatV2', 'UnsortedSegmentSum', 'Range', 'ReadVariableOp'
+"""The op types that put slices of a tensor together."""
+IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
+"""The op types that results of functions and jacobians are put together with."""
+
+
+class Typed(Protocol):
+    """What a shape rule may ask of an input."""
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def shape(self) -> TensorShape: ...
+
+
+class Node(Protocol):
+    """What a gradient rule may ask of the step it differentiates: an `Operation` of a graph or a node of a tape."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[Any]: ...
+    @property
+    def outputs(self) -> Sequence[Any]: ...
+    @property
+    def attrs(self) -> Attrs: ...
+    @property
+    def definition(self) -> OpDef: ...
+    @property
+    def hidden(self) -> Sequence[Any]: ...
+    @property
+    def name(self) -> str: ...
+
+    def recorded(self) -> Sequence[Any]:
+        """The hidden outputs; a node of a graph gets them now."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class OpDef:
+    """One operation.
+
+    Attributes:
+        name: TensorFlow's op type, such as 'AddV2'.
+        kernel: `kernel(*values, **attrs)` with one NumPy value per input (ndarray, or NumPy scalar at rank 0; an
+            object array of bytes for strings); returns one value, or a tuple when `outputs` is not 1. It must not
+            write to its inputs, and returns new memory unless it is `free`. It runs with NumPy's floating-point warnings
+            off.
+        infer: `infer(inputs, attrs)` gives the static type of each output. Raises ValueError for shapes that do not
+            fit and TypeError for dtypes that do not, with TensorFlow's text.
+        gradient: `gradient(node, *output_gradients)` gives one gradient tensor or None per input, written in ops so
+            that it can be differentiated again. None where the op has no derivative; `no_gradient` where it is
+            known to be zero everywhere.
+        selective: It has two inputs, and its gradient rule takes the keyword `wanted`: for each whether its gradient is
+            asked for; the rule gives None where it is not.
+        sparse: The gradient rule takes None for an output that no gradient comes to; other rules get zeros.
+        slices: The gradient rule takes `IndexedSlices`; other rules get tensors.
+        outputs: How many outputs; -1 where attrs decide.
+        infix: The Python operator that is bit for bit the same kernel on NumPy scalars and arrays of real types.
+        stateful: Has an effect or depends on one: never pruned in a function, folded or merged.
+        kernel_attrs: The attrs the kernel takes as keywords; the others are for graph and display only.
+        into: The kernel is a ufunc-like that takes `out=`.
+        in_execution: The kernel's first argument is the `Execution` (run, resources) it is part of.
+        hidden: Types of what the op records for its gradient: outputs that no user sees. With `record=True` its
+            kernel returns them too, as a `Recorded`. The keyword `asked`, if it is among `kernel_attrs`, says of each
+            whether it is looked at; the others may be None.
+        python: It may call the user's Python functions, so a run can be paused after it, and what it saw or returned is
+            never overwritten. A kernel input that the run owns and that is used here for the last time is named by the
+            position in the keyword `owned`; every other one must be protected from being written to.
+        sealed: A Python op that depends on its inputs only: tensors that its functions capture are among them.
+        restore: `restore(inputs, attrs, functions)` gives the private attrs of a node that comes from a GraphDef, where
+            `functions` finds a function of its library by name.
+        retains: Its output may hold what it is given, or it gives what an input holds: that is never overwritten.
+        alias: Name that TensorFlow's function for it passes in eager mode, which its messages end in.
+        free: Costs nothing and returns its input or a view of it, so its output may share memory.
+    """
+
+    name: str
+    kernel: Kernel
+    infer: Callable[[Sequence[Typed], Attrs], Sequence[Output]]
+    gradient: Callable[..., Sequence[Any]] | None = None
+    outputs: int = 1
+    infix: str | None = None
+    stateful: bool = False
+    kernel_attrs: tuple[str, ...] = ()
+    into: bool = False
+    in_execution: bool = False
+    hidden: Callable[[Any], Sequence[Output]] | None = None
+    python: bool = False
+    free: bool = False
+    sealed: bool = False
+    selective: bool = False
+    sparse: bool = False
+    slices: bool = False
+    retains: bool = False
+    restore: Callable[[Sequence[Any], Attrs, Any], Attrs] | None = None
+    alias: str = ''
+
+    def __repr__(self) -> str:
+        return f'<OpDef {self.name}>'
+
+
+def differentiated(node: Node, grads: Sequence[Any], wanted: Sequence[bool]) -> Sequence[Any]:
+    """Apply the gradient rule of a node that has one.
+
+    Args:
+        node: What is differentiated.
+        grads: A gradient for each output, the hidden ones last.
+        wanted: Whether the gradient of each input is asked for.
+
+    Returns:
+        One gradient or None per input.
+    """
+    definition = node.definition
+    rule = definition.gradient
+    assert rule is not None
+    if len(grads) == 1:                             # unpacking beside a keyword costs 0.2 µs
+        return rule(node, grads[0], wanted=wanted) if definition.selective else rule(node, grads[0])
+    return rule(node, *grads, wanted=wanted) if definition.selective else rule(node, *grads)
+
+
+def no_gradient(node: Node, *grads: Any) -> Sequence[None]:
+    """The rule of ops whose derivative is zero wherever it exists, such as `Floor` and `Shape`."""
+    return [None] * len(node.inputs)
+
+
+_OPERATORS: dict[str, Kernel] = {
+    '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv,
+    '<': operator.lt, '<=': operator.le, '>': operator.gt, '>=': operator.ge,
+}
+_table: dict[str, OpDef] = {}
+
+
+def _completed() -> dict[str, OpDef]:
+    """The table with every room of `ops` loaded."""
+    later.load(later.VOCABULARY)
+    return _table
+
+
+def register(definition: OpDef) -> OpDef:
+    """Add an op to the table; a second definition of one name is a mistake."""
+    if definition.name in _table:
+        raise ValueError(f'op {definition.name!r} is registered already')
+    _table[definition.name] = definition
+    return definition
+
+
+def lookup(name: str) -> OpDef:
+    """The definition of an op type.
+
+    Raises:
+        UnimplementedError: There is none; the message has the nearest names.
+    """
+    try:
+        return _table[name]
+    except KeyError:
+        if (found := _completed().get(name)) is not None:
+            return found
+        raise UnimplementedError(None, None, f'Op type not registered {name!r}.{nearest(name, _table)}') from None
+
+
+def is_registered(name: str) -> bool:
+    """Whether there is an op of this type."""
+    return name in _table or name in _completed()
+
+
+def registered() -> tuple[OpDef, ...]:
+    """All ops, by name: the tests check each because it exists."""
+    return tuple(definition for _, definition in sorted(_completed().items()))
+
+
+def kernel_for(definition: OpDef, dtype: np.dtype[Any] | None) -> Kernel:
+    """The one kernel that eager code, plan and executor use for inputs of this dtype.
+
+    Python's operators are legal on NumPy's own real types only: complex products differ between scalars and arrays.
+    """
+    if definition.infix is not None and dtype is not None and dtype.kind in 'fiu' and dtype.isbuiltin == 1:
+        return _OPERATORS[definition.infix]
+    return definition.kernel

@@ -1,0 +1,99 @@
+"""Where new nodes of a graph go: the device scopes, colocation and container in force. On the thread that builds."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.device import canonical, place
+
+
+class DeviceScopes:
+    """The scopes of one graph.
+
+    Attributes:
+        container: Where variables made now are kept; '' for the place that has no name.
+    """
+
+    __slots__ = ('_beside', '_devices', '_groups', 'container')
+
+    def __init__(self) -> None:
+        self._devices: tuple[Any, ...] = ()
+        self._beside: tuple[Any, ...] = ()
+        self._groups: list[bytes] = []
+        self.container = ''
+
+    def apply(self, op: Any) -> None:
+        """Give a new node its device and colocation groups."""
+        if self._devices:
+            place(op, self._devices)
+        if self._groups:
+            op.attrs['_class'] = self._groups
+        if self._beside:
+            groups = {group for other in self._beside for group in other.colocation_groups()}
+            op.attrs['_class'] = sorted(groups)
+            # The innermost that has a device: TensorFlow gives it to the new node although it knows of the group.
+            op.device = next((other.device for other in reversed(self._beside) if other.device), op.device)
+
+    @contextmanager
+    def on(self, device: Any) -> Iterator[None]:
+        """On a device: a name, a spec, a function of the node, or None to clear what surrounds.
+
+        Raises:
+            ValueError: No device name.
+        """
+        if device is not None and not callable(device):
+            if not isinstance(device, str) and not hasattr(device, 'make_merged_spec'):
+                raise ValueError(f'Expecting a string device name. Got {type(device)}({device})')
+            device = canonical(device)
+        before, self._devices = self._devices, (*self._devices, device)
+        try:
+            yield
+        finally:
+            self._devices = before
+
+    @contextmanager
+    def beside(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Where `op` is.
+
+        Raises:
+            ValueError: None, without `ignore_existing`.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError('Trying to reset colocation (op is None) but ignore_existing is not True')
+        before = self._devices, self._beside
+        self._devices, self._beside = (), () if ignore_existing else self._beside
+        if op is not None:
+            self._beside = (*self._beside, op)
+        try:
+            yield
+        finally:
+            self._devices, self._beside = before
+
+    @contextmanager
+    def grouped(self, groups: list[bytes]) -> Iterator[None]:
+        """With these colocation groups, whatever device that means."""
+        before, self._groups = self._groups, groups
+        try:
+            yield
+        finally:
+            self._groups = before
+
+    @contextmanager
+    def within(self, container: str) -> Iterator[str]:
+        """With variables in a container."""
+        before, self.container = self.container, container
+        try:
+            yield container
+        finally:
+            self.container = before
+
+    @contextmanager
+    def none(self) -> Iterator[None]:
+        """Without any device or colocation."""
+        before = self._devices, self._beside
+        self._devices, self._beside = (), ()
+        try:
+            yield
+        finally:
+            self._devices, self._beside = before

@@ -1,0 +1,82 @@
+"""What a name, tensor, operation or variable means in a graph, with TensorFlow's objections to what means nothing.
+
+Fetches, feeds and control inputs go through it, on the thread that runs or builds.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.graph.graph import Graph
+
+
+def is_repeated(graph: Graph, tensor: Tensor) -> bool:
+    """Whether a function repeats a constant from outside: a backward function those of the function it differentiates, as
+    nothing that a call has to give. All other constants are captured: a gradient by them goes the same way."""
+    if graph.forward is None or not isinstance(tensor, SymbolicTensor):
+        return False
+    return tensor.op.type == CONSTANT and tensor.op.graph is graph.forward
+
+
+def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
+    """The tensor or operation of `graph` that `obj` means; `known` are its operations by name.
+
+    Raises:
+        ValueError: A wrong name, or a tensor of another graph.
+        KeyError: No such tensor or operation.
+        TypeError: Something else.
+    """
+    if not allow_tensor and not allow_operation:
+        raise ValueError("allow_tensor and allow_operation can't both be False.")
+    wanted = 'Tensor or Operation' if allow_tensor and allow_operation else 'Tensor' if allow_tensor else 'Operation'
+    convert = getattr(obj, '_as_graph_element', None)
+    if convert is not None:
+        obj = convert(graph)
+    elif allow_tensor and isinstance(obj, Tensor) and not isinstance(obj, SymbolicTensor):
+        obj = graph.admit(obj)
+    if isinstance(obj, bytes):
+        obj = obj.decode()
+    if isinstance(obj, str):
+        return _named(known, obj, allow_tensor, allow_operation)
+    if (isinstance(obj, SymbolicTensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
+        if obj.graph is not graph:
+            raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of '
+                             f'this '
+                             'graph.')
+        return obj
+    raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
+
+
+def _named(known: Mapping[str, Operation], name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+    if ':' in name and allow_tensor:
+        return _tensor(known, name)
+    if ':' in name:
+        raise ValueError(f'Name {name!r} appears to refer to a Tensor, not a Operation.')
+    if not allow_operation:
+        text = 'refers to an Operation, not a' if name in known else 'looks like an (invalid) Operation name, not a'
+        raise ValueError(f'The name {name!r} {text} Tensor. Tensor names must be of the form "<op_name>:<output_index>".')
+    if name not in known:
+        raise KeyError(f'The name {name!r} refers to an Operation not in the graph.{nearest(name, known)}')
+    return known[name]
+
+
+def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
+    op_name, _, slot = name.rpartition(':')
+    if not re.fullmatch(r'\s*[-+]?\d+\s*', slot) or ':' in op_name:
+        raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
+                         f'the form '
+                         '"<op_name>:<output_index>".')
+    refers = f'The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, '
+    op = known.get(op_name)
+    if op is None:
+        raise KeyError(f'{refers}does not exist in the graph.{nearest(op_name, known)}')
+    if not -len(op.outputs) <= int(slot) < len(op.outputs):
+        raise KeyError(f'{refers}exists but only has {len(op.outputs)} outputs.')
+    return op.outputs[int(slot)]

@@ -1,0 +1,400 @@
+"""A dataflow graph: operations in order of creation, their names, and the scopes that new ones fall into.
+
+A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.collections import Collections
+from pyfuncdbg.hosts.numpy.graph.control import ControlStack
+from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
+from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
+from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
+from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
+from pyfuncdbg.hosts.numpy.graph.types.shape_errors import completed
+from pyfuncdbg.hosts.numpy.graph.naming import Names
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lookup
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.locks import new_rlock
+
+
+class Graph(Collections):
+    """`tf.Graph`.
+
+    Attributes:
+        outer: For the graph of a function: the graph it is traced in; None for eager code around it.
+        forward: For the graph of a backward function: that of the function which it differentiates.
+        building_function: Whether it is the body of a function.
+        version: Grows with every change; compiled plans are kept by it.
+        captures: For a function's graph: (outer tensor, its placeholder here) in order of capture.
+        embedded: Outer tensors that are constants here: (tensor, constant).
+        resources: What lives as long as the graph does, such as the functions its Python ops call.
+        gradient_steps: The backward steps that gradients added here, in order.
+        sites: The call sites of nodes, by serial.
+        seed: Graph-level random seed, None if not set.
+        reads: By id of a handle here, the value of an eager variable as a session fetches it.
+        variables: Those that the function of this graph reads, in order, by id of the handle.
+        automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
+        place: For a part of another graph: the name of its node, with '/', below which it is.
+        repeats: Whether it is a part that runs again and again: of a loop.
+        certain: Whether it is a branch of which it is known before any run whether it is taken.
+        waits: Ops outside that nodes of this function are to wait for.
+        variables_made: How many variables the function of this graph has made; None where it must not make any.
+        given: While a function is traced that may make variables: its placeholders, with the values of the first call.
+    """
+
+    def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
+        self.name = name
+        self.outer = outer
+        self.forward: Graph | None = None
+        self.building_function = building_function
+        self.version = 0
+        self.captures: list[tuple[Tensor, SymbolicTensor]] = []
+        self.embedded: list[tuple[Tensor, SymbolicTensor]] = []
+        self.resources: list[Any] = []
+        self.seed: int | None = None
+        self.sites: dict[int, CallSite] = {}
+        self.gradient_steps: list[Any] = []
+        self.reads: dict[int, SymbolicTensor] = {}
+        self.variables: dict[int, weakref.ref[Any]] = {}
+        self.variables_made: int | None = None
+        self.given: tuple[tuple[Any, Any], ...] = ()
+        self.waits: list[Operation] = []
+        self.automatic = building_function
+        self.place, self.repeats, self.certain = '', False, False
+        self.unfeedable: set[int] = set()
+        self.unfetchable: set[Operation] = set()
+        self.finalized = False
+        self.shown_of: Any = None                   # the function it is of, once somebody has got the graph from that
+        self._captured: dict[int, SymbolicTensor] = {}
+        self._repeated: dict[int, Operation] = {}
+        self._ops: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names = Names()
+        self._control = ControlStack()
+        self.placing = DeviceScopes()
+        self._collections: dict[Any, list[Any]] = {}
+        self._overrides: dict[str, str] = {}
+        self._lock = new_rlock()
+
+    # ------------------------------------------------------------------ building
+    def create_op(self, op_type: str, inputs: Sequence[Tensor], given: Any = None, name: str | None = None,
+                  **settings: Any) -> Operation:
+        """Add a node whose inputs are of this graph.
+
+        Args:
+            op_type: Its name in the registry.
+            inputs: Its inputs.
+            given: Its attrs; or, as in TensorFlow, the dtypes of its outputs, which follow from the op and the inputs.
+            name: Of the node.
+            **settings: TensorFlow's further arguments; of these only `attrs` (messages by name) means something here.
+
+        Raises:
+            RuntimeError: The graph is finalized, or there is no such op.
+            ValueError: Shapes, dtypes or the name do not fit, or an input is of another graph.
+            TypeError: An input is no tensor.
+        """
+        if settings or type(given) in (list, tuple):
+            inputs, given = outside_call(op_type, inputs, settings)
+        definition = lookup(op_type)
+        attrs = given or {}
+        rule = self._overrides.get(op_type) if self._overrides else None
+        if rule is not None:
+            definition, attrs = with_rule(definition, rule), {**attrs, '_gradient_op_type': rule.encode()}
+        with self._lock:
+            self._check_open()
+            admitted = [self.admit(tensor, inputs) for tensor in inputs]
+            full = self._names.node(op_type if name is None else name, op_type == CONSTANT)
+            if full in self._by_name:
+                if name is not None and name.endswith('/'):
+                    raise ValueError(f'Duplicate node name in graph: {full!r}')
+                full = self._names.unique(full)
+            control = self._control.wanted({tensor.op for tensor in admitted})
+            try:
+                types = definition.infer(admitted, attrs)
+            except ValueError as error:
+                raise completed(error, op_type, full, admitted, control, attrs) from None
+            op = Operation(self, definition, full, admitted, types, attrs, control, creation_stack(), len(self._ops))
+            self.placing.apply(op)
+            self._control.add(op)
+            self._ops.append(op)
+            self._by_name[full] = op
+            self.version += 1
+        return op
+
+    def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
+        """`tensor` as an input of a node of this graph: itself, or what stands for it here.
+
+        Raises:
+            ValueError: It is of another graph that this one is not nested in.
+        """
+        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
+            return tensor
+        if self.building_function:
+            return self.capture(tensor)
+        if isinstance(tensor, SymbolicTensor):
+            own = next((x for x in beside if isinstance(x, SymbolicTensor) and x.op.graph is self), None)
+            if own is not None:
+                raise ValueError(f'{tensor} must be from the same graph as {own} (graphs are {tensor.graph} and {self}).')
+            raise ValueError(f'Tensor {tensor!r} must be from the same graph as the graph that the op is added to '
+                             f'(graph of the tensor: {tensor.graph}, this graph: {self}).')
+        return self.embed(tensor)
+
+    def capture(self, tensor: Tensor) -> SymbolicTensor:
+        """The placeholder that stands for an outer tensor in this function."""
+        known = self._captured.get(id(tensor))
+        if known is None:
+            made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self, tensor) else  # type: ignore[attr-defined]
+                    (INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
+            with self.outside_scopes():
+                known = self._captured[id(tensor)] = self.create_op(*made).outputs[0]
+            (self.captures if made[0] == INPUT else self.embedded).append((tensor, known))
+        return known
+
+    def embed(self, tensor: Tensor) -> SymbolicTensor:
+        """The node output with the value of an eager tensor: a constant, a variable's handle, or what the tensor was
+        computed by, where that began with a variable. One per tensor."""
+        known = self._captured.get(id(tensor))
+        if known is None:
+            with self.outside_scopes():
+                known = self._stand_in(tensor)
+            self._captured[id(tensor)] = known
+            self.embedded.append((tensor, known))
+        return known
+
+    def _stand_in(self, tensor: Any) -> SymbolicTensor:
+        origin, index = getattr(tensor, 'origin', (None, 0))
+        if origin is not None:
+            op = self._repeated.get(id(origin))
+            if op is None:
+                op = self._repeated[id(origin)] = self.create_op(origin.type, origin.inputs, origin.attrs, origin.name)
+            return op.outputs[index]
+        enter = getattr(tensor._value, 'enter', None)
+        if enter is not None:
+            return enter(self)  # type: ignore[no-any-return]
+        return self.create_op(CONSTANT, (), {'dtype': tensor.dtype, 'value': tensor._value}, 'Const').outputs[0]
+
+    def make_variable(self) -> None:
+        """A variable is made in the function of this graph.
+
+        Raises:
+            ValueError: It is not the function's first trace.
+        """
+        if self.variables_made is None:
+            raise ValueError('tf.function only supports singleton tf.Variables created on the first call. Make sure the '
+                             'tf.Variable is only created once or created outside tf.function. See '
+                             'https://www.tensorflow.org/guide/function#creating_tfvariables for more information.')
+        self.variables_made += 1
+
+    def note_variable(self, variable: Any) -> None:
+        """The function of this graph reads an outer variable."""
+        self.variables.setdefault(id(variable.handle), weakref.ref(variable))
+
+    def dismantle(self) -> None:
+        """Let go of everything: the trace that owned this graph is gone, and nobody can run it any more."""
+        for op in self._ops:
+            op.inputs, op.attrs, op.control_inputs = (), {}, []
+        for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
+                     self.reads, self.gradient_steps, self.sites, self._collections, self.waits):
+            held.clear()
+
+    def standing_for(self, tensor: Tensor) -> SymbolicTensor | None:
+        """What an outer tensor is here; itself for one of this graph, None for one that is not captured."""
+        if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
+            return tensor
+        return self._captured.get(id(tensor))
+
+    def changed(self) -> None:
+        """Plans compiled before are out of date."""
+        self.version += 1
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Refuse values for this tensor."""
+        self.unfeedable.add(id(tensor))
+        self.changed()
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Refuse to give this op's values."""
+        self.unfetchable.add(op)
+        self.changed()
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether the tensor may be fed."""
+        return id(tensor) not in self.unfeedable
+
+    def is_fetchable(self, element: Any) -> bool:
+        """Whether a tensor's or operation's value may be fetched."""
+        return getattr(element, 'op', element) not in self.unfetchable
+
+    def finalize(self) -> None:
+        """Refuse further nodes."""
+        self.finalized = True
+
+    def _check_open(self) -> None:
+        if self.finalized:
+            raise RuntimeError('Graph is finalized and cannot be modified.')
+
+    # ------------------------------------------------------------------ scopes
+    def as_default(self) -> DefaultScope:
+        """Make this graph the one that ops are added to, in this thread."""
+        return DefaultScope(context.state.graphs, self)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefix the names of new nodes; yields the scope's full name with a trailing '/'."""
+        before, full = self._names.enter(name)
+        try:
+            yield full
+        finally:
+            self._names.scope = before
+
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> AbstractContextManager[None]:
+        """New nodes run after these ops; None clears what surrounds.
+
+        Raises:
+            ValueError: An op of another graph.
+            TypeError: Not an op or tensor.
+            KeyError: The graph has no op of this name.
+        """
+        ops = None if control_inputs is None else [self._as_op(item) for item in control_inputs if not self._waits(item)]
+        for op in ops or ():
+            op.attrs['_has_manual_control_dependencies'] = True
+        return self._control.entered(ops)
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """New nodes of these op types have the gradient rules that are registered under these names.
+
+        Raises:
+            TypeError: Not a dict of strings.
+        """
+        if not isinstance(op_type_map, dict) or not all(
+                isinstance(text, str) for pair in op_type_map.items() for text in pair):
+            raise TypeError('op_type_map must be a dictionary mapping strings to strings')
+        before, self._overrides = self._overrides, {**self._overrides, **op_type_map}
+        try:
+            yield
+        finally:
+            self._overrides = before
+
+    def device(self, device: Any) -> AbstractContextManager[None]:
+        """Put new nodes on a device: a name or spec, a function of the operation, or None to clear."""
+        return self.placing.on(device)
+
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+        """Put new nodes where `op` is."""
+        found = getattr(op, 'op', op)
+        return self.placing.beside(self._as_op(found) if isinstance(found, str) else found, ignore_existing)
+
+    def container(self, container_name: str) -> AbstractContextManager[str]:
+        """Keep new variables in a container."""
+        return self.placing.within(container_name)
+
+    @contextmanager
+    def outside_scopes(self) -> Iterator[None]:
+        """Without the name scope, control dependencies and devices of the moment."""
+        scope, self._names.scope = self._names.scope, ''
+        try:
+            with self._control.entered(None), self.placing.none():
+                yield
+        finally:
+            self._names.scope = scope
+
+    @contextmanager
+    def outside_scopes_of(self, name: str) -> Iterator[None]:
+        """In a scope below the current one, without control dependencies and devices."""
+        with self._control.entered(None), self.placing.none(), self.name_scope(name):
+            yield
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """A node or scope name that is free, in the current scope."""
+        return self._names.unique(name, mark_as_used)
+
+    def get_name_scope(self) -> str:
+        """The current scope, without a trailing '/'."""
+        return self._names.scope
+
+    def _waits(self, item: Any) -> bool:
+        """Whether it is an op outside of this function, which then waits for it as a whole."""
+        op = getattr(item, 'op', item)
+        if not self.building_function or not isinstance(op, Operation) or op.graph is self:
+            return False
+        self.waits.append(op)
+        return True
+
+    def _as_op(self, item: Any) -> Operation:
+        element = self.as_graph_element(item)
+        return element if isinstance(element, Operation) else element.op
+
+    # ------------------------------------------------------------------ looking
+    @property
+    def operations(self) -> list[Operation]:
+        """All nodes in order of creation."""
+        return list(self._ops)
+
+    def tensors(self) -> list[SymbolicTensor]:
+        """All outputs of all nodes."""
+        return [tensor for op in self._ops for tensor in op.outputs]
+
+    def get_operations(self) -> list[Operation]:
+        """All nodes in order of creation."""
+        return list(self._ops)
+
+    @property
+    def graph_def_versions(self) -> Any:
+        """The version that a GraphDef of this graph says it was written by, as a VersionDef."""
+        from pyfuncdbg.hosts.numpy.graph.proto.graphdef import versions
+        return versions()
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The nodes made since `from_version`, and the functions they call, as a GraphDef."""
+        from pyfuncdbg.hosts.numpy.graph.proto.graphdef import graph_def
+        return graph_def(self, from_version, add_shapes)
+
+    @property
+    def root(self) -> Graph:
+        """The outermost graph around this one."""
+        return self if self.outer is None else self.outer.root
+
+    @property
+    def outer_is_graph(self) -> bool:
+        """Whether the outermost graph around (or this one) is not a function in eager code."""
+        graph: Graph | None = self
+        while graph is not None and graph.building_function:
+            graph = graph.outer
+        return graph is not None
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The tensor or operation that `obj` (itself, a name, a variable) means.
+
+        Raises:
+            ValueError: A wrong name or a tensor of another graph.
+            KeyError: No such tensor or operation.
+            TypeError: Something else.
+        """
+        return element(self, self._by_name, obj, allow_tensor, allow_operation)
+
+    def find(self, name: str) -> Operation | None:
+        """The node of this name, if there is one."""
+        return self._by_name.get(name)
+
+    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
+        """The tensor 'node:slot'."""
+        if not isinstance(name, str):
+            raise TypeError(f'Tensor names are strings (or similar), not {type(name).__name__}.')
+        return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The node of this name."""
+        if not isinstance(name, str):
+            raise TypeError(f'Operation names are strings (or similar), not {type(name).__name__}.')
+        return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]

@@ -1,0 +1,83 @@
+"""A graph as a GraphDef message, and the version that it says it was written by. `Graph.as_graph_def` calls it."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef, VersionDef
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.graph.graph import Graph
+
+PRODUCER, OLDEST = 2474, 0
+"""The version that TensorFlow 2.21 writes, and the oldest that it reads."""
+
+
+@runtime_checkable
+class LibraryFunction(Protocol):
+    """A function that a node of a graph calls by name."""
+
+    @property
+    def graph(self) -> Any: ...
+
+    def function_def(self) -> Any:
+        """Its FunctionDef."""
+
+
+def versions() -> Any:
+    """What a GraphDef says it was written by."""
+    return VersionDef(producer=PRODUCER)
+
+
+def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
+    """All nodes of a graph and the functions that they call.
+
+    Args:
+        graph: The graph.
+        from_version: Only nodes made since `graph.version` was this.
+        add_shapes: With an attr `_output_shapes` for each node that has outputs.
+    """
+    message = GraphDef()
+    for op in graph.operations:
+        if from_version is not None and op.version <= from_version:
+            continue
+        node = message.node.add()
+        node.CopyFrom(op.node_def)
+        if add_shapes and op.outputs:
+            put(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])
+    functions = {function.function_def().signature.name: function for function in called_functions(graph)}
+    for name in sorted(functions):
+        definition = message.library.function.add()
+        definition.CopyFrom(functions[name].function_def())
+        if add_shapes:
+            _add_shapes(definition, functions[name].graph)
+    message.versions.CopyFrom(versions())
+    return message
+
+
+def called_functions(graph: Graph) -> Iterator[LibraryFunction]:
+    """Functions that nodes of the graph call, and those that their nodes call."""
+    waiting, seen = [graph], {id(graph)}
+    while waiting:
+        for op in waiting.pop().operations:
+            for function in _called_by(op):
+                if id(function.graph) not in seen:
+                    seen.add(id(function.graph))
+                    waiting.append(function.graph)
+                    yield function
+
+
+def _called_by(op: Any) -> Iterator[LibraryFunction]:
+    """The functions that the private attrs of a node hold, or give by their `library`."""
+    for key, value in op.attrs.items():
+        if key.startswith('_py_'):
+            library = getattr(value, 'library', None)
+            yield from library(op) if callable(library) else [value] if isinstance(value, LibraryFunction) else []
+
+
+def _add_shapes(definition: Any, graph: Graph) -> None:
+    for node in definition.node_def:
+        op = graph.get_operation_by_name(node.name)
+        if op.outputs:
+            put(node.attr['_output_shapes'], [tensor.shape for tensor in op.outputs])

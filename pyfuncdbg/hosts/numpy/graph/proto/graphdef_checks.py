@@ -1,0 +1,272 @@
+"""The nodes of a GraphDef, checked and put in order before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
+
+`ops.graph_import` calls it. Nothing here touches a graph.
+"""
+from __future__ import annotations
+
+import heapq
+import platform
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.errors import NotFoundError, UnimplementedError
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
+from pyfuncdbg.hosts.numpy.graph.proto.graphdef import OLDEST, PRODUCER
+from pyfuncdbg.hosts.numpy.graph.naming import is_node_name
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import Signature, signature
+
+Place = tuple[str, int]
+"""A tensor as a GraphDef names it: node and output."""
+_KINDS = {'s': 'string', 'i': 'int', 'f': 'float', 'b': 'bool', 'type': 'type', 'shape': 'shape', 'tensor': 'tensor',
+          'func': 'func'}
+_RUNNING = 'TensorFlow 2.21.0'
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedNode:
+    """A node to be made.
+
+    Attributes:
+        message: Its NodeDef.
+        inputs: Its data inputs.
+        controls: Names of the nodes that it waits for.
+    """
+
+    message: Any
+    inputs: Sequence[Place]
+    controls: Sequence[str]
+
+
+def place(name: str) -> Place:
+    """'c:1' as ('c', 1), 'c' as ('c', 0)."""
+    found = re.fullmatch(r'(.+):(\d{1,9})', name)
+    return (found[1], int(found[2])) if found else (name, 0)
+
+
+def check_versions(versions: Any) -> None:
+    """Refuse a GraphDef that was not written for this.
+
+    Raises:
+        ValueError: It says so.
+    """
+    if versions.min_consumer > PRODUCER:
+        raise ValueError(f'GraphDef min consumer version {versions.min_consumer} above current version {PRODUCER} for '
+                         f'{_RUNNING}.  Please upgrade TensorFlow.')
+    if versions.producer < OLDEST:
+        raise ValueError(f'GraphDef producer version {versions.producer} below min producer {OLDEST} supported by '
+                         f'{_RUNNING}.  Please regenerate your graph.')
+    if PRODUCER in versions.bad_consumers:
+        raise ValueError(f'GraphDef disallows consumer version {PRODUCER}.  Please upgrade TensorFlow: this version is '
+                         'likely buggy.')
+
+
+def nodes_in_order(messages: Iterable[Any], mapped: Collection[Place],
+                   mapped_controls: Collection[str]) -> list[ImportedNode]:
+    """Nodes so that each comes after those it needs, otherwise as they are in the GraphDef.
+
+    Args:
+        messages: NodeDefs.
+        mapped: Tensors that come from elsewhere.
+        mapped_controls: Nodes that control inputs find elsewhere.
+
+    Raises:
+        ValueError: A name, an input or the order makes no graph.
+    """
+    nodes: dict[str, ImportedNode] = {}
+    for message in messages:
+        _check_name(message, nodes)
+        nodes[message.name] = _read(message)
+    needs: dict[str, set[str]] = {}
+    for name, node in nodes.items():
+        needs[name] = {source for source, index in node.inputs if (source, index) not in mapped}
+        needs[name] |= {source for source in node.controls if source not in mapped_controls}
+        for source in [*(s for s, i in node.inputs if (s, i) not in mapped), *node.controls]:
+            if source not in nodes and source not in mapped_controls:
+                raise ValueError(f"Node '{name}': Unknown input node '{_as_written(node, source)}'")
+    return _ordered(nodes, needs)
+
+
+def _as_written(node: ImportedNode, source: str) -> str:
+    return f'^{source}' if source in node.controls else source
+
+
+def _check_name(message: Any, nodes: Collection[str]) -> None:
+    if not is_node_name(message.name):
+        raise ValueError(f"Node '{message.name}': Node name contains invalid characters")
+    if message.name in nodes:
+        raise ValueError(f"Node '{message.name}' is not unique")
+    if not message.op:
+        raise ValueError(f"Node '{message.name}' does not specify an operation")
+
+
+def _read(message: Any) -> ImportedNode:
+    inputs: list[Place] = []
+    controls: list[str] = []
+    for name in message.input:
+        if name.startswith('^'):
+            controls.append(name[1:])
+        elif controls:
+            raise ValueError(f"Node '{message.name}': Control dependencies must come after regular dependencies")
+        else:
+            inputs.append(place(name))
+    return ImportedNode(message, inputs, controls)
+
+
+def _ordered(nodes: Mapping[str, ImportedNode], needs: Mapping[str, set[str]]) -> list[ImportedNode]:
+    """The first in the GraphDef of those that are ready, as TensorFlow makes them."""
+    names = list(nodes)
+    position = {name: i for i, name in enumerate(names)}
+    users: dict[str, list[str]] = {name: [] for name in names}
+    missing = {name: len(sources) for name, sources in needs.items()}
+    for name, sources in needs.items():
+        for source in sources:
+            users[source].append(name)
+    ready = [position[name] for name, count in missing.items() if not count]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        found.append(nodes[name])
+        for user in users[name]:
+            missing[user] -= 1
+            if not missing[user]:
+                heapq.heappush(ready, position[user])
+    if len(found) < len(nodes):
+        raise ValueError(f'{len(nodes) - len(found)} nodes in a cycle')
+    return found
+
+
+def check_known(op_type: str) -> None:
+    """Refuse an op type that there is none of.
+
+    Raises:
+        NotFoundError: Always then.
+    """
+    try:
+        lookup(op_type)
+    except UnimplementedError as error:
+        near = error.message.partition('.')[2].strip()
+        raise NotFoundError(
+            None, None, f"Op type not registered '{op_type}' in binary running on {platform.node()}. Make sure the Op and "
+                        f'Kernel are registered in the binary running in this process. Note that if you are loading a '
+                        'saved graph which used ops from tf.contrib (e.g. `tf.contrib.resampler`), accessing should be done '
+                        'before importing the graph, as contrib ops are lazily registered when the module is first '
+                        'accessed.' + (f'\n{near}' if near else '')) from None
+
+
+def attributes(message: Any, name: str) -> dict[str, Any]:
+    """The attrs of a node, those with a default completed.
+
+    Args:
+        message: Its NodeDef.
+        name: The name that it will have.
+
+    Raises:
+        ValueError: One is missing, or of a kind that it cannot be.
+    """
+    known = signature(message.op)
+    found: dict[str, Any] = {}
+    for key, value in message.attr.items():
+        if known is not None and key in known.attrs:
+            _check_kind(key, value, known, name)
+        try:
+            plain = value_of(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{_reason(error, value)}\n\t for attr '{key}'\n\t; NodeDef: {{{{node {name}}}}}"
+                             f'{"" if known is None else "; " + known.text}') from None
+        if plain is not None:
+            found[key] = _as_given(key, plain)
+    if known is not None:
+        missing = [repr(key) for key in known.attrs if key not in found and not known.optional(key)]
+        if missing:
+            raise ValueError(f"NodeDef missing attr{'s' * (len(missing) > 1)} {', '.join(missing[::-1])} from {known.text}; "
+                             f'NodeDef: {{{{node {name}}}}}')
+        for key in known.attrs:
+            if key not in found:
+                found[key] = _as_given(key, known.defaults[key])
+            _check_range(key, found[key], known, name)
+    return found
+
+
+def check_types(op_type: str, name: str, attrs: Mapping[str, Any]) -> None:
+    """Refuse dtypes that TensorFlow's registry does not allow; asked where a node could not be made, for some ops take more.
+
+    Raises:
+        ValueError: Always then.
+    """
+    known = signature(op_type)
+    for key, value in attrs.items() if known is not None else ():
+        allowed = known.allowed(key) if isinstance(value, DType) and known is not None else []
+        if allowed and value not in allowed:
+            raise ValueError(f"Value for attr '{key}' of {value.kernel_name} is not in the list of allowed values: "
+                             f"{', '.join(dtype.kernel_name for dtype in allowed)}\n\t; NodeDef: {{{{node {name}}}}}")
+
+
+def _check_range(key: str, value: Any, known: Signature, name: str) -> None:
+    least = known.least(key)
+    number = value if isinstance(value, int) else len(value) if isinstance(value, list) else None
+    if least is not None and number is not None and number < least:
+        what = 'Value' if isinstance(value, int) else 'Length'
+        raise ValueError(f"{what} for attr '{key}' of {number} must be at least minimum {least}\n\t; NodeDef: "
+                         f'{{{{node {name}}}}}; {known.text}')
+
+
+def _as_given(key: str, value: Any) -> Any:
+    """A string as public functions give it to `create_op`: text, but for tokens and private attrs."""
+    if not isinstance(value, bytes) or key == 'token' or key.startswith('_'):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _reason(error: Exception, value: Any) -> str:
+    kind = value.WhichOneof('value')
+    if kind == 'type':
+        return f'AttrValue has invalid DataType enum: {value.type}' if value.type else 'AttrValue has invalid DataType'
+    return 'AttrValue has invalid DataType' if kind == 'list' else str(error)
+
+
+def _check_kind(key: str, value: Any, known: Signature, name: str) -> None:
+    wanted = known.attrs[key]
+    field = value.WhichOneof('value')
+    if field == 'list':
+        kinds = {_KINDS[part.name] for part, _ in value.list.ListFields()}
+        found = f'list({min(kinds)})' if kinds else wanted if wanted.startswith('list(') else 'list'
+        fits = wanted.startswith('list(') and kinds <= {wanted[5:-1]}
+    else:
+        found = _KINDS.get(field, 'placeholder')
+        if field is None:
+            raise ValueError(f"AttrValue missing value with expected type '{wanted}'\n\t for attr '{key}'\n\t; NodeDef: "
+                             f'{{{{node {name}}}}}; {known.text}')
+        fits = found == wanted
+    if not fits:
+        raise ValueError(f"AttrValue had value with type '{found}' when '{wanted}' expected\n\t for attr '{key}'\n\t; "
+                         f'NodeDef: {{{{node {name}}}}}; {known.text}')
+
+
+def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> None:
+    """Refuse inputs that are not as many, or not of the dtypes, that the node's attrs say.
+
+    Raises:
+        ValueError: Always then.
+    """
+    known = signature(op_type)
+    if known is None:
+        return
+    try:
+        wanted = [dtype for argument in known.inputs for dtype in argument.dtypes(attrs)]
+    except (TypeError, KeyError):
+        raise ValueError(f'NodeDef has attrs that do not go together: {known.text}; NodeDef: {{{{node {name}}}}}') from None
+    if len(wanted) != len(inputs):
+        raise ValueError(f"NodeDef expected inputs '{', '.join(dtype.kernel_name for dtype in wanted)}' do not match "
+                         f'{len(inputs)} inputs specified; {known.text}; NodeDef: {{{{node {name}}}}}')
+    for i, (tensor, dtype) in enumerate(zip(inputs, wanted, strict=True)):
+        if tensor.dtype != dtype:
+            raise ValueError(f'Input {i} of node {name} was passed {tensor.dtype.kernel_name} from {tensor.name} '
+                             f'incompatible with expected {dtype.kernel_name}.')

@@ -1,0 +1,150 @@
+"""A node as a NodeDef message, and its attributes as AttrValue and back.
+
+`Operation.node_def`, the GraphDef of a graph and its import use it. No state: any thread may call it.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
+from pyfuncdbg.hosts.numpy.graph.proto.messages import AttrValue, NodeDef, OpDef
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
+from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import make_ndarray, shape_of, shape_proto, tensor_proto
+
+_PRODUCT, _SHAPE_TENSOR = 3, 1005
+_OF_INTEGERS = {'int32': 207, 'int64': 208}
+"""Numbers of FullTypeId."""
+
+
+def node_def(name: str, op: str, inputs: Sequence[str], device: str, attrs: Mapping[str, Any]) -> Any:
+    """A node as data.
+
+    Args:
+        name: The name of the node.
+        op: Its type.
+        inputs: Names of tensors and control inputs; 'x:0' is written as 'x'.
+        device: The device string, or ''.
+        attrs: Values as `put` takes them.
+
+    Raises:
+        TypeError: A value has no form in a message.
+    """
+    node = NodeDef(name=name, op=op, device=device)
+    node.input.extend(n[:-2] if n.endswith(':0') else n for n in inputs)
+    for key, value in attrs.items():
+        put(node.attr[key], value)
+    if op == 'Shape' and 'out_type' in attrs:   # the one common op of which TensorFlow writes the full type of outputs
+        full = node.experimental_type
+        full.type_id = _PRODUCT
+        full.args.add(type_id=_SHAPE_TENSOR).args.add(type_id=_OF_INTEGERS[attrs['out_type'].name])
+    return node
+
+
+def op_def(name: str, is_stateful: bool = False) -> Any:
+    """The public face of an op type: what `Operation.op_def` gives."""
+    message = OpDef(name=name, is_stateful=is_stateful)
+    known = signature(name)
+    if known is None:
+        return message
+    for arguments, field in ((known.inputs, message.input_arg), (known.outputs, message.output_arg)):
+        for argument in arguments:
+            added = field.add(name=argument.name, number_attr=argument.number)
+            if known.attrs.get(argument.type) == 'list(type)':
+                added.type_list_attr = argument.type
+            elif argument.type in known.attrs:
+                added.type_attr = argument.type
+            else:
+                added.type = as_dtype(argument.type).as_datatype_enum
+    for attr, kind in known.attrs.items():
+        made = message.attr.add(name=attr, type=kind)
+        if known.optional(attr):
+            put(made.default_value, known.defaults[attr])
+    return message
+
+
+def attr_value(value: Any) -> Any:
+    """One attribute as AttrValue."""
+    message = AttrValue()
+    put(message, value)
+    return message
+
+
+def put(message: Any, value: Any) -> None:
+    """Set an AttrValue.
+
+    Args:
+        message: It.
+        value: A bool, int, float, bytes, str, `DType`, `TensorShape`, array or NumPy scalar (a tensor), `FunctionName`, or a
+            list or tuple of these.
+
+    Raises:
+        TypeError: Something else.
+    """
+    if not isinstance(value, (list, tuple)):
+        field, content = _content(value)
+        if field in ('s', 'i', 'f', 'b', 'type'):
+            setattr(message, field, content)
+        else:
+            getattr(message, field).CopyFrom(content)
+        return
+    message.list.SetInParent()
+    for item in value:
+        field, content = _content(item)
+        getattr(message.list, field).append(content)
+
+
+def _content(value: Any) -> tuple[str, Any]:
+    """The field of an AttrValue, and what is in it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return 'tensor', tensor_proto(value)
+    if isinstance(value, TensorShape):
+        return 'shape', shape_proto(value)
+    if isinstance(value, FunctionName):
+        return 'func', AttrValue(func={'name': value.name}).func
+    if isinstance(value, DType):
+        return 'type', value.as_datatype_enum
+    if isinstance(value, bool):
+        return 'b', value
+    if isinstance(value, int):
+        return 'i', int(value)
+    if isinstance(value, float):
+        return 'f', value
+    if isinstance(value, (str, bytes)):
+        return 's', value.encode() if isinstance(value, str) else value
+    raise TypeError(f'An attribute cannot hold {value!r} of type {type(value).__name__}; it holds a number, string, DType, '
+                    'TensorShape, array, FunctionName or a list of these.')
+
+
+def value_of(message: Any) -> Any:
+    """What an AttrValue holds, in the forms that `put` takes; None for one that holds nothing.
+
+    Raises:
+        TypeError, ValueError: A dtype or tensor that is none.
+    """
+    field = message.WhichOneof('value')
+    if field is None or field == 'placeholder':
+        return None
+    if field == 'list':
+        return [_plain(kind.name, item) for kind, items in message.list.ListFields() for item in items]
+    return _plain(field, getattr(message, field))
+
+
+def _plain(field: str, value: Any) -> Any:
+    if field == 'type':
+        return as_dtype(value)
+    if field == 'shape':
+        return shape_of(value)
+    if field == 'tensor':
+        array = make_ndarray(value)
+        return array if array.ndim or array.dtype == object else array[()]
+    if field == 'func':
+        return FunctionName(value.name)
+    if field == 'f':
+        # A float32 in the message: the decimal that was meant, so that 0.2 is 0.2 again.
+        return float(str(np.float32(value)))
+    return value

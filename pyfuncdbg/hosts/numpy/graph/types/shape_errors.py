@@ -1,0 +1,50 @@
+"""What a shape rule objects to, completed with the node and its input shapes in TensorFlow's words.
+
+`Graph.create_op` calls it when a rule has raised; eager ops say the same without the node.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import short_shape, shown, summary
+from pyfuncdbg.hosts.numpy.graph.known_value import known_value
+
+
+def completed(error: ValueError, op: str, name: str, inputs: Sequence[Any], control: Sequence[Any],
+              attrs: Mapping[str, Any]) -> ValueError:
+    """The error of `create_op` for what the shape rule of `op` raised.
+
+    Args:
+        error: Raised by the rule.
+        op: The op type.
+        name: Full name of the node to be.
+        inputs: Its input tensors.
+        control: The ops it would wait for.
+        attrs: What it was to be made with.
+    """
+    if '{{node ' in str(error):
+        return error
+    names = [t.name.removesuffix(':0') for t in inputs] + [f'^{c.name}' for c in control]
+    settings = summary(shown(op, inputs, (), attrs))
+    text = (f"{error} for '{{{{node {name}}}}} = {op}[{settings}]({', '.join(names)})' with input shapes: "
+            + ', '.join('?' if t.shape.rank is None else short_shape(t.shape) for t in inputs))
+    known = [f'input[{i}] = <{_value(t)}>' for i, t in enumerate(inputs) if op in _LOOKS_AT and _is_small_constant(t)]
+    return ValueError(text + (f' and with computed input tensors: {", ".join(known)}' if known else '') + '.')
+
+
+_LOOKS_AT = frozenset(('GatherV2', 'Sum', 'Mean', 'Max', 'Min', 'Prod', 'All', 'Any', 'ExpandDims', 'Split', 'SplitV',
+                       'Transpose',
+                       'Tile', 'Slice', 'StridedSlice', 'Pad', 'PadV2', 'BroadcastTo', 'Fill', 'Range', 'OneHot', 'TopKV2',
+                       'ReverseV2', 'MirrorPad'))
+"""Op types whose shape depends on the values of inputs."""
+
+
+def _is_small_constant(tensor: Any) -> bool:
+    return tensor.dtype.is_integer and 0 < np.size(known_value(tensor)) <= 256 and known_value(tensor) is not None
+
+
+def _value(tensor: Any) -> str:
+    return str(known_value(tensor)).replace('\n', '')

@@ -1,0 +1,8 @@
+"""All of the vocabulary: loading this loads every room of `ops`. `graph/later.py` does where an op is not in the table."""
+import pkgutil
+from importlib import import_module
+
+from pyfuncdbg.hosts.numpy import ops
+
+for _room in pkgutil.walk_packages(ops.__path__, f'{ops.__name__}.'):
+    import_module(_room.name)

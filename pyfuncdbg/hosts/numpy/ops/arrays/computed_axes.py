@@ -1,0 +1,107 @@
+"""Axes that only a run knows: softmax along a tensor's axis, products of tensors over such axes or of unknown rank.
+
+Builds the nodes that TensorFlow builds, also where these refuse an axis; in graphs only, for eager code knows every value.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_of
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, stack
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_prod
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, reshape, transpose
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+Integers = (int, np.integer)
+
+
+# ---------------------------------------------------------------- along one axis
+def along(op: str, x: Tensor, axis: Tensor, name: str | None) -> Tensor:
+    """Apply an op of the last axis along another one."""
+    count = x.shape.rank
+    if count is None:
+        raise TypeError("unsupported operand type(s) for -: 'NoneType' and 'int'")
+    axis = where(axis < 0, axis + rank(x), axis)
+    last = rank(x) - 1
+    place = axis % count
+    result: Any = _swapped(apply(op, (_swapped(x, place, last),)), place, last, name)
+    result.set_shape(x.shape)
+    return result
+
+
+def _swapped(x: Tensor, place: Tensor, last: Tensor, name: str | None = None) -> Tensor:
+    order = concat([range_of(place), [last], range_of(place + 1, last), [place]], 0)
+    return transpose(x, order, name=name or 'transpose')
+
+
+# ---------------------------------------------------------------- products
+def tensordot(a: Tensor, b: Tensor, axes: Any, product: Any, name: str) -> Tensor:
+    """Sum products over axes of `a` and `b`.
+
+    Args:
+        axes: A number, two lists, or a tensor with two rows.
+        product: That of two matrices.
+        name: Of the node.
+
+    Raises:
+        ValueError: The numbers of axes differ.
+    """
+    left, right = _contracted(a, axes)
+    (matrix_a, free_a, known_a), (matrix_b, free_b, known_b) = _as_matrix(a, left, False), _as_matrix(b, right, True)
+    result: Any = reshape(product(matrix_a, matrix_b), concat([free_a, free_b], 0), name)
+    if known_a is not None and known_b is not None:
+        result.set_shape(TensorShape([*known_a, *known_b]))
+    return result
+
+
+def _contracted(a: Tensor, axes: Any) -> tuple[Any, Any]:
+    if isinstance(axes, Integers):
+        if a.shape.rank is not None:
+            return list(range(a.shape.rank - int(axes), a.shape.rank)), list(range(int(axes)))
+        count = rank(a)
+        return range_of(count - axes, count), range_of(axes)
+    if not isinstance(axes, (list, tuple)):
+        both = convert_to_tensor(axes, dtypes.int32, name='axes')
+        return both[0], both[1]
+    if len(axes) != 2:
+        raise ValueError(f'`axes` must be an integer or have length 2. Received {axes}.')
+    left, right = axes
+    if isinstance(left, Integers) and isinstance(right, Integers):
+        left, right = [left], [right]
+    if len(left) != len(right):
+        raise ValueError(f'Different number of contraction axes `a` and `b`, {len(left)} != {len(right)}.')
+    return left, right
+
+
+def _as_matrix(x: Tensor, axes: Any, flipped: bool) -> tuple[Tensor, Tensor, Sequence[int | None] | None]:
+    """`x` as a matrix, with the sizes of its other axes: those of the run, and those that are known before."""
+    sizes, count, known = sizes_of(x), x.shape.rank, None
+    if count is not None and isinstance(axes, (list, tuple)) and all(isinstance(one, Integers) for one in axes):
+        places = [int(one) % count for one in axes]
+        others = [i for i in range(count) if i not in places]
+        known = [x.shape[i] for i in others]
+        taken, free = constant(np.array(places, np.int32)), constant(np.array(others, np.int32))
+    else:
+        taken = convert_to_tensor(axes, dtypes.int32, name='axes')
+        taken = where(taken >= 0, taken, taken + rank(x))
+        free = apply('ListDiff', (range_of(rank(x)), taken), {'out_idx': dtypes.int32})[0]
+    free_sizes, taken_sizes = _gathered(sizes, free), _gathered(sizes, taken)
+    lengths = [reduce_prod(free_sizes), reduce_prod(taken_sizes)]
+    order = [free, taken]
+    if flipped:
+        lengths.reverse()
+        order.reverse()
+    return reshape(transpose(x, concat(order, 0)), stack(lengths)), free_sizes, known
+
+
+def _gathered(sizes: Tensor, axes: Tensor) -> Tensor:
+    return apply('GatherV2', (sizes, axes, constant(np.int32(0))), {'batch_dims': 0})

@@ -1,0 +1,19 @@
+"""AutoGraph: what converted functions call, and what programs say about conversion.
+
+Importing the package puts `ag__` where converted functions find it; what stands behind it is loaded when one runs.
+"""
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.runtime.autograph import calling
+
+
+class _Operators:
+    """Loads the operators at first use and steps aside."""
+
+    def __getattr__(self, name: str) -> Any:
+        from pyfuncdbg.hosts.numpy.ops.autograph import operators as loaded  # programs that trace nothing do without
+        calling.operators.cell_contents = loaded
+        return getattr(loaded, name)
+
+
+calling.operators.cell_contents = _Operators()

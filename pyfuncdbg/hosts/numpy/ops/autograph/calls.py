@@ -1,0 +1,18 @@
+"""What converted code calls in place of a function: that function converted, where it is the program's own."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.ops.autograph.builtin import OVERLOADS
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable, status
+
+
+def callee(function: Any) -> Any:
+    """What to call in place of a function; where nothing is traced, as in the body of a py_function, the function itself."""
+    if not status.enabled:
+        return function
+    try:
+        overload = OVERLOADS.get(function)
+    except TypeError:                           # cannot be hashed
+        overload = None
+    return overload if overload is not None else converted_callable(function)

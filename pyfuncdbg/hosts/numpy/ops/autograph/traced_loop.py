@@ -1,0 +1,206 @@
+"""A loop of converted code as a node: checks of its variables, and values for those that only the loop gives one."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.ops.autograph.conditional import PYTHON_VALUES, as_tensor, checked_condition
+from pyfuncdbg.hosts.numpy.ops.autograph.state import Undefined, UndefinedReturnValue
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
+from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+_LEGAL = 'Tensor, int, float, bool or a list, tuple or dict thereof'
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables of a loop.
+
+    Attributes:
+        names: Of them.
+        get: Their values.
+        set: Gives them values.
+    """
+
+    names: tuple[str, ...]
+    get: Callable[[], tuple[Any, ...]]
+    set: Callable[[Sequence[Any]], None]
+
+
+def traced_loop(test: Callable[[], Any], body: Callable[[], Any], variables: Variables, options: dict[str, Any]) -> None:
+    """Add the loop, and give the variables their values after it."""
+    first = original = variables.get()
+    invariants = {id(value): shape for value, shape in options.get('shape_invariants', ())}
+    missing = tuple(_has_no_value(value) for value in first)
+    once = any(missing)
+    shapes = [invariants.get(id(value)) for value in first]
+    if once:
+        first, extra = _filled(body, variables, first, missing, shapes)
+        shapes = [known if known is not None else more for known, more in zip(shapes, extra, strict=True)]
+    given = any(shape is not None for shape in shapes)
+    skipped = int(once)
+
+    def asks(*values: Any) -> Any:
+        variables.set(values[skipped:])
+        return checked_condition(test(), 'while loop')
+
+    def step(*values: Any) -> Any:
+        variables.set(values[skipped:])
+        body()
+        found = variables.get()
+        _check_variables(first, values[skipped:], found, variables.names, shapes if given else None)
+        return (True, *found) if once else found
+    arguments = {key: value for key, value in options.items() if key not in ('iterate_names', 'shape_invariants')}
+    if given:
+        matching = tuple(nest.map_structure(lambda _: None, value) if shape is None else shape
+                         for value, shape in zip(first, shapes, strict=True))
+        arguments['shape_invariants'] = (None, *matching) if once else matching
+    results = while_loop(asks, step, (False, *first) if once else first, **arguments)
+    if once:
+        results = _after_one(results, variables.names, missing, original)
+    variables.set(results)
+
+
+def _has_no_value(value: Any) -> bool:
+    return value is None or isinstance(value, (Undefined, UndefinedReturnValue))
+
+
+def _after_one(results: Sequence[Any], names: Sequence[str], missing: Sequence[bool], original: Sequence[Any]) -> Any:
+    """The results, if there was an iteration: without one some variables have no value."""
+    wanted = ', '.join('the function return value' if isinstance(value, UndefinedReturnValue) else name
+                       for name, without, value in zip(names, missing, original, strict=True) if without)
+    checked = Assert(results[0], [f'loop must iterate at least once to initialize {wanted}'])
+    graph = context.current_graph()
+    if graph is None:
+        return results[1:]
+    with graph.control_dependencies([checked]):
+        return nest.map_structure(lambda value: apply('Identity', (value,)) if isinstance(value, Tensor) else value,
+                                  tuple(results[1:]))
+
+
+# ---------------------------------------------------------------- variables without a value before the loop
+def _filled(body: Callable[[], Any], variables: Variables, first: Sequence[Any], missing: Sequence[bool],
+            shapes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Values for variables that have none, like those which one iteration gives, and the shapes that these need."""
+    after = extra = None
+    problem = None
+    graph = Graph(name='tmp', outer=context.current_graph(), building_function=True)
+    try:
+        with graph.as_default():
+            variables.set(nest.map_structure(_stand_in, tuple(first)))
+            body()
+            after = variables.get()
+        pairs = [_like(made, shape, value) if without else (value, None)
+                 for value, without, made, shape in zip(first, missing, after, shapes, strict=True)]
+        first, extra = tuple(value for value, _ in pairs), tuple(shape for _, shape in pairs)
+    except (UnboundLocalError, TypeError, ValueError, KeyError) as error:
+        problem = ('Note: AutoGraph tried to define it automatically, but ran into a '
+                   f'{type(error).__name__}: {error}')
+    finally:
+        variables.set(first)
+    _check_first(first, variables.names, after, problem)
+    return tuple(first), extra if extra is not None else (None,) * len(first)
+
+
+def _stand_in(value: Any) -> Any:
+    if isinstance(value, (*PYTHON_VALUES, np.generic)):
+        known = convert_to_tensor(value)
+        return placeholder(known.dtype, known.shape)
+    return value
+
+
+def _like(made: Any, shape: Any, value: Any) -> tuple[Any, Any]:
+    """Zeros of the kind that an iteration makes, and a shape that is wider than theirs where it must be."""
+    if made is None or isinstance(made, (Undefined, UndefinedReturnValue)):
+        return value, None
+    if isinstance(made, (int, float)):
+        return type(made)(0), None
+    if isinstance(made, Tensor):
+        wide = TensorShape(shape) if shape is not None else made.shape
+        if wide.rank is None:
+            return zeros((), made.dtype), wide
+        sizes = [size if size is not None else (known or 0)
+                 for size, known in zip(made.shape.as_list(), wide.as_list(), strict=True)]
+        return zeros(sizes, made.dtype), wide if None in made.shape.as_list() else None
+    if nest.is_nested(made):
+        pairs = [_like(leaf, None, None) for leaf in nest.flatten(made)]
+        return (nest.pack_sequence_as(made, [one for one, _ in pairs]),
+                nest.pack_sequence_as(made, [one for _, one in pairs]))
+    raise TypeError(f"Found an unsupported type '{type(made).__name__}' while creating placeholder for {made}. Supported "
+                    'types include Tensor, int, float, bool, list, tuple or dict.')
+
+
+def _check_first(first: Sequence[Any], names: Sequence[str], after: Sequence[Any] | None, problem: str | None) -> None:
+    """Refuse variables that must have a value before the loop."""
+    for name, value, made in zip(names, first, after or (None,) * len(names), strict=True):
+        if isinstance(value, UndefinedReturnValue):
+            if made is not None and not isinstance(made, UndefinedReturnValue):
+                raise ValueError(f'the return value from a TensorFlow loop may only be a {_LEGAL}; got {type(made)}')
+            raise NotImplementedError('a return statement cannot be placed inside this TensorFlow loop; this may happen if '
+                                      'a return statement depends on a static Python condition such as a hyperparameter')
+        if value is None:
+            raise ValueError(f"'{name}' is not allowed to be None before the loop")
+        if isinstance(value, Undefined):
+            raise ValueError(f"'{name}' must be defined before the loop" + (f'\n{problem}' if problem else ''))
+
+
+# ---------------------------------------------------------------- one iteration
+def _check_variables(first: Sequence[Any], entry: Sequence[Any], found: Sequence[Any], names: Sequence[str],
+                     shapes: Sequence[Any] | None) -> None:
+    """Refuse variables that are not the same kind of thing after an iteration."""
+    for i, name in enumerate(names):
+        for a, b in ((first[i], entry[i]), (entry[i], found[i])):
+            try:
+                nest.assert_same_structure(as_tensor(a), as_tensor(b), expand_composites=True)
+            except (ValueError, TypeError) as error:
+                raise TypeError(f"'{name}' does not have the same nested structure after one iteration.\n\n"
+                                f'{error}') from error
+        invariants = nest.flatten(shapes[i]) if shapes is not None and shapes[i] is not None else None
+        for at, (start, before, after) in enumerate(zip(nest.flatten(first[i]), nest.flatten(entry[i]),
+                                                        nest.flatten(found[i]), strict=True)):
+            _check_variable(name, start, before, after, invariants[at] if invariants is not None else None)
+
+
+def _check_variable(name: str, start: Any, before: Any, after: Any, invariant: Any) -> None:
+    if after is None:
+        raise ValueError(f"'{name}' is None at the end of the iteration.")
+    start, before, after = (convert_to_tensor(one) if isinstance(one, PYTHON_VALUES) else as_tensor(one)
+                            for one in (start, before, after))
+    if not isinstance(before, Tensor) or not isinstance(after, Tensor):
+        return
+    if before.dtype != after.dtype:
+        raise TypeError(f"'{name}' has dtype {before.dtype.name} before the loop, but dtype {after.dtype.name} after one "
+                        'iteration')
+    if invariant is None:
+        if not _within(after.shape, before.shape):
+            raise ValueError(f"'{name}' has shape {before.shape} before the loop, but shape {after.shape} after one "
+                             'iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants.')
+        return
+    wide = TensorShape(invariant.shape if hasattr(invariant, 'shape') else invariant)
+    if isinstance(start, Tensor) and not _within(start.shape, wide):
+        raise ValueError(f"'{name}' has shape {start.shape} before the loop, which does not conform with the shape "
+                         f'invariant {wide}.')
+    if not _within(after.shape, wide):
+        raise ValueError(f"'{name}' has shape {after.shape} after one iteration, which does not conform with the shape "
+                         f'invariant {wide}.')
+
+
+def _within(shape: TensorShape, wide: TensorShape) -> bool:
+    """Whether a shape is at least as specific as another."""
+    if wide.rank is None:
+        return True
+    if shape.rank != wide.rank:
+        return False
+    return all(known is None or size == known for size, known in zip(shape.as_list(), wide.as_list(), strict=True))

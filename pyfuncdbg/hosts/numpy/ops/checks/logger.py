@@ -1,0 +1,85 @@
+"""The logger 'tensorflow': `tf.get_logger` and TensorFlow 1's functions over it; and how its programs start."""
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.runtime.execution.logger import get_logger as get_logger
+
+_lock = new_lock()
+_counts: Counter[tuple[str, int]] = Counter()
+
+
+def get_verbosity() -> int:
+    """The lowest level that is shown."""
+    return get_logger().getEffectiveLevel()
+
+
+def set_verbosity(v: Any) -> None:
+    """Show this level and what is above it."""
+    get_logger().setLevel(v)
+
+
+def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    """A message of any level."""
+    get_logger().log(level, msg, *args, stacklevel=2, **kwargs)
+
+
+vlog = log
+
+
+def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """A message for who looks for a bug."""
+    get_logger().debug(msg, *args, stacklevel=2, **kwargs)
+
+
+def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """A message on how it goes."""
+    get_logger().info(msg, *args, stacklevel=2, **kwargs)
+
+
+def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """A warning."""
+    get_logger().warning(msg, *args, stacklevel=2, **kwargs)
+
+
+warn = warning
+
+
+def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """An error."""
+    get_logger().error(msg, *args, stacklevel=2, **kwargs)
+
+
+def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """An error after which nothing goes on."""
+    get_logger().critical(msg, *args, stacklevel=2, **kwargs)
+
+
+def _seen() -> int:
+    """How often the caller's caller came to its line before."""
+    frame = sys._getframe(2)
+    with _lock:
+        key = frame.f_code.co_filename, frame.f_lineno
+        _counts[key] += 1
+        return _counts[key] - 1
+
+
+def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """A message at the first and then every `n`th time that the program comes to the line."""
+    if not _seen() % n:
+        get_logger().log(level, msg, *args, stacklevel=2)
+
+
+def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
+    """A message the first `n` times that the program comes to the line."""
+    if _seen() < n:
+        get_logger().log(level, msg, *args, stacklevel=2)
+
+
+def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
+    """Call the program's `main` with its arguments and leave with what it returns."""
+    sys.exit((main or sys.modules['__main__'].main)(list(argv or sys.argv)))

@@ -1,0 +1,215 @@
+"""Checks of what a graph knows before it runs: ranks, shapes and dtypes; where it does not, a node checks when it runs."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.context import executing_eagerly
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert, label
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank as rank_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.variables.handles import no_op
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+
+def _start(message: str | None) -> str:
+    return f'{message}.  ' if message else ''
+
+
+# ---------------------------------------------------------------- ranks
+def _of_rank(x: Any, ranks: Sequence[Any], op: str, wanted: str, fits: Callable[[int], bool], message: str | None,
+             name: str | None, default: str) -> Any:
+    for rank in ranks:
+        if np.ndim(rank):
+            raise ValueError('Rank must be a scalar.')
+        kind = convert_to_tensor(rank).dtype
+        if kind not in (dtypes.int32, dtypes.int64):
+            raise TypeError(f'tensor must be of type {dtypes.int32!r}; got {kind!r}')
+    x = convert_to_tensor(x)
+    found = x.shape
+    if found.rank is None:
+        with scope(name, default):
+            data = [f'{_start(message)}Tensor {label(x)} must have rank {wanted}', *ranks, 'Received shape: ', shape_of(x)]
+            verdicts = [apply(op, (rank_of(x), convert_to_tensor(rank))) for rank in ranks]
+            holds = verdicts[0]
+            for verdict in verdicts[1:]:
+                holds = apply('LogicalOr', (holds, verdict))
+            return Assert(holds, data)
+    if not fits(found.rank):
+        raise ValueError(f'{_start(message)}Tensor {label(x)} must have rank {wanted}.  Received rank {found.rank}, shape '
+                         f'{found}')
+    return None if executing_eagerly() else no_op('static_checks_determined_all_ok')
+
+
+def assert_rank(x: Any, rank: int, message: str | None = None, name: str | None = None) -> Any:
+    """Assert that `x` has a rank.
+
+    Raises:
+        ValueError: It is known to have another.
+    """
+    return _of_rank(x, [rank], 'Equal', str(rank), lambda found: found == rank, message, name, 'assert_rank')
+
+
+def assert_rank_at_least(x: Any, rank: int, message: str | None = None, name: str | None = None) -> Any:
+    """Assert that `x` has this rank or a higher one.
+
+    Raises:
+        ValueError: It is known to have a lower one.
+    """
+    return _of_rank(x, [rank], 'GreaterEqual', f'at least {rank}', lambda found: found >= rank, message, name,
+                    'assert_rank_at_least')
+
+
+def assert_rank_in(x: Any, ranks: Sequence[int], message: str | None = None, name: str | None = None) -> Any:
+    """Assert that `x` has one of some ranks.
+
+    Raises:
+        ValueError: It is known to have none of them.
+    """
+    return _of_rank(x, list(ranks), 'Equal', f'in {tuple(ranks)}', lambda found: found in ranks, message, name,
+                    'assert_rank_in')
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Assert that a tensor has rank 0.
+
+    Raises:
+        ValueError: It is known to have another rank.
+    """
+    tensor = convert_to_tensor(tensor)
+    if tensor.shape.rank not in (None, 0):
+        named = f' for {label(tensor)}' if label(tensor) else ''
+        raise ValueError(f'{_start(message)}Expected scalar shape{named}, saw shape: {tensor.shape}.')
+    return None if executing_eagerly() else tensor
+
+
+# ---------------------------------------------------------------- dtypes
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Assert that a tensor, also a sparse or ragged one, has a dtype.
+
+    Raises:
+        TypeError: It has another.
+    """
+    found, wanted = _dtype(tensor), as_dtype(tf_type)
+    if found is not wanted:
+        named = f'{label(tensor)} ' if label(tensor) else ''
+        raise TypeError(f'{_start(message)}{named}tensor must be of type {wanted!r}; got {found!r}')
+    return None if executing_eagerly() else no_op('statically_determined_correct_type')
+
+
+def _dtype(x: Any) -> DType:
+    found = getattr(x, 'dtype', None)
+    return found if isinstance(found, DType) else convert_to_tensor(x).dtype
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Assert that `x` has an integer dtype.
+
+    Raises:
+        TypeError: It has another.
+    """
+    found = _dtype(x)
+    if not found.is_integer:
+        raise TypeError(f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)}tensor of dtype {found}'
+                        if executing_eagerly() else
+                        f'{_start(message)}Expected "x" to be integer type.  Found: {label(x)} of dtype {found}')
+    return None if executing_eagerly() else no_op('statically_determined_was_integer')
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of numbers."""
+    return isinstance(tensor, Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
+
+
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> DType:
+    """The one float dtype of some tensors, float32 for none.
+
+    Raises:
+        ValueError: They differ, or it is no float dtype.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    first = None
+    for tensor in tensors or ():
+        if wanted is None:
+            wanted, first = tensor.dtype, tensor
+        elif tensor.dtype is not wanted:
+            like = '' if first is None else f' as {first!s}'
+            raise ValueError(f'{tensor!s}, type={tensor.dtype}, must be of the same type ({wanted}){like}.')
+    wanted = wanted or dtypes.float32
+    if not wanted.is_floating:
+        raise ValueError(f'Expected floating point type, got {wanted}.')
+    return wanted
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Assert that `values` is a collection of things: no tensor, array or string.
+
+    Raises:
+        TypeError: It is one of these, or cannot be iterated.
+    """
+    if isinstance(values, (Tensor, np.ndarray, bytes, str)) or hasattr(values, 'dense_shape'):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, '__iter__'):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+# ---------------------------------------------------------------- shapes with letters
+def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+                  name: str | None = None) -> None:
+    """Check static shapes in which a letter stands for one size throughout.
+
+    Args:
+        shapes: Dict or pairs of (tensor, shape); a size is an int, None or '.' (any) or a letter, and the first may be
+            '...' or '*' for any number of axes.
+        data: Not used.
+        summarize: Not used.
+        message: Start of the error text.
+        name: Not used.
+
+    Raises:
+        ValueError: A shape that is known does not fit.
+    """
+    known: dict[Any, tuple[int, str]] = {}
+    for x, sizes in shapes.items() if isinstance(shapes, Mapping) else shapes:
+        tensor = convert_to_tensor(x)
+        wanted = list(sizes) if isinstance(sizes, (str, tuple, list)) or hasattr(sizes, '__iter__') else [sizes]
+        found = tensor.shape
+        if found.rank is None:
+            continue
+        open_ended = bool(wanted) and wanted[0] in (Ellipsis, '*', '...')
+        if open_ended:
+            wanted = wanted[1:]
+            if found.rank < len(wanted):
+                assert_rank_at_least(tensor, len(wanted), message)
+        elif len(wanted) < 2:
+            assert_rank_in(tensor, (0, 1), message)     # a size alone may be that of a scalar, as in TensorFlow
+        else:
+            assert_rank(tensor, len(wanted), message)
+        if found.rank:
+            _check_sizes(tensor, wanted, open_ended, known, message)
+
+
+def _check_sizes(tensor: Any, wanted: Sequence[Any], open_ended: bool, known: dict[Any, tuple[int, str]],
+                 message: str | None) -> None:
+    sizes = tensor.shape.as_list()[-len(wanted):] if wanted else []
+    named = f'{label(tensor)} ' if label(tensor) else ''
+    what = f'{named}shape={tensor.shape} dtype={tensor.dtype.name}'
+    for place, (size, symbol) in enumerate(zip(sizes, wanted, strict=True)):
+        if size is None or symbol is None or symbol == '.':
+            continue
+        axis = place - len(wanted) if open_ended else place
+        if isinstance(symbol, str):
+            at = len(tensor.shape) - len(wanted) + place
+            expected, by = known.setdefault(symbol, (size, f'by tensor {what} dimension {at}'))
+        else:
+            expected, by = symbol, 'explicitly'
+        if expected != size:
+            raise ValueError(f'{_start(message)}Specified {by}.  Tensor {what} dimension {axis} must have size {expected}.  '
+                             f'Received size {size}, shape {tensor.shape}')

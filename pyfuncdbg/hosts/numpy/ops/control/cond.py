@@ -1,0 +1,203 @@
+"""`tf.cond` and `tf.switch_case`: one of several functions runs, by the value of a tensor."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
+from pyfuncdbg.hosts.numpy.graph.types.shapes import common
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, get_static_value
+from pyfuncdbg.hosts.numpy.ops.control.parts import Returned, entered, graph_around, scalar_condition, waited_for
+from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
+from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
+from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches, Pool, choose
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+@for_program
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """Call `true_fn` if `pred` is true, else `false_fn`; in a graph, as a node that does so when it runs.
+
+    Args:
+        pred: A scalar boolean tensor; in eager mode anything that can be one.
+        true_fn: Without arguments; both return the same structure of tensors of the same dtypes.
+        false_fn: The other.
+        name: The name scope of the node.
+
+    Returns:
+        What the function returned; in a graph tensors in that structure, whose shape is what both have in common.
+
+    Raises:
+        TypeError: Not functions; in a graph: a Python bool as `pred`, or results that differ in structure or dtype.
+    """
+    return _cond(pred, true_fn, false_fn, True, name)
+
+
+@for_program
+def cond_v1(pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None,
+            fn1: Any = None, fn2: Any = None) -> Any:
+    """`cond` of TensorFlow 1: without `strict` a list of one result is that result, where TensorFlow does so (eager mode,
+    and graphs with control flow of version 1)."""
+    if fn1 is not None:
+        if true_fn is not None:
+            raise TypeError("cond(): 'true_fn' and 'fn1' may not be set simultaneously.")
+        true_fn = fn1
+    if fn2 is not None:
+        if false_fn is not None:
+            raise TypeError("cond(): 'false_fn' and 'fn2' may not be set simultaneously.")
+        false_fn = fn2
+    return _cond(pred, true_fn, false_fn, strict, name)
+
+
+def _cond(pred: Any, true_fn: Any, false_fn: Any, strict: bool, name: str | None) -> Any:
+    for function, argument in ((true_fn, 'true_fn'), (false_fn, 'false_fn')):
+        if function is None:
+            raise TypeError(f"cond(): '{argument}' argument required")
+    for function, argument in ((true_fn, 'true_fn'), (false_fn, 'false_fn')):
+        if not callable(function):
+            raise TypeError(f"'{argument}' must be callable.")
+    graph = graph_around([pred])
+    if graph is None:
+        with name_scope(name or 'cond'):
+            result = true_fn() if _value(pred) else false_fn()
+        return result if strict else _single(result)
+    if isinstance(pred, bool):
+        raise TypeError('pred must not be a Python bool', pred)
+    with entered(graph), graph.name_scope(name or 'cond') as scope:
+        selector = scalar_condition(pred)
+        result = _chosen(graph, selector, (true_fn, false_fn), ('true', 'false'), scope, 'cond')
+    return _single(result) if named_as_first(graph) and not strict else result
+
+
+def _value(pred: Any) -> Any:
+    """A condition of eager code."""
+    return get_static_value(convert_to_tensor(pred))
+
+
+def _single(result: Any) -> Any:
+    return result[0] if isinstance(result, (list, tuple)) and len(result) == 1 else result
+
+
+# ---------------------------------------------------------------- building
+def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]], names: Sequence[str], scope: str,
+            kind: str) -> Any:
+    """The node that runs one of the functions, and its outputs in their structure."""
+    certain = is_constant(selector)
+    parts: list[Traced] = []
+    returned: list[Returned] = []
+    for function, name in zip(functions, names, strict=True):
+        def trace(_: Any, function: Callable[[], Any] = function) -> Sequence[Any]:
+            returned.append(Returned(function, lambda: selector))
+            return returned[-1].tensors
+        parts.append(traced_inner(scope, name, trace, certain=certain))
+    _check_captures(parts, kind)
+    _check_alike(parts, returned, kind)
+    pool = Pool()
+    feeds = tuple(tuple(pool.place(outer) for outer, _ in part.graph.captures) for part in parts)
+    count = len(parts[0].outputs)
+    types = tuple((parts[0].outputs[i].dtype, common([part.outputs[i].shape for part in parts])) for i in range(count))
+    branches = Branches(tuple(parts), feeds, (tuple(range(count)),) * len(parts), types)
+    stateful = any(has_state(part.graph) for part in parts)
+    op_type = (IF if stateful else STATELESS_IF) if kind == 'cond' else (CASE if stateful else STATELESS_CASE)
+    with graph.control_dependencies(waited_for(parts)):
+        outputs = choose(op_type, selector, pool.tensors, branches,
+                         {'_lower_using_switch_merge': True, '_read_only_resource_inputs': []}, scope)
+    identity = 'Merge' if named_as_first(graph) else None
+    return returned[0].pack([apply(IDENTITY, (output,), None, identity) for output in outputs])
+
+
+def _check_captures(parts: Sequence[Traced], kind: str) -> None:
+    """Refuse a branch that uses a tensor of another."""
+    homes = {id(part.graph): i for i, part in enumerate(parts)}
+    for i, part in enumerate(parts):
+        for outer, _ in part.graph.captures:
+            if isinstance(outer, SymbolicTensor) and id(outer.graph) in homes:
+                names = ['true_fn', 'false_fn'] if kind == 'cond' else [f'branch {k}' for k in range(len(parts))]
+                raise ValueError(f'Tensor {outer.name} in {names[homes[id(outer.graph)]]} is accessed from {names[i]}.')
+
+
+def _check_alike(parts: Sequence[Traced], returned: Sequence[Returned], kind: str) -> None:
+    """Refuse branches whose results differ in structure or dtype."""
+    shown = [one.shown() for one in returned]
+    for i in range(1, len(parts)):
+        detail = ''
+        try:
+            nest.assert_same_structure(shown[0], shown[i])
+        except (ValueError, TypeError) as error:
+            detail = str(error)
+        if not detail:
+            if len(parts[0].outputs) != len(parts[i].outputs):
+                raise ValueError(f'Lengths of branch outputs of {kind} must match.\n'
+                                 f'len(graphs[0].outputs): {len(parts[0].outputs)}\n'
+                                 f'len(graphs[{i}].outputs): {len(parts[i].outputs)}\n')
+            pairs = zip(parts[0].outputs, parts[i].outputs, strict=True)
+            detail = next((f'{a} and {b} have different types' for a, b in pairs if a.dtype != b.dtype), '')
+        if detail:
+            first, other = ('true_fn', 'false_fn') if kind == 'cond' else ('branches[0]', f'branches[{i}]')
+            raise TypeError(
+                f'{first} and {other} arguments to {"tf.cond" if kind == "cond" else "tf.switch_case"} must have the same '
+                f'number, type, and overall structure of return values.\n\n{first} output: {shown[0]}\n'
+                f'{other} output: {shown[i]}\n\nError details:\n{detail}')
+
+
+# ---------------------------------------------------------------- switch_case
+@for_program
+def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = 'switch_case') -> Any:
+    """Call the function that stands at `branch_index`; `default`, or the last, where the index is of none.
+
+    Args:
+        branch_index: A scalar integer tensor.
+        branch_fns: Functions, or a dict or list of pairs from index to function; their results are alike.
+        default: A function for other indices.
+        name: The name scope of the node.
+
+    Raises:
+        TypeError: Arguments of other types, or results that differ in structure or dtype.
+        ValueError: No functions, or keys that are not 0, 1, 2 ...
+    """
+    functions = _indexed(branch_index, branch_fns, default)
+    graph = graph_around([branch_index])
+    if graph is None:
+        index = int(branch_index)
+        return functions[index if 0 <= index < len(functions) else -1]()
+    with entered(graph), graph.name_scope(name or 'case'), graph.name_scope('indexed_case') as scope:
+        index = convert_to_tensor(branch_index, name='branch_index')
+        return _chosen(graph, index, functions, [f'branch{i}' for i in range(len(functions))], scope, 'case')
+
+
+def _indexed(branch_index: Any, branch_fns: Any, default: Any) -> list[Callable[[], Any]]:
+    if not isinstance(branch_index, Tensor):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
+    if not branch_index.dtype.is_integer:
+        raise TypeError(f"'branch_index' must be an integer Tensor, got {branch_index.dtype}")
+    if not branch_fns:
+        raise ValueError("Must provide at least one item in 'branch_fns'")
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise TypeError("'branch_fns' must be a list, tuple, or dict")
+    pairs = list(branch_fns.items()) if isinstance(branch_fns, dict) else list(branch_fns)
+    if all(callable(function) for function in pairs):
+        pairs = list(enumerate(pairs))
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"Each entry in 'branch_fns' must be a 2-tuple. Received {pair}.")
+        key, function = pair
+        if not isinstance(key, int):
+            raise TypeError(f'key must be a Python `int`, got {type(key)}')
+        if not callable(function):
+            raise TypeError(f'fn for key {key} must be callable.')
+    keys = [key for key, _ in pairs]
+    if min(keys) < 0 or max(keys) >= len(keys) or len(set(keys)) != len(keys):
+        raise ValueError(f'branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found '
+                         f'{{{",".join(map(str, sorted(keys)))}}}')
+    found = [function for _, function in sorted(pairs, key=lambda pair: pair[0])]
+    if default is not None:
+        found.append(default)
+    return found
+

@@ -1,0 +1,109 @@
+"""Functions of a program as parts of a graph: what they return as tensors, and tensors in the structure that they gave.
+
+A TensorArray is passed through parts by its flow.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+def graph_around(values: Iterable[Any]) -> Graph | None:
+    """The graph that control flow over these values is part of: the current one, or that of a symbolic value."""
+    return context.current_graph() or next((v.graph for v in values if isinstance(v, SymbolicTensor)), None)
+
+
+def entered(graph: Graph) -> AbstractContextManager[Any]:
+    """Make the graph current, if it is not."""
+    return nullcontext() if context.current_graph() is graph else graph.as_default()
+
+
+def scalar_condition(value: Any) -> Any:
+    """A condition as a tensor of rank 0, as far as is known."""
+    tensor = convert_to_tensor(value)
+    return tensor if tensor.shape.rank == 0 else apply('Squeeze', (tensor,))
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a TensorArray."""
+    return hasattr(value, '_with_flow')
+
+
+def tensors_of(leaf: Any) -> list[Any]:
+    """The tensors that stand for a leaf of a structure: the flow of a TensorArray, the components of a composite, itself."""
+    if is_array(leaf):
+        return [leaf.flow]
+    return leaf._type_spec._to_components(leaf) if is_composite(leaf) else [convert_to_tensor(leaf)]
+
+
+def flat_tensors(structure: Any) -> list[Any]:
+    """The tensors that stand for all leaves."""
+    return [tensor for leaf in nest.flatten(structure) for tensor in tensors_of(leaf)]
+
+
+def packed(structure: Any, tensors: Iterable[Any]) -> Any:
+    """Tensors in a structure, where they become TensorArrays and composites like those in it; None stays None."""
+    given = iter(tensors)
+    return nest.pack_sequence_as(structure, [_rebuilt(leaf, given) for leaf in nest.flatten(structure)])
+
+
+def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
+    if leaf is None:
+        return None
+    if is_composite(leaf):
+        spec = leaf._type_spec
+        return spec._from_components([next(tensors) for _ in spec._component_specs])
+    return leaf._with_flow(next(tensors)) if is_array(leaf) else next(tensors)
+
+
+class Returned:
+    """What a part of a graph returns: the structure, and the tensors in it (None stays None)."""
+
+    def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
+        self.structure = function()
+        self.tensors = [tensor for leaf in nest.flatten(self.structure) if leaf is not None
+                        for tensor in self._tensors(leaf, done, function)]
+
+    @staticmethod
+    def _tensors(leaf: Any, done: Callable[[], Any], function: Callable[[], Any]) -> list[Any]:
+        if isinstance(leaf, Operation):
+            graph = context.get_default_graph()
+            with graph.control_dependencies([leaf]):
+                return [apply(IDENTITY, (done(),))]
+        try:
+            return tensors_of(leaf)
+        except (TypeError, ValueError) as error:
+            raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
+                            f'ExtensionTypes or None values; in compilation of {function}, found return value of type '
+                            f'{type(leaf).__name__}, which is not a Tensor or ExtensionType.') from error
+
+    def shown(self) -> Any:
+        """The structure with the tensors, for messages."""
+        return packed(self.structure, self.tensors)
+
+    def pack(self, tensors: Sequence[Any]) -> Any:
+        """Other tensors in the same structure."""
+        return packed(self.structure, tensors)
+
+
+def waited_for(parts: Sequence[Traced]) -> list[Any]:
+    """The ops around that nodes inside the parts wait for."""
+    return list(dict.fromkeys(op for part in parts for op in part.graph.waits))
+
+
+def inner_shape(shape: Any) -> TensorShape:
+    """A `TensorShape`, whatever it was given as."""
+    return shape if isinstance(shape, TensorShape) else TensorShape(shape)

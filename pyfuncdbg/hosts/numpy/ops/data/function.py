@@ -1,0 +1,174 @@
+"""A function over the elements of a dataset: traced once as `tf.function` does, called for each element as a run of its own.
+
+The run knows the element's index, so that a debugger can say which element a Python function in it works on. Called on the
+thread that pulls, or on one of a pool.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.call_frames import tells_failure
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.source import Reading
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, host_error, kernel_text
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, failed_in
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, traced
+
+_numbers = itertools.count()
+USER_ERROR = 'Error in user-defined function'
+
+
+class ElementFunction:
+    """A traced function of elements.
+
+    Attributes:
+        trace: The trace; what it captures is an input of the dataset's node.
+        spec: Of what it returns.
+        structure: What it returned while it was traced.
+    """
+
+    def __init__(self, function: Callable[..., Any], element_specs: Sequence[Any], what: str, unpacked: bool = True) -> None:
+        """Trace a function.
+
+        Args:
+            function: The user's function.
+            element_specs: Specs of its arguments.
+            what: 'Dataset.map()', for messages.
+            unpacked: A tuple is several arguments where it is the only one.
+
+        Raises:
+            TypeError: It cannot be called, or it returns something that is no element.
+        """
+        if not callable(function):
+            raise ValueError(f'Argument `func` must be a callable. Received func={function} (of type {type(function)})')
+        if unpacked and len(element_specs) == 1 and isinstance(element_specs[0], tuple) and not hasattr(
+                element_specs[0], '_fields'):
+            element_specs = element_specs[0]
+        found: list[Any] = []
+
+        def flat(*tensors: Any) -> list[Any]:
+            rest = list(tensors)
+            arguments = []
+            for spec in element_specs:
+                count = len(structure.types_of(spec))
+                arguments.append(structure.element_of(spec, rest[:count]))
+                del rest[:count]
+            result = converted_callable(function)(*arguments)
+            found[:] = [_as_element(result, what)]
+            return structure.tensors_of(found[0])
+        types = [kind for spec in element_specs for kind in structure.types_of(spec)]
+        specs = [TensorSpec(shape, dtype, f'args_{i}') for i, (dtype, shape) in enumerate(types)]
+        name = f'__inference_Dataset_{what[8:-2]}_{getattr(function, "__name__", type(function).__name__)}_{next(_numbers)}'
+        arguments = Arguments(specs, {}, [f'args_{i}' for i in range(len(specs))], True, {})
+        self.function = function
+        self.trace: Traced = traced(flat, arguments, name, False)
+        self.structure = found[0]
+        self.spec = structure.mapped(structure.spec_of, found[0])
+
+    @property
+    def captured(self) -> list[Any]:
+        """The outer tensors that each call gets after the element."""
+        return [outer for outer, _ in self.trace.graph.captures]
+
+    def attrs(self, key: str = 'f') -> dict[str, Any]:
+        """The attrs of the dataset's node."""
+        return {key: FunctionName(self.trace.name), '_py_trace': self.trace,
+                'Targuments': [outer.dtype for outer in self.captured]}
+
+
+def _as_element(result: Any, what: str) -> Any:
+    if isinstance(result, list):                # most likely an op's several outputs: not to be stacked
+        result = tuple(result)
+    try:
+        return structure.as_element(result)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f'Unsupported return value from function passed to {what}: {result}.') from error
+
+
+class Step:
+    """A function with what it captured, as one transformation calls it.
+
+    Args:
+        trace: The function.
+        captured: Values of what it captures.
+        kind: Name of the transformation, such as 'Map'.
+        depth: How many transformations are before it.
+    """
+
+    __slots__ = ('_captured', '_depth', '_kind', '_site', 'trace')
+
+    def __init__(self, trace: Traced, captured: Sequence[Any], kind: str, depth: int) -> None:
+        self.trace = trace
+        self._captured = tuple(captured)
+        self._kind = kind
+        self._depth = depth
+        self._site = CallSite(trace.short_name, f'tf.data {kind}', 'run', host)
+
+    def __call__(self, reading: Reading, path: str, index: int, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Call the function for one element.
+
+        Args:
+            reading: Whose element it is.
+            path: The names of the transformations from the iterator to this one.
+            index: Of the element.
+            values: The element.
+
+        Raises:
+            OpError: A node of it failed; the user's own exception is its cause.
+        """
+        trace = self.trace
+        plan = trace.plan(False)
+        run = Run(self._kind, host, perf_counter_ns(), sites=plan.sites,
+                  feeds=[t.name for t in plan.feeds], fetches=[t.name for t in trace.outputs])
+        run.element = index
+        execution = Execution(run, reading.resources, reading.errstate)
+        run.control = execution
+        inputs = [*values, *self._captured]
+        before = errstate.state.set(errstate.IGNORE)
+        try:
+            if hooks.run:
+                return tuple(around(self._site, lambda *fed: self._within(plan, execution, fed, path), run, inputs))
+            return self._within(plan, execution, inputs, path)
+        finally:
+            run.control = None
+            errstate.state.reset(before)
+
+    @tells_failure(failed_in)
+    def _within(self, plan: Plan, execution: Execution, values: Sequence[Any], path: str) -> tuple[Any, ...]:
+        try:
+            return execute(plan, execution, values)
+        except KERNEL_ERRORS as error:
+            step = execution.failed or plan.failed_step(error)
+            if step is None:
+                raise
+            raised: Any = host_error(error)
+            if raised.located:
+                raise
+            if isinstance(raised, OutOfRangeError) and self._kind != 'Generator':       # that would end the dataset
+                raised = InvalidArgumentError(None, None, f'Function invocation produced OutOfRangeError: {raised.message}')
+                raised.__cause__ = error.__cause__
+            name = step.op.graph.place + step.op.name
+            text = raised.message if isinstance(error, OpError) else kernel_text(error)
+            if self._kind != 'Generator':
+                text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: '
+                        f'{text}')
+            raised._message = f'{text}\n\t [[{{{{node {name}}}}}]]'
+            if raised is error:
+                raise
+            raise raised from raised.__cause__ or error
+        finally:
+            raised = None                       # its traceback leads here: a cycle

@@ -1,0 +1,186 @@
+"""Python generators as datasets: each element is got by a Python function of a node, which debuggers see as one.
+
+As in TensorFlow, the generator is kept by a number that is passed through the graph.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import OutOfRangeError
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
+from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading
+from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
+from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+class _Generators:
+    """The generators that are being read, by number."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._running: dict[int, Iterator[Any]] = {}
+
+    def begin(self, generator: Iterator[Any]) -> Any:
+        """Keep one; its number."""
+        number = next(self._numbers)
+        self._running[number] = generator
+        return np.int64(number)
+
+    def next(self, number: Any) -> Any:
+        """What it yields next."""
+        return next(self._running[int(number)])
+
+    def drop(self, number: Any) -> None:
+        """Forget one."""
+        self._running.pop(int(number), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generated:
+    """What a generator yields."""
+
+    begin: Step
+    step: Step
+    drop: Callable[[Any], None]
+    depth: int = 0
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        path += '::Generator'
+        index = -1
+        number: Any = None
+        over = False
+
+        def pull() -> Element:
+            nonlocal index, number, over
+            if over:
+                raise EndOfSequence
+            if number is None:
+                number = self.begin(reading, path, 0, ())[0]
+                reading.at_end(lambda: self.drop(number))
+            index += 1
+            try:
+                return self.step(reading, path, index, (number,))
+            except OutOfRangeError as error:
+                if not isinstance(error.__cause__, StopIteration):
+                    raise
+                over = True
+                self.drop(number)
+            raise EndOfSequence
+        return pull
+
+
+def generated(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dict[str, Any]]:
+    """The node of a dataset that reads a generator: op type, inputs, attrs."""
+    generators = _Generators()
+    arguments = [structure.as_leaf(arg) for arg in args or ()]
+
+    def begin() -> Any:
+        return numpy_function(_Beginning(generators, generator), arguments, dtypes.int64)
+
+    def following(number: Any) -> Any:
+        types = [dtype for dtype, _ in structure.types_of(spec)]
+        flat = numpy_function(_Yielding(generators, generator, spec), [number], types)
+        for tensor, (_, shape) in zip(flat, structure.types_of(spec), strict=True):
+            tensor.set_shape(shape)
+        return structure.element_of(spec, flat)
+    first = ElementFunction(begin, (), 'Dataset.from_generator()')
+    rest = ElementFunction(following, (TensorSpec((), dtypes.int64),), 'Dataset.from_generator()', unpacked=False)
+    attrs = {'init_func': FunctionName(first.trace.name), 'next_func': FunctionName(rest.trace.name),
+             '_py_begin': first.trace, '_py_trace': rest.trace, '_py_drop': generators.drop, **output_attrs(spec)}
+    return 'GeneratorDataset', [*first.captured, *rest.captured], attrs
+
+
+class _Beginning:
+    """What the node calls that begins a pass: the number of a new generator."""
+
+    __name__ = 'generator_begin'
+
+    def __init__(self, generators: _Generators, generator: Any) -> None:
+        self._generators = generators
+        self._generator = generator
+        self.takes_from = _called(generator)
+
+    def __call__(self, *values: Any) -> Any:
+        return self._generators.begin(iter(self._generator(*values)))
+
+
+class _Yielding:
+    """What the node calls: the generator's next value, flattened and checked."""
+
+    __name__ = 'generator_next'
+
+    def __init__(self, generators: _Generators, generator: Any, spec: Any) -> None:
+        self._generators = generators
+        self._spec = spec
+        self.program_function = generator
+        self.takes_from = _called(generator)
+
+    def __call__(self, number: Any) -> list[Any]:
+        try:
+            value = self._generators.next(number)
+        except StopIteration as end:
+            return Exhausted(end)
+        spec = self._spec
+        if not _fits(spec, value):
+            shown = structure.mapped(lambda leaf: leaf.dtype, spec)
+            raise TypeError('`generator` yielded an element that did not match the expected structure. The expected '
+                            f'structure was {shown}, but the yielded element was {value}.')
+        found = []
+        for leaf, given in zip(structure.leaves(spec), _leaves_up_to(spec, value), strict=True):
+            try:
+                array = to_array(given, leaf.dtype)
+            except (TypeError, ValueError):
+                raise TypeError('`generator` yielded an element that could not be converted to the expected type. The '
+                                f'expected type was {leaf.dtype.name}, but the yielded element was {given}.') from None
+            if not leaf.shape.is_compatible_with(np.shape(array)):
+                raise TypeError(f'`generator` yielded an element of shape {np.shape(array)} where an element of shape '
+                                f'{leaf.shape} was expected.')
+            found.append(array)
+        return found
+
+
+def _called(generator: Any) -> str:
+    """For who may not call it again."""
+    return f'generator {getattr(generator, "__qualname__", type(generator).__name__)}'
+
+
+def _fits(spec: Any, value: Any) -> bool:
+    """Whether a value has the structure of a spec, as far as that goes; a list may stand for a tuple."""
+    if not structure.is_row(spec):
+        return True
+    if isinstance(spec, dict):
+        return isinstance(value, dict) and set(value) == set(spec) and all(_fits(spec[k], value[k]) for k in spec)
+    return isinstance(value, (list, tuple)) and len(value) == len(spec) and all(map(_fits, spec, value))
+
+
+def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
+    if not structure.is_row(spec):
+        return [value]
+    if isinstance(spec, dict):
+        return [leaf for key in sorted(spec) for leaf in _leaves_up_to(spec[key], value[key])]
+    return [leaf for inner, given in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, given)]
+
+
+def _generate(*captured: Any, _py_begin: Traced, _py_trace: Traced, _py_drop: Callable[[Any], None]) -> Generated:
+    count = len(_py_begin.graph.captures)
+    return Generated(Step(_py_begin, captured[:count], 'Generator', 0), Step(_py_trace, captured[count:], 'Generator', 0),
+                     _py_drop)
+
+
+dataset_op('GeneratorDataset', _generate, '_py_begin', '_py_trace', '_py_drop')

@@ -1,0 +1,178 @@
+"""An iterator as a resource: the ops that make one, begin to read a dataset with it, and get elements.
+
+Sessions and functions run them; eager iterators call the resource directly. On the thread of the run.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import FailedPreconditionError, OpError, OutOfRangeError
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hosts.numpy.ops.data.function import USER_ERROR
+from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Pull, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+
+_UNINITIALIZED = ('GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer '
+                  'operation for this iterator before getting the next element.')
+
+
+class Cursor:
+    """Where an iterator is in its dataset; threads that work for it end with it."""
+
+    __slots__ = ('__weakref__', '_lock', '_pull', '_reading')
+
+    def __init__(self) -> None:
+        self._lock = new_rlock()
+        self._pull: Pull | None = None
+        self._reading: Reading | None = None
+
+    def begin(self, source: Source, execution: Execution) -> None:
+        """Read a dataset, from the start."""
+        with self._lock:
+            if self._reading is not None:
+                self._reading.close()
+            self._reading = Reading(execution)
+            self._pull = source.open(self._reading, 'Iterator::Root')
+
+    def next(self) -> Element | None:
+        """The next element; None at the end.
+
+        Raises:
+            FailedPreconditionError: Nothing is read.
+            OpError: A function on the way failed.
+        """
+        with self._lock:
+            if self._pull is None:
+                raise FailedPreconditionError(None, None, _UNINITIALIZED)
+            try:
+                return self._pull()
+            except EndOfSequence:
+                return None
+
+    def __del__(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+
+
+class Maybe:
+    """An element, or none: what an optional holds."""
+
+    __slots__ = ('element',)
+
+    def __init__(self, element: Element | None) -> None:
+        self.element = element
+
+    def value(self) -> Element:
+        """The element.
+
+        Raises:
+            InvalidArgumentError: There is none.
+        """
+        if self.element is None:
+            raise invalid('The given optional does not have a value.')
+        return self.element
+
+
+def end() -> OutOfRangeError:
+    """What is raised where an element is asked for after the last one."""
+    return OutOfRangeError(None, None, 'End of sequence')
+
+
+# ---------------------------------------------------------------- kernels
+def _pulled(execution: Execution, cursor: Cursor, node: str) -> Element | None:
+    try:
+        return cursor.next()
+    except OpError as error:
+        if not error.located and error.message.startswith(USER_ERROR):
+            error.locate(None, None, f'Graph execution error:\n\n{error.message}\n\t [[{node}]]')
+        raise
+
+
+def _get_next(execution: Execution, cursor: Cursor, node: str = '', owned: Any = ()) -> Element:
+    element = _pulled(execution, cursor, node)
+    if element is None:
+        raise end()
+    return element
+
+
+def _get_optional(execution: Execution, cursor: Cursor, node: str = '', owned: Any = ()) -> Maybe:
+    return Maybe(_pulled(execution, cursor, node))
+
+
+def _make(execution: Execution, source: Source, cursor: Cursor, owned: Any = ()) -> None:
+    cursor.begin(source, execution)
+
+
+def _shared(execution: Execution, node: str = '', shared_name: bytes = b'', owned: Any = ()) -> Cursor:
+    found: Cursor = execution.resource(('iterator', shared_name.decode() or node), Cursor)
+    return found
+
+
+def _one_shot(execution: Execution, source: Source, node: str = '', owned: Any = ()) -> Cursor:
+    def begun() -> Cursor:
+        cursor = Cursor()
+        cursor.begin(source, execution)
+        return cursor
+    found: Cursor = execution.resource(('iterator', node), begun)
+    return found
+
+
+def _anonymous(execution: Execution, owned: Any = ()) -> Cursor:
+    return Cursor()
+
+
+def _handle(execution: Execution, cursor: Cursor, owned: Any = ()) -> Any:
+    text = f'iterator {id(cursor)}'.encode()
+    execution.resources[text] = cursor
+    return np.array(text, object)
+
+
+def _by_handle(execution: Execution, text: Any, owned: Any = ()) -> Cursor:
+    found = execution.resources.get(text[()])
+    if found is None:
+        raise invalid(f'The handle {text[()]!r} is that of no iterator of this session.')
+    return found
+
+
+# ---------------------------------------------------------------- ops
+def _one(dtype: DType) -> Callable[[Any, Attrs], list[Output]]:
+    return lambda inputs, attrs: [(dtype, TensorShape(()))]
+
+
+def _element_types(inputs: Any, attrs: Attrs) -> list[Output]:
+    return list(zip(attrs['output_types'], attrs['output_shapes'], strict=True))
+
+
+def _from_value_gradient(node: Node, grad: Any) -> Sequence[Any]:
+    types = {'output_types': [t.dtype for t in node.inputs], 'output_shapes': [t.shape for t in node.inputs]}
+    return list(apply('OptionalGetValue', (grad,), types))
+
+
+def _op(name: str, kernel: Any, infer: Any, *attrs: str, outputs: int = 1) -> None:
+    register(OpDef(name, kernel, infer, outputs=outputs, stateful=True, in_execution=True, python=True,
+                   kernel_attrs=attrs, retains=True))
+
+
+_op('IteratorV2', _shared, _one(dtypes.resource), 'node', 'shared_name')
+_op('OneShotIterator', _one_shot, _one(dtypes.resource), 'node')
+_op('AnonymousIteratorV3', _anonymous, _one(dtypes.resource))
+_op('MakeIterator', _make, lambda inputs, attrs: [], outputs=0)
+_op('IteratorGetNext', _get_next, _element_types, 'node', outputs=-1)
+_op('IteratorGetNextAsOptional', _get_optional, _one(dtypes.variant), 'node')
+_op('IteratorToStringHandle', _handle, _one(dtypes.string))
+_op('IteratorFromStringHandleV2', _by_handle, _one(dtypes.resource))
+register(OpDef('OptionalFromValue', lambda *values: Maybe(values), _one(dtypes.variant), _from_value_gradient, retains=True))
+register(OpDef('OptionalNone', lambda: Maybe(None), _one(dtypes.variant), no_gradient, retains=True))
+register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _one(dtypes.bool), no_gradient))
+register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types,
+               lambda node, *grads: [apply('OptionalFromValue', grads)], outputs=-1, retains=True))
+register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality()), _one(dtypes.int64), no_gradient))

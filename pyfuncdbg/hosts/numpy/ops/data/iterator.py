@@ -1,0 +1,189 @@
+"""Iterators of programs: `iter(dataset)`, in eager code and in functions, and optionals.
+
+An eager iterator reads on the thread that asks for elements.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.errors import OpError
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import variant
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.getting import Cursor, Maybe, end
+from pyfuncdbg.hosts.numpy.ops.data.source import Element
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.ops.data.dataset import Dataset
+
+
+def output_attrs(spec: Any) -> dict[str, Any]:
+    """The attrs that say what ops give whose outputs are an element."""
+    types = structure.types_of(spec)
+    return {'output_types': [dtype for dtype, _ in types], 'output_shapes': [shape for _, shape in types]}
+
+
+def tensors(element: Element, spec: Any) -> Any:
+    """An element's values as eager tensors, put together."""
+    if len(element) == 1 and hasattr(element[0], 'dtype'):
+        return structure.element_of(spec, (EagerTensor(element[0]),))
+    return structure.element_of(spec, [EagerTensor(value) if hasattr(value, 'dtype') else EagerTensor(value, variant)
+                                       for value in element])
+
+
+class OwnedIterator:
+    """Reads a dataset; threads that work for it end when it is gone.
+
+    Args:
+        dataset: What to read.
+        resource: An iterator that is there already.
+        element_spec: Of that one.
+
+    Attributes:
+        element_spec: What an element looks like.
+    """
+
+    def __init__(self, dataset: Dataset | None = None, resource: Tensor | None = None, element_spec: Any = None) -> None:
+        self._cursor: Cursor | None = None
+        if dataset is None:
+            assert resource is not None
+            self._iterator_resource, self.element_spec = resource, element_spec
+            return
+        self.element_spec = dataset.element_spec
+        if context.current_graph() is not None:
+            self._iterator_resource = apply('AnonymousIteratorV3', (), output_attrs(dataset.element_spec))
+            apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource))
+            return
+        execution = eager_execution()
+        execution.errstate = errstate.current()
+        self._cursor = Cursor()
+        variant_tensor: Any = dataset._variant_tensor
+        self._cursor.begin(variant_tensor._value, execution)
+        self._iterator_resource = EagerTensor(self._cursor, dtypes.resource)
+
+    def __iter__(self) -> OwnedIterator:
+        return self
+
+    @for_program
+    def __next__(self) -> Any:
+        """The next element.
+
+        Raises:
+            StopIteration: There is none.
+            OpError: A function on the way failed.
+        """
+        if self._cursor is None or context.current_graph() is not None:
+            return self._symbolic_next()
+        element = self._next()
+        if element is None:
+            raise StopIteration
+        return tensors(element, self.element_spec)
+
+    next = __next__
+
+    @for_program
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: There is none.
+            OpError: A function on the way failed.
+        """
+        if self._cursor is None or context.current_graph() is not None:
+            return self._symbolic_next()
+        element = self._next()
+        if element is None:
+            raise _told(end(), 'IteratorGetNext')
+        return tensors(element, self.element_spec)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or nothing, as an `Optional`."""
+        if self._cursor is None or context.current_graph() is not None:
+            made = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
+        else:
+            made = EagerTensor(Maybe(self._next()), variant)
+        return Optional(made, self.element_spec)
+
+    def _autograph_for(self, stop: Any, body: Callable[[Any], Any], state: Any, options: dict[str, Any]) -> None:
+        """A `for` over it in a traced function: a loop of the graph."""
+        from pyfuncdbg.hosts.numpy.ops.data.looping import over  # which needs iterators
+        over(self, stop, body, state, options)
+
+    def _next(self) -> Element | None:
+        assert self._cursor is not None
+        execution = eager_execution()
+        before = errstate.current()
+        try:
+            return self._cursor.next()
+        except OpError as error:
+            raise _told(error, 'IteratorGetNext', len(structure.types_of(self.element_spec))) from error.__cause__
+        finally:
+            execution.errstate = before
+            errstate.state.set(before)
+
+    def _symbolic_next(self) -> Any:
+        flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec))
+        return structure.element_of(self.element_spec, flat)
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element."""
+        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element."""
+        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+
+
+def _told(error: OpError, op: str, count: int = 1) -> OpError:
+    """An error of an eager iterator with TensorFlow's words around it."""
+    if not error.located:
+        error.locate(None, None, f'{{{{function_node __wrapped__{op}_output_types_{count}_device_{DEVICE}}}}} '
+                                 f'{error.message} [Op:{op}] name: ')
+    return error
+
+
+class Optional:
+    """An element that may be missing."""
+
+    def __init__(self, variant_tensor: Tensor, element_spec: Any) -> None:
+        self._variant_tensor = variant_tensor
+        self.element_spec = element_spec
+
+    @property
+    def _data_spec(self) -> structure.VariantSpec:
+        return structure.VariantSpec(Optional, self.element_spec, 'OptionalSpec')
+
+    def has_value(self, name: str | None = None) -> Any:
+        """Whether there is one, as a tensor."""
+        return apply('OptionalHasValue', (self._variant_tensor,), None, name)
+
+    def get_value(self, name: str | None = None) -> Any:
+        """The element.
+
+        Raises:
+            InvalidArgumentError: There is none.
+        """
+        flat = apply('OptionalGetValue', (self._variant_tensor,), output_attrs(self.element_spec), name)
+        return structure.element_of(self.element_spec, flat)
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """An optional with an element."""
+        element = structure.as_element(value)
+        made = apply('OptionalFromValue', structure.tensors_of(element))
+        return Optional(made, structure.mapped(structure.spec_of, element))
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """An optional without."""
+        return Optional(apply('OptionalNone', ()), element_spec)

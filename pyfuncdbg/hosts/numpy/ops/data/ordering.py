@@ -1,0 +1,374 @@
+"""Which elements come when: repeat, take, skip, concatenate, zip, shuffle, cache, prefetch, shard, enumerate."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.ops.data.parallel import opened_ahead
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeated:
+    """The elements again and again; -1 times: without end."""
+
+    source: Source
+    count: int
+    depth: int
+
+    def cardinality(self) -> int:
+        once = self.source.cardinality()
+        if once == 0 or self.count == 0:
+            return 0
+        if self.count < 0:
+            return INFINITE
+        return once * self.count if once >= 0 else once
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        path += '::ForeverRepeat' if self.count < 0 else '::FiniteRepeat'
+        left = self.count
+        inner: tuple[Reading, Pull] | None = None
+        fresh = True
+
+        def pull() -> Element:
+            nonlocal left, inner, fresh
+            while left:
+                if inner is None:
+                    own = reading.within()
+                    inner, fresh = (own, self.source.open(own, f'{path}[{self.count - left}]' if left > 0 else path)), True
+                try:
+                    found = inner[1]()
+                    fresh = False
+                    return found
+                except EndOfSequence:
+                    reading.forget(inner[0])
+                    inner = None
+                    left -= 1
+                    if fresh and left < 0:      # nothing, for ever
+                        left = 0
+            raise EndOfSequence
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """The first elements; -1: all."""
+
+    source: Source
+    count: int
+    depth: int
+
+    def cardinality(self) -> int:
+        there = self.source.cardinality()
+        if self.count < 0:
+            return there
+        if there == INFINITE:
+            return self.count
+        return min(there, self.count) if there >= 0 else (0 if self.count == 0 else UNKNOWN)
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::FiniteTake')
+        left = self.count
+
+        def pull() -> Element:
+            nonlocal left
+            if not left:
+                raise EndOfSequence
+            found = upstream()
+            left -= 1
+            return found
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skipped:
+    """The elements after the first ones; -1: none."""
+
+    source: Source
+    count: int
+    depth: int
+
+    def cardinality(self) -> int:
+        there = self.source.cardinality()
+        if self.count < 0:
+            return 0
+        return max(0, there - self.count) if there >= 0 else there
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::FiniteSkip')
+        left = self.count
+
+        def pull() -> Element:
+            nonlocal left
+            if left < 0:
+                raise EndOfSequence
+            while left:
+                upstream()
+                left -= 1
+            return upstream()
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sharded:
+    """Every `count`-th element, beginning with number `index`."""
+
+    source: Source
+    count: int
+    index: int
+    depth: int
+
+    def cardinality(self) -> int:
+        there = self.source.cardinality()
+        return there if there < 0 else there // self.count + (self.index < there % self.count)
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::Shard')
+        number = -1
+
+        def pull() -> Element:
+            nonlocal number
+            while True:
+                found = upstream()
+                number += 1
+                if number % self.count == self.index:
+                    return found
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concatenated:
+    """The elements of one, then those of another."""
+
+    first: Source
+    second: Source
+    depth: int
+
+    def cardinality(self) -> int:
+        counts = self.first.cardinality(), self.second.cardinality()
+        if INFINITE in counts:
+            return INFINITE
+        return UNKNOWN if UNKNOWN in counts else sum(counts)
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        rest = [(1, self.second), (0, self.first)]
+        current: Pull | None = None
+
+        def pull() -> Element:
+            nonlocal current
+            while True:
+                if current is None:
+                    if not rest:
+                        raise EndOfSequence
+                    number, source = rest.pop()
+                    current = source.open(reading, f'{path}::Concatenate[{number}]')
+                try:
+                    return current()
+                except EndOfSequence:
+                    current = None
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Zipped:
+    """One element of each, side by side, as long as all have one."""
+
+    sources: Sequence[Source]
+    depth: int
+
+    def cardinality(self) -> int:
+        counts = [source.cardinality() for source in self.sources]
+        known = [count for count in counts if count >= 0]
+        if UNKNOWN in counts:
+            return UNKNOWN if 0 not in counts else 0
+        return min(known) if known else INFINITE
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(self.sources)]
+
+        def pull() -> Element:
+            return tuple([value for one in pulls for value in one()])
+        return pull
+
+
+class Seeds:
+    """Where the seeds of shuffles come from: each reading of one dataset gets other ones."""
+
+    def __init__(self, seeds: tuple[int, int]) -> None:
+        self._generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))
+        self._lock = new_lock()
+
+    def next(self) -> np.random.Generator:
+        """A generator for one reading."""
+        with self._lock:
+            return np.random.Generator(np.random.Philox(self._generator.integers(0, 2**63, 2).tolist()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shuffled:
+    """The elements in random order: each is drawn from a buffer that is filled up again."""
+
+    source: Source
+    size: int
+    seeds: tuple[int, int]
+    again: Seeds | None
+    depth: int
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::Shuffle')
+        generator = (self.again or Seeds(self.seeds)).next()
+        kept: list[Element] = []
+        over = False
+
+        def pull() -> Element:
+            nonlocal over
+            while not over and (len(kept) < self.size or self.size < 0):
+                try:
+                    kept.append(upstream())
+                except EndOfSequence:
+                    over = True
+            if not kept:
+                raise EndOfSequence
+            place = int(generator.integers(len(kept)))
+            kept[place], kept[-1] = kept[-1], kept[place]
+            return kept.pop()
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cached:
+    """The elements, kept in memory from the first whole reading on."""
+
+    source: Source
+    depth: int
+    kept: list[tuple[Element, ...]] = field(default_factory=list)
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        if self.kept:
+            ready = iter(self.kept[0])
+
+            def repeat() -> Element:
+                for found in ready:
+                    return found
+                raise EndOfSequence
+            return repeat
+        upstream = self.source.open(reading, path + '::MemoryCacheImpl')
+        found: list[Element] = []
+
+        def pull() -> Element:
+            try:
+                element = upstream()
+            except EndOfSequence:
+                if not self.kept:
+                    self.kept.append(tuple(found))
+                raise
+            found.append(element)
+            return element
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefetched:
+    """The elements, got before they are asked for."""
+
+    source: Source
+    size: int
+    depth: int
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::Prefetch')
+        return upstream if not self.size else opened_ahead(reading, upstream, self.size if self.size > 0 else _AHEAD)
+
+
+_AHEAD = 2
+"""How many elements `prefetch(AUTOTUNE)` keeps ready."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asserted:
+    """The elements, said to be so many."""
+
+    source: Source
+    count: int
+    depth: int
+
+    def cardinality(self) -> int:
+        return self.count
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        upstream = self.source.open(reading, path + '::AssertCardinality')
+        number = 0
+
+        def pull() -> Element:
+            nonlocal number
+            try:
+                found = upstream()
+            except EndOfSequence:
+                if 0 <= number < self.count:
+                    raise _miscounted(self.count, str(number)) from None
+                raise
+            number += 1
+            if 0 <= self.count < number:
+                raise _miscounted(self.count, f'at least {number}')
+            return found
+        return pull
+
+
+def _miscounted(expected: int, got: str) -> Exception:
+    from pyfuncdbg.errors import FailedPreconditionError
+    return FailedPreconditionError(None, None, f'Input dataset was expected to contain {expected} elements but contained '
+                                               f'{"only " if not got.startswith("at") else ""}{got} elements.')
+
+
+def _shard(source: Source, count: Any, index: Any) -> Sharded:
+    if int(count) < 1:
+        raise invalid(f'Number of shards must be greater than zero (currently num_shards = {int(count)}).')
+    if not 0 <= int(index) < int(count):
+        raise invalid(f'Index must be between 0 and {int(count) - 1} (currently index = {int(index)}).')
+    return Sharded(source, int(count), int(index), source.depth + 1)
+
+
+def _number(value: Any, argument: str) -> int:
+    if np.ndim(value):
+        raise invalid(f'{argument} must be a scalar')
+    return int(value)
+
+
+def _shuffle(source: Source, size: Any, seed: Any, seed2: Any, reshuffle_each_iteration: bool = True) -> Shuffled:
+    if int(size) < 1 and int(size) != UNKNOWN:
+        raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
+    seeds = int(seed), int(seed2)
+    return Shuffled(source, int(size), seeds, Seeds(seeds) if reshuffle_each_iteration else None, source.depth + 1)
+
+
+def _prefetch(source: Source, size: Any) -> Prefetched:
+    if int(size) < -1:
+        raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
+    return Prefetched(source, int(size), source.depth + 1)
+
+
+dataset_op('RepeatDataset', lambda source, count: Repeated(source, _number(count, 'count'), source.depth + 1))
+dataset_op('TakeDataset', lambda source, count: Taken(source, _number(count, 'count'), source.depth + 1))
+dataset_op('SkipDataset', lambda source, count: Skipped(source, _number(count, 'count'), source.depth + 1))
+dataset_op('ShardDataset', _shard)
+dataset_op('ConcatenateDataset', lambda first, second: Concatenated(first, second, max(first.depth, second.depth) + 1))
+dataset_op('ZipDataset', lambda *sources: Zipped(sources, max(source.depth for source in sources) + 1))
+dataset_op('ShuffleDatasetV3', _shuffle, 'reshuffle_each_iteration', stateful=True)
+dataset_op('CacheDatasetV2', lambda source: Cached(source, source.depth + 1), stateful=True)
+dataset_op('PrefetchDataset', _prefetch)
+dataset_op('AssertCardinalityDataset', lambda source, count: Asserted(source, int(count), source.depth + 1))

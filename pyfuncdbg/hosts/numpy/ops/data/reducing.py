@@ -1,0 +1,83 @@
+"""What a whole dataset comes to: its number of elements, a reduction, its only element."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, no_gradient, register
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
+from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
+from pyfuncdbg.hosts.numpy.ops.data.joined import check_state
+from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+def cardinality_of(dataset: Any, name: str | None) -> Any:
+    """The number of elements as a tensor."""
+    return apply('DatasetCardinality', (dataset._variant_tensor,), None, name)
+
+
+def reduced(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
+    """The last state; shapes may grow less specific from one to the next."""
+    state = structure.as_element(initial_state)
+    spec = structure.mapped(structure.spec_of, state)
+    while True:
+        traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.reduce()', unpacked=False)
+        check_state(spec, traced.spec, '', ' but got')
+        wider = structure.narrowest_for_both(spec, traced.spec)
+        if wider == spec:
+            break
+        spec = wider
+    flat = structure.tensors_of(state)
+    found = apply('ReduceDataset', (dataset._variant_tensor, *flat, *traced.captured),
+                  {**traced.attrs(), **output_attrs(spec), '_py_states': len(flat)}, name)
+    return structure.element_of(spec, found)
+
+
+def _types(inputs: Any, attrs: Attrs) -> list[Output]:
+    return list(zip(attrs['output_types'], attrs['output_shapes'], strict=True))
+
+
+def _reduce(execution: Execution, source: Source, *rest: Any, _py_trace: Traced, _py_states: int,
+            owned: Any = ()) -> Element:
+    state = tuple(rest[:_py_states])
+    step = Step(_py_trace, rest[_py_states:], 'Reduce', source.depth + 1)
+    reading = Reading(execution)
+    try:
+        pull = source.open(reading, 'Iterator::Root')
+        index = 0
+        while True:
+            try:
+                element = pull()
+            except EndOfSequence:
+                return state
+            state = step(reading, 'Iterator::Root', index, (*state, *element))
+            index += 1
+    finally:
+        reading.close()
+
+
+def _single(execution: Execution, source: Source, owned: Any = ()) -> Element:
+    reading = Reading(execution)
+    try:
+        pull = source.open(reading, 'Iterator::Root')
+        try:
+            found = pull()
+        except EndOfSequence:
+            raise invalid('Dataset was empty.') from None
+        try:
+            pull()
+        except EndOfSequence:
+            return found
+        raise invalid('Dataset had more than one element.')
+    finally:
+        reading.close()
+
+
+register(OpDef('ReduceDataset', _reduce, _types, no_gradient, outputs=-1, stateful=True, in_execution=True, python=True,
+               kernel_attrs=('_py_trace', '_py_states'), retains=True))
+register(OpDef('DatasetToSingleElement', _single, _types, outputs=-1, stateful=True, in_execution=True,
+               python=True, retains=True))

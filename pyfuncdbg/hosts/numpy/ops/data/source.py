@@ -1,0 +1,77 @@
+"""A source: what a dataset is once it runs, and how its elements are read one by one.
+
+Kernels of datasets make sources; iterators open them. A reading is pulled by one thread at a time.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+
+INFINITE, UNKNOWN = -1, -2
+"""Cardinalities that are no numbers, as in TensorFlow."""
+Element = tuple[Any, ...]
+"""The kernel values of one element, flattened."""
+Pull = Callable[[], Element]
+"""Gives the next element; raises `EndOfSequence` after the last one. After another error, the next call goes on."""
+
+
+class EndOfSequence(Exception):  # noqa: N818  the end is no error
+    """There are no more elements."""
+
+
+class Source(Protocol):
+    """Something to read elements from, any number of times. It never changes."""
+
+    @property
+    def depth(self) -> int:
+        """How many transformations are before this one."""
+
+    def cardinality(self) -> int:
+        """How many elements there are; INFINITE or UNKNOWN."""
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        """Begin to read.
+
+        Args:
+            reading: What this is part of.
+            path: Names of the transformations after this one, 'Iterator::Root::Batch', for messages.
+        """
+
+
+class Reading:
+    """What all transformations share while one iterator reads: resources, NumPy's error state, what to end with it.
+
+    Args:
+        execution: Where the iterator is made: of a session, or of eager code.
+    """
+
+    __slots__ = ('_closers', 'closed', 'errstate', 'resources')
+
+    def __init__(self, execution: Execution | Reading) -> None:
+        self.resources: dict[Any, Any] = execution.resources
+        self.errstate: Any = execution.errstate
+        self.closed = False
+        self._closers: list[Callable[[], None]] = []
+
+    def at_end(self, close: Callable[[], None]) -> None:
+        """Call `close` when nobody reads any more."""
+        self._closers.append(close)
+
+    def within(self) -> Reading:
+        """A reading that ends with this one, if not before."""
+        inner = Reading(self)
+        self._closers.append(inner.close)
+        return inner
+
+    def forget(self, inner: Reading) -> None:
+        """End a reading within this one."""
+        self._closers.remove(inner.close)
+        inner.close()
+
+    def close(self) -> None:
+        """End the threads that work for it. Takes no lock: a finalizer calls it, on whichever thread."""
+        self.closed = True
+        while self._closers:
+            self._closers.pop()()

@@ -1,0 +1,230 @@
+"""What an element of a dataset looks like: nested tuples and mappings of specs, where a list is one tensor.
+
+Datasets flatten their elements with it, and put them together again. No state: any thread may call it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import components, is_composite, is_composite_spec
+from pyfuncdbg.hosts.numpy.graph.context import current_graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Output
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+
+
+class VariantSpec:
+    """The spec of something that is no tensor but travels as one of dtype variant: a dataset or an optional.
+
+    Args:
+        made: From the variant tensor and the spec of what is in it to the object.
+        element_spec: The spec of what is in it.
+        kind: 'DatasetSpec' or 'OptionalSpec'.
+    """
+
+    __slots__ = ('element_spec', 'kind', 'made')
+    dtype = dtypes.variant
+    shape = TensorShape(())
+
+    def __init__(self, made: Callable[[Tensor, Any], Any], element_spec: Any, kind: str) -> None:
+        self.made = made
+        self.element_spec = element_spec
+        self.kind = kind
+
+    @property
+    def value_type(self) -> Any:
+        """The class of the object."""
+        return self.made
+
+    def is_compatible_with(self, spec_or_value: Any, /) -> bool:
+        """Whether the object, or one of that spec, has compatible elements."""
+        other = spec_of(spec_or_value) if not isinstance(spec_or_value, VariantSpec) else spec_or_value
+        return (isinstance(other, VariantSpec) and other.kind == self.kind
+                and compatible(self.element_spec, other.element_spec))
+
+    def is_subtype_of(self, other: Any, /) -> bool:
+        return self == other
+
+    def most_specific_common_supertype(self, others: Sequence[Any], /) -> Any:
+        return self if all(other == self for other in others) else None
+
+    def most_specific_compatible_type(self, other: Any, /) -> Any:
+        if not self.is_compatible_with(other):
+            raise ValueError(f'No TypeSpec is compatible with both {self} and {other}')
+        merged = narrowest_for_both(self.element_spec, other.element_spec)
+        return VariantSpec(self.made, merged, self.kind)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VariantSpec) and (self.kind, self.element_spec) == (other.kind, other.element_spec)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, str(self.element_spec)))
+
+    def __repr__(self) -> str:
+        return f'{self.kind}({self.element_spec!r}, {self.shape!r})' if self.kind == 'DatasetSpec' else (
+            f'{self.kind}({self.element_spec!r})')
+
+
+class NoneSpec:
+    """The spec of None in an element."""
+
+    __slots__ = ()
+
+    def is_compatible_with(self, spec_or_value: Any, /) -> bool:
+        """Only None is."""
+        return spec_or_value is None or isinstance(spec_or_value, NoneSpec)
+
+    def is_subtype_of(self, other: Any, /) -> bool:
+        return isinstance(other, NoneSpec)
+
+    def most_specific_common_supertype(self, others: Sequence[Any], /) -> Any:
+        return self if all(isinstance(other, NoneSpec) for other in others) else None
+
+    def most_specific_compatible_type(self, other: Any, /) -> Any:
+        if not isinstance(other, NoneSpec):
+            raise ValueError('No `TypeSpec` is compatible with both NoneTensorSpec() and {other}')
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoneSpec)
+
+    def __hash__(self) -> int:
+        return hash(NoneSpec)
+
+    def __repr__(self) -> str:
+        return 'NoneTensorSpec()'
+
+
+# ---------------------------------------------------------------- nesting
+def is_row(value: Any) -> bool:
+    """Whether a value is a structure; a list is not, it becomes a tensor."""
+    return isinstance(value, (tuple, Mapping)) or hasattr(type(value), '__attrs_attrs__')
+
+
+def leaves(structure: Any) -> list[Any]:
+    """The leaves of a structure; mappings in the order of their sorted keys."""
+    if not is_row(structure):
+        return [structure]
+    return [leaf for child in nest._children(structure) for leaf in leaves(child)]
+
+
+def packed(structure: Any, values: Iterator[Any]) -> Any:
+    """A structure of the same form with other leaves."""
+    if not is_row(structure):
+        return next(values)
+    return nest._rebuilt(structure, [packed(child, values) for child in nest._children(structure)])
+
+
+def mapped(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
+    """Call a function on the leaves of structures of one form."""
+    columns = zip(leaves(structure), *map(leaves, others), strict=True)
+    return packed(structure, iter([function(*column) for column in columns]))
+
+
+def same_form(a: Any, b: Any) -> bool:
+    """Whether two structures differ in their leaves only."""
+    if is_row(a) is not is_row(b):
+        return False
+    if not is_row(a):
+        return True
+    if isinstance(a, Mapping) and (not isinstance(b, Mapping) or set(a) != set(b)):
+        return False
+    ours, theirs = nest._children(a), nest._children(b)
+    return len(ours) == len(theirs) and all(map(same_form, ours, theirs))
+
+
+def compatible(a: Any, b: Any) -> bool:
+    """Whether values of two element specs may be of one."""
+    return same_form(a, b) and all(x.is_compatible_with(y) for x, y in zip(leaves(a), leaves(b), strict=True))
+
+
+def narrowest_for_both(a: Any, b: Any) -> Any:
+    """The element spec that holds values of both."""
+    return mapped(lambda x, y: x.most_specific_compatible_type(y), a, b)
+
+
+# ---------------------------------------------------------------- specs and tensors
+def spec_of(value: Any) -> Any:
+    """The spec of one leaf, as an element has it."""
+    spec = getattr(value, '_data_spec', None)
+    if spec is not None:
+        return spec
+    if value is None:
+        return NoneSpec()
+    if is_composite(value):
+        return value._type_spec
+    return TensorSpec(value.shape, value.dtype)
+
+
+def as_leaf(value: Any, name: str = '') -> Any:
+    """A leaf as an element has it: a tensor, a dataset or optional, or None.
+
+    Raises:
+        TypeError, ValueError: It can be no tensor.
+    """
+    if value is None or hasattr(value, '_data_spec') or is_composite(value):
+        return value
+    return convert_to_tensor(value, name=name or None)
+
+
+def as_element(value: Any) -> Any:
+    """A value as an element: its leaves become tensors."""
+    found = leaves(value)
+    if all(isinstance(leaf, Tensor) for leaf in found):
+        return value
+    graph = current_graph()
+    if graph is None:
+        return packed(value, iter([as_leaf(leaf, '') for leaf in found]))
+    with graph.name_scope('normalize_element'):
+        return packed(value, iter([as_leaf(leaf, f'component_{i}') for i, leaf in enumerate(found)]))
+
+
+def types_of(spec: Any) -> list[Output]:
+    """The types of the tensors that an element is flattened to."""
+    parts = [part for leaf in leaves(spec) for part in (components(leaf) if is_composite_spec(leaf) else [leaf])]
+    return [(part.dtype, part.shape) for part in parts if not isinstance(part, NoneSpec)]
+
+
+def tensors_of(element: Any) -> list[Tensor]:
+    """An element as a flat list of tensors."""
+    found = []
+    for leaf in leaves(element):
+        if is_composite(leaf):
+            found += components(leaf)
+        elif leaf is not None:
+            found.append(leaf._variant_tensor if hasattr(leaf, '_data_spec') else leaf)
+    return found
+
+
+def element_of(spec: Any, tensors: Sequence[Any]) -> Any:
+    """An element put together from a flat list of tensors."""
+    if type(spec) is TensorSpec:
+        return tensors[0]
+    given = iter(tensors)
+
+    def leaf_of(leaf: Any) -> Any:
+        if isinstance(leaf, NoneSpec):
+            return None
+        if is_composite_spec(leaf):
+            return leaf._from_components([next(given) for _ in components(leaf)])
+        tensor = next(given)
+        return leaf.made(tensor, leaf.element_spec) if isinstance(leaf, VariantSpec) else tensor
+    return mapped(leaf_of, spec)
+
+
+def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str) -> Any:
+    """An element spec whose tensors have other shapes.
+
+    Raises:
+        TypeError: Something in it is no tensor.
+    """
+    def changed(leaf: Any) -> Any:
+        if not isinstance(leaf, TensorSpec):
+            raise TypeError(f'{what} is not supported for elements of {leaf}')
+        return TensorSpec(change(leaf.shape), leaf.dtype)
+    return mapped(changed, spec)

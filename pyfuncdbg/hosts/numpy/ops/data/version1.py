@@ -1,0 +1,209 @@
+"""Datasets and iterators of TensorFlow 1: iterators are nodes of a graph, with an operation that begins to read."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.shapes import as_shape
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.dataset import Dataset
+from pyfuncdbg.hosts.numpy.ops.data.iterator import Optional, OwnedIterator, output_attrs
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+
+class DatasetV1(Dataset):
+    """`tf.compat.v1.data.Dataset`: a dataset that makes iterators in graphs."""
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element."""
+        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element."""
+        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's parts."""
+        return structure.mapped(_class_of, self.element_spec)
+
+    def make_one_shot_iterator(self) -> Any:
+        """An iterator that reads this dataset once, without being begun."""
+        if context.current_graph() is None:
+            return OwnedIterator(self)
+        resource = apply('OneShotIterator', (self._variant_tensor,), _iterator_attrs(self.element_spec))
+        return Iterator(resource, None, self.element_spec)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Any:
+        """An iterator that begins to read when its `initializer` runs.
+
+        Raises:
+            RuntimeError: In eager mode.
+        """
+        if context.current_graph() is None:
+            raise RuntimeError('`make_initializable_iterator()` is not supported in eager mode. Use Python-style iteration '
+                               'instead.')
+        resource = apply('IteratorV2', (), {'shared_name': (shared_name or '').encode(), 'container': b'',
+                                            **output_attrs(self.element_spec)})
+        return Iterator(resource, apply('MakeIterator', (self._variant_tensor, resource)), self.element_spec)
+
+    def filter_with_legacy_function(self, predicate: Any) -> Any:
+        """`filter` under its old name."""
+        return self.filter(predicate)
+
+    def map_with_legacy_function(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None) -> Any:
+        """`map` under its old name."""
+        return self.map(map_func, num_parallel_calls, deterministic)
+
+    @classmethod
+    def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> Any:
+        """The slices of a sparse tensor.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError('pyfuncdbg has no datasets of sparse tensors; give tf.sparse.to_dense(...) to '
+                                  'from_tensor_slices')
+
+
+def _class_of(spec: Any) -> Any:
+    return Tensor if isinstance(spec, TensorSpec) else spec.value_type
+
+
+def _iterator_attrs(spec: Any) -> dict[str, Any]:
+    return {'dataset_factory': b'', 'container': b'', 'shared_name': b'', **output_attrs(spec)}
+
+
+class Iterator:
+    """`tf.compat.v1.data.Iterator`: a node that reads a dataset once an initializer has run.
+
+    Attributes:
+        element_spec: What an element looks like.
+    """
+
+    def __init__(self, resource: Any, initializer: Any, element_spec: Any) -> None:
+        self._iterator_resource = resource
+        self._initializer = initializer
+        self.element_spec = element_spec
+        self._handle = apply('IteratorToStringHandle', (resource,))
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that begins to read.
+
+        Raises:
+            ValueError: There is none: it reads once, or is made by `from_structure`.
+        """
+        if self._initializer is None:
+            raise ValueError('The iterator does not have an initializer. This means it was likely created using '
+                             '`tf.data.Dataset.make_one_shot_iterator()`. For an initializable iterator, use '
+                             '`tf.data.Dataset.make_initializable_iterator()` instead.')
+        return self._initializer
+
+    def make_initializer(self, dataset: Dataset, name: str | None = None) -> Any:
+        """An operation that begins to read a dataset with this iterator.
+
+        Raises:
+            TypeError: The dataset has elements of another kind.
+        """
+        ours, theirs = self.element_spec, dataset.element_spec
+        if not structure.same_form(ours, theirs):
+            raise TypeError(f'The `dataset` must have the same nested structure as the iterator: {ours}, got {theirs}.')
+        types = structure.mapped(lambda leaf: leaf.dtype, theirs)
+        if structure.leaves(self.output_types) != structure.leaves(types):
+            raise TypeError(f'Expected output types {self.output_types!r} but got dataset with output types {types!r}.')
+        if not structure.compatible(ours, theirs):
+            shapes = structure.mapped(lambda s: s.shape, theirs)
+            raise TypeError(f'Expected output shapes compatible with {self.output_shapes!r} but got dataset with output '
+                            f'shapes {shapes!r}.')
+        return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element: other nodes for each call of this method."""
+        flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec), name)
+        return structure.element_of(self.element_spec, flat)
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or nothing."""
+        made = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
+        return Optional(made, self.element_spec)
+
+    def string_handle(self, name: str | None = None) -> Any:
+        """A string that stands for this iterator, to be fed to one `from_string_handle`."""
+        return self._handle if name is None else apply('IteratorToStringHandle', (self._iterator_resource,), None, name)
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element."""
+        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element."""
+        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of an element's parts."""
+        return structure.mapped(_class_of, self.element_spec)
+
+    @staticmethod
+    def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
+                       output_classes: Any = None) -> Iterator:
+        """An iterator for any dataset with such elements; `make_initializer` says which."""
+        spec = _spec(output_types, output_shapes)
+        resource = apply('IteratorV2', (), {'shared_name': (shared_name or '').encode(), 'container': b'',
+                                            **output_attrs(spec)})
+        return Iterator(resource, None, spec)
+
+    @staticmethod
+    def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None,
+                           output_classes: Any = None) -> Iterator:
+        """Whichever iterator the handle stands for when it runs."""
+        spec = _spec(output_types, output_shapes)
+        handle = convert_to_tensor(string_handle, dtypes.string)
+        return Iterator(apply('IteratorFromStringHandleV2', (handle,), output_attrs(spec)), None, spec)
+
+
+def _spec(types: Any, shapes: Any) -> Any:
+    if shapes is None:
+        return structure.mapped(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
+    return structure.mapped(lambda leaf, shape: TensorSpec(as_shape(shape), as_dtype(leaf)), types, shapes)
+
+
+def make_one_shot_iterator(dataset: Any) -> Any:
+    """An iterator that reads a dataset once, without being begun."""
+    return _version1(dataset).make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Any:
+    """An iterator that begins to read when its `initializer` runs."""
+    return _version1(dataset).make_initializable_iterator(shared_name)
+
+
+def _version1(dataset: Any) -> DatasetV1:
+    if isinstance(dataset, DatasetV1):
+        return dataset
+    return DatasetV1(dataset._variant_tensor, dataset.element_spec, dataset._kind, [dataset])
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The dtypes of an element."""
+    return structure.mapped(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shapes of an element."""
+    return structure.mapped(lambda spec: spec.shape, dataset_or_iterator.element_spec)
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The classes of an element's parts."""
+    return structure.mapped(_class_of, dataset_or_iterator.element_spec)

@@ -1,0 +1,207 @@
+"""Constants and the conversion of everything to tensors: what every op does to its arguments first."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, of_value, string
+from pyfuncdbg.hosts.numpy.graph.known_value import known_value
+from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.types.sequences import holds_tensor
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hosts.numpy.ops.definition.conversions import converted, registered
+from pyfuncdbg.hosts.numpy.ops.definition.graph_constant import array_of
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+
+def _infer_constant(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return [(attrs['dtype'], TensorShape(getattr(attrs['value'], 'shape', ())))]
+
+
+register(OpDef(CONSTANT, lambda *, value: _whole(value), _infer_constant, kernel_attrs=('value',)))
+
+
+def _whole(value: Any) -> Any:
+    """The array of a constant: one that is a number in every place is kept as that number."""
+    return value if not isinstance(value, np.ndarray) or not value.ndim or any(value.strides) else value.copy()
+
+
+_NUMBERS = frozenset((int, float, bool, np.float32, np.float64, np.int32, np.int64))
+
+
+def convert_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Any:
+    """A tensor of anything that can be one.
+
+    Args:
+        value: A tensor, variable, array, number, string, or nested sequence of these.
+        dtype: The dtype it must have.
+        dtype_hint: The dtype it gets if that is possible.
+        name: Of the constant node, in a graph.
+
+    Raises:
+        ValueError: It is a tensor of another dtype, or cannot be a tensor.
+        TypeError: It does not fit `dtype`.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, Tensor):
+        return _of_dtype(value, wanted)
+    if type(value) in _NUMBERS and dtype_hint is None and context.current_graph() is None:
+        return EagerTensor(to_array(value, wanted))
+    convert = getattr(value, '_as_tensor', None)
+    if convert is not None:
+        return _of_dtype(convert(), wanted)
+    if registered:
+        found = converted(value, wanted, name)
+        if found is not NotImplemented:
+            return found
+    if isinstance(value, (list, tuple)) and holds_symbolic(value):
+        return _packed(value, wanted, name)
+    if wanted is None and dtype_hint is not None:
+        try:
+            return _constant_of(to_array(value, as_dtype(dtype_hint)), value, name)
+        except (TypeError, ValueError):
+            pass                                    # a hint is only a wish
+    return _constant_of(array_of(value, wanted), value, name)
+
+
+def _of_dtype(tensor: Tensor, wanted: DType | None) -> Tensor:
+    if wanted is not None and tensor.dtype is not wanted and tensor.dtype != wanted:
+        raise ValueError(f'Tensor conversion requested dtype {wanted.name} for Tensor with dtype {tensor.dtype.name}: '
+                         f'{tensor!r}')
+    return tensor
+
+
+def holds_symbolic(value: Sequence[Any]) -> bool:
+    """Whether a nested list has symbolic tensors in it (or variables, which a tape must see being read)."""
+    return any(isinstance(item, SymbolicTensor) or hasattr(item, '_as_tensor') or
+               (isinstance(item, (list, tuple)) and holds_symbolic(item)) for item in value) or (
+        context.current_graph() is not None and holds_tensor(value))
+
+
+def _packed(value: Sequence[Any], dtype: DType | None, name: str | None) -> Any:
+    first = next((item.dtype for item in flatten(list(value)) if hasattr(item, 'dtype') and hasattr(item, 'shape')), None)
+    parts = [convert_to_tensor(item, dtype or first) for item in value]
+    return apply('Pack', parts, {'axis': 0, 'N': len(parts)}, name or 'packed')
+
+
+def _constant_of(array: Any, value: Any, name: str | None) -> Any:
+    if isinstance(array, np.ndarray) and array.size and (array is value or np.may_share_memory(array, value)
+                                                         if isinstance(value, np.ndarray) else hasattr(value, '__array__')):
+        array = array.copy()                        # the user may go on writing to his array
+    if context.current_graph() is None:
+        return EagerTensor(array)
+    return apply(CONSTANT, (), {'dtype': of_value(array), 'value': array}, name)
+
+
+def convert_together(values: Sequence[Any], names: Sequence[str] = ('x', 'y'), op: str = '') -> list[Any]:
+    """Tensors of one dtype: Python values take the dtype of the first tensor, variable or array among them.
+
+    Raises:
+        TypeError: They do not fit together, in TensorFlow's words.
+    """
+    first = next((v for v in values if isinstance(v, Tensor) or hasattr(v, '_as_tensor')), None)
+    if first is None:
+        lead = convert_to_tensor(values[0], name=names[0])
+        return [lead, *(_converted(v, lead.dtype, name, op) for v, name in zip(values[1:], names[1:], strict=False))]
+    return [_converted(value, first.dtype, name, op) for value, name in zip(values, names, strict=False)]
+
+
+def _converted(value: Any, dtype: DType, name: str, op: str) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    convert = getattr(value, '_as_tensor', None)
+    if convert is not None:
+        return convert()
+    try:
+        return convert_to_tensor(value, dtype, name=name)
+    except TypeError as error:
+        if context.current_graph() is None:
+            raise
+        raise TypeError(f"Expected {dtype.name} passed to parameter '{name}' of op '{op}', got {value!r} of type "
+                        f"'{type(value).__name__}' instead. Error: {error}") from None
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Const') -> Any:
+    """A tensor with this value.
+
+    Args:
+        value: Number, string, array or nested list.
+        dtype: The dtype; by default that of the value.
+        shape: The shape to give it; a single element fills it.
+        name: Of the node, in a graph.
+
+    Raises:
+        TypeError: The value does not fit shape or dtype.
+    """
+    try:
+        return _constant(value, dtype, shape, name)
+    except Exception as error:                  # of any kind: it goes on to the program
+        leave_out_ours(error)
+        raise
+
+
+def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
+    wanted = None if dtype is None else as_dtype(dtype)
+    if type(value) in _NUMBERS and shape is None and context.current_graph() is None:
+        return EagerTensor(to_array(value, wanted))
+    if isinstance(value, SymbolicTensor):
+        raise TypeError(f'Expected any non-tensor type, but got a tensor instead: {value!r}')
+    if isinstance(value, EagerTensor) and wanted is not None and (wanted is string) != (value.dtype is string):
+        raise TypeError(f'Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.')
+    array = array_of(value, wanted) if not isinstance(value, EagerTensor) else (
+        value._value if wanted is None or value.dtype == wanted else cast_array(value._value, wanted))
+    if shape is not None:
+        array = _shaped(array, TensorShape(shape), value)
+    return _constant_of(array, value if shape is None else None, name)
+
+
+def in_every_place(number: Any, sizes: Sequence[int]) -> Any:
+    """An array that holds one number; for a node it is kept as that number, so that a GraphDef says it once."""
+    if context.current_graph() is None:
+        return np.full(sizes, number.reshape(()) if isinstance(number, np.ndarray) else number, dtype=number.dtype)
+    return np.broadcast_to(np.asarray(number).reshape(()), sizes)
+
+
+def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
+    sizes: Any = tuple(shape.as_list())
+    if array.size == 1 and sizes != array.shape:
+        filled = in_every_place(array, sizes)
+        return filled if sizes or filled.dtype == object else filled[()]
+    if array.size != shape.num_elements():
+        if context.current_graph() is not None:
+            raise TypeError(f"Expected Tensor's shape: {shape}, but got {TensorShape(array.shape)}.")
+        raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '
+                        f'has '
+                        f'{array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
+    return array.reshape(sizes)
+
+
+def constant_value(tensor: Any, partial: bool = False) -> Any:
+    """The static value of a tensor as an ndarray, None if it is not known before the run."""
+    if isinstance(tensor, EagerTensor):
+        return np.asarray(tensor._value)
+    known = known_value(tensor)
+    if known is not None:
+        return known
+    op = getattr(tensor, 'op', None)
+    if op is not None and op.type == 'Shape' and op.inputs[0].shape.is_fully_defined():
+        return np.array(op.inputs[0].shape.as_list(), op.attrs.get('out_type', int32).array)
+    return None
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor as an ndarray if it is known before the run, else None; what is no tensor as it is."""
+    return constant_value(tensor, partial) if isinstance(tensor, Tensor) else tensor
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a variable."""
+    return isinstance(x, Tensor) or hasattr(x, '_as_tensor')

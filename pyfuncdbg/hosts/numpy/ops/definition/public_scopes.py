@@ -1,0 +1,242 @@
+"""Where nodes go and what they wait for: `tf.name_scope`, `control_dependencies`, `device`, `init_scope`, `group`, `tuple`.
+
+In eager mode most of it does nothing, as in TensorFlow.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.eager.eager_device import eager_device
+
+
+class _EagerScope(threading.local):
+    def __init__(self) -> None:
+        self.name = ''
+
+
+_eager = _EagerScope()
+
+
+@contextmanager
+def _eager_scope(name: str | None) -> Iterator[str]:
+    """In eager mode only variables take their names from the scope."""
+    before = _eager.name
+    _eager.name = '' if not name else name if name.endswith('/') else f'{before}{name}/'
+    try:
+        yield _eager.name
+    finally:
+        _eager.name = before
+
+
+def eager_scope_name() -> str:
+    """The name scope in eager mode, with a '/' at the end; '' outside of any."""
+    return _eager.name
+
+
+def eager_name(name: str) -> str:
+    """The full name of a variable in eager mode.
+
+    Raises:
+        ValueError: `name` is no string.
+    """
+    if not isinstance(name, str):
+        raise ValueError('name for name_scope must be a string.')
+    return _eager.name + name
+
+
+def name_scope(name: str) -> AbstractContextManager[str]:
+    """Prefix the names of what is made inside. Yields the full prefix, with a '/' at the end.
+
+    Raises:
+        ValueError: `name` is no string.
+    """
+    if not isinstance(name, str):
+        raise ValueError('name for name_scope must be a string.')
+    return _entered(name, ())
+
+
+def name_scope_v1(name: str | None, default_name: str | None = None,
+                  values: Sequence[Any] | None = None) -> AbstractContextManager[str]:
+    """`name_scope` of TensorFlow 1: `default_name` where `name` is None; None for both leaves all scopes.
+
+    Raises:
+        TypeError: `default_name` is no string.
+    """
+    if default_name is not None and not isinstance(default_name, str):
+        raise TypeError(f'`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this '
+                        f'into the '
+                        '`values` kwarg.')
+    if name is None and default_name is None and values is not None:
+        raise ValueError('At least one of name (None) and default_name (None) must be provided.')
+    return _entered(default_name if name is None else name, values or ())
+
+
+def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[str]:
+    graph = context.current_graph() or next((v.graph for v in values if isinstance(v, SymbolicTensor)), None)
+    if graph is None and context.process.mixed:
+        graph = context.get_default_graph()
+        return _both(graph, name)
+    return _eager_scope(name) if graph is None else graph.name_scope(name)
+
+
+@contextmanager
+def _both(graph: Graph, name: str | None) -> Iterator[str]:
+    """In a program that makes nodes in eager mode, the scope is that of nodes and of variables."""
+    with graph.name_scope(name) as full, _eager_scope(full):
+        yield full
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
+    """What is made inside runs after these; None clears what surrounds. In eager mode everything runs in order anyway.
+
+    Raises:
+        TypeError, ValueError: Something that is no tensor or operation of the graph.
+    """
+    graph = context.current_graph()
+    items = None if control_inputs is None else list(control_inputs)
+    if graph is None:
+        graph = next((item.graph for item in items or () if isinstance(item, (SymbolicTensor, Operation))), None)
+    if graph is None:
+        for item in items or ():
+            if callable(item):
+                item()
+        return nullcontext()
+    return graph.control_dependencies(
+        None if items is None else [item for item in items if not isinstance(item, EagerTensor)])
+
+
+def device(device_name: Any) -> AbstractContextManager[None]:
+    """Name the device of what is made inside; all of it runs on this machine's CPU.
+
+    Raises:
+        RuntimeError: A function.
+        ValueError: No device name.
+        InvalidArgumentError: In eager mode, a device that is not there.
+    """
+    if callable(device_name):
+        raise RuntimeError('tf.device does not support functions.')
+    return device_v1(device_name)
+
+
+def device_v1(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """`device` of TensorFlow 1, which also takes a function of the operation."""
+    graph = context.current_graph()
+    if graph is None and context.process.mixed:
+        graph = context.get_default_graph()
+    return eager_device(device_name_or_function) if graph is None else graph.device(device_name_or_function)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Place what is made inside with `op`."""
+    graph = context.current_graph()
+    return nullcontext() if graph is None else graph.colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    """Keep variables made inside in a container of the server that they are on."""
+    return context.graph_for_nodes().container(container_name)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Leave the functions that are being traced, and control dependencies: into eager mode, or the graph around."""
+    graph = context.current_graph()
+    scope = (eager_scope_name() if graph is None else graph.get_name_scope()).rstrip('/')
+    while graph is not None and graph.building_function:
+        graph = graph.outer
+    with context.under(graph):
+        if graph is None:
+            with _eager_scope(f'{scope}/' if scope else None):
+                yield
+        else:
+            with graph.control_dependencies(None), graph.name_scope(f'{scope}/' if scope else None):
+                yield
+
+
+def inside_function() -> bool:
+    """Whether a function is being traced."""
+    graph = context.current_graph()
+    return graph is not None and graph.building_function
+
+
+# ---------------------------------------------------------------- group and tuple
+def group(*inputs: Any, name: str | None = None) -> Any:
+    """An operation that is done when all inputs are.
+
+    Args:
+        *inputs: Tensors, variables, operations, or structures of them.
+        name: Of the node.
+
+    Returns:
+        The operation; None in eager mode.
+
+    Raises:
+        TypeError: Something else.
+    """
+    items = nest.flatten(list(inputs))
+    graph = context.current_graph() or _graph_of(items)
+    if graph is None:
+        return None
+    for item in items:
+        if not isinstance(item, (Tensor, Operation)) and not hasattr(item, '_as_graph_element'):
+            raise TypeError(f"'inputs' should be zero or more (nested) Tensors. Received '{item}' with type '{type(item)}'.")
+    ops = [item if isinstance(item, Operation) else item.op for item in items
+           if not isinstance(getattr(item, 'handle', item), EagerTensor)]
+    if ops and not graph.building_function and not ops[0].graph.building_function:
+        graph = ops[0].graph                            # where its inputs are, as other nodes
+    with graph.as_default():
+        return _joined(graph, ops, name or 'group_deps')
+
+
+def _joined(graph: Graph, ops: Sequence[Operation], name: str) -> Operation:
+    """A node that waits for all ops; where they are on several devices, for one node on each."""
+    by_device: dict[str, list[Operation]] = {}
+    for op in ops:
+        by_device.setdefault(op.device, []).append(op)
+    if len(by_device) > 1:
+        with graph.name_scope(name) as scope:
+            gates = []
+            for device in sorted(by_device):
+                with graph.control_dependencies(by_device[device]), graph.device(device) if device else nullcontext():
+                    gates.append(graph.create_op('NoOp', ()))
+            ops, name = gates, scope
+    with graph.control_dependencies(ops):
+        return graph.create_op('NoOp', (), None, name)
+
+
+def _graph_of(items: Sequence[Any]) -> Graph | None:
+    for item in items:
+        thing = getattr(item, '_handle', item)
+        if isinstance(thing, (SymbolicTensor, Operation)):
+            return thing.graph
+    return None
+
+
+def grouped_tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None) -> list[Any]:
+    """The tensors, each available only when all are (`tf.tuple`)."""
+    if isinstance(control_inputs, str) or not isinstance(name, (str, type(None))):
+        name, control_inputs = control_inputs, name           # as TensorFlow 2 orders them
+    if context.current_graph() is None and (not isinstance(tensors, (list, tuple)) or _graph_of(tensors) is None):
+        return tensors  # type: ignore[return-value]
+    if all(t is None for t in tensors):
+        raise ValueError(f"'tensors' must have at least one Tensor. Received: {list(tensors)}.")
+    with _entered(name or 'tuple', tensors):
+        gate = group(*[t for t in tensors if t is not None], *(control_inputs or ()))
+        with control_dependencies([gate]):
+            found: list[Any] = []
+            for t in tensors:
+                with nullcontext() if t is None else colocate_with(t):
+                    found.append(t if t is None else apply('Identity', (convert_to_tensor(t),), None, 'control_dependency'))
+            return found
+

@@ -1,0 +1,135 @@
+"""Windows that slide over the spatial axes of images: how many there are, what they see, and the way back. No ops."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One spatial axis.
+
+    Attributes:
+        size: Of the image.
+        window: Elements that a window sees.
+        stride: From one window to the next.
+        dilation: From one element of a window to the next.
+        before: Padding before the image.
+        count: Windows.
+    """
+
+    size: int
+    window: int
+    stride: int
+    dilation: int
+    before: int
+    count: int
+
+    @property
+    def padded(self) -> int:
+        """Elements that the windows run over."""
+        return max((self.count - 1) * self.stride + (self.window - 1) * self.dilation + 1, self.before + self.size)
+
+    def seen(self, i: int) -> slice:
+        """The padded elements that stand at place `i` of each window."""
+        first = i * self.dilation
+        return slice(first, first + (self.count - 1) * self.stride + 1 if self.count else first, self.stride)
+
+
+def spatial(values: Sequence[int], attrs: Attrs) -> list[int]:
+    """Of one number for each axis of an image, those of the spatial axes."""
+    return list(values[2:]) if channels_first(attrs) else list(values[1:-1])
+
+
+def channels_first(attrs: Attrs) -> bool:
+    """Whether the channels come before the spatial axes."""
+    return bool(str(attrs.get('data_format', 'NHWC')).startswith('NC'))
+
+
+def count_of(size: int, window: int, stride: int, padding: str, explicit: Sequence[int]) -> int:
+    """How many windows of `window` elements in all there are along an axis; may be negative."""
+    if padding == 'SAME':
+        return -(-size // stride)
+    return (size + sum(explicit) - window) // stride + 1 if stride else 0
+
+
+def axes_of(sizes: Sequence[int], window: Sequence[int], attrs: Attrs) -> list[Axis]:
+    """The spatial axes of an image of these sizes.
+
+    Raises:
+        InvalidArgumentError: A window is larger than the image.
+    """
+    padding, strides = attrs['padding'], spatial(attrs['strides'], attrs)
+    dilations = spatial(attrs.get('dilations') or [1] * (len(sizes) + 2), attrs)
+    explicit = attrs.get('explicit_paddings') or [0] * (2 * len(sizes) + 4)
+    pads = _pairs(explicit)
+    pads = pads[2:] if channels_first(attrs) else pads[1:-1]
+    if any(stride <= 0 for stride in strides):
+        raise invalid(f'Stride must be > 0, but got {min(strides)}' if 'ksize' in attrs else
+                      'Row and column strides should be larger than 0.')
+    if any(k <= 0 for k in window) and 'ksize' in attrs:
+        raise invalid('Sliding window ksize must be positive. The specified or inferred ksize is: '
+                      + ','.join(map(str, attrs['ksize'])))
+    found = []
+    for size, k, stride, dilation, pad in zip(sizes, window, strides, dilations, pads, strict=True):
+        whole = (k - 1) * dilation + 1
+        count = count_of(size, whole, stride, padding, pad)
+        if count < 0:
+            raise invalid(f'Computed output size would be negative: {count} [input_size: {size}, effective_filter_size: '
+                          f'{whole}, stride: {stride}]')
+        before = max((count - 1) * stride + whole - size, 0) // 2 if padding == 'SAME' else pad[0]
+        found.append(Axis(size, k, stride, dilation, before, count))
+    return found
+
+
+def _pairs(values: Sequence[int]) -> list[tuple[int, int]]:
+    return list(zip(values[::2], values[1::2], strict=True))
+
+
+def windows(x: Any, axes: Sequence[Axis], fill: float = 0) -> Any:
+    """What the windows see of images [batch, spatial..., channels]: [batch, count..., window..., channels]."""
+    margins = [(0, 0), *((a.before, a.padded - a.before - a.size) for a in axes), (0, 0)]
+    padded = np.pad(x, margins, constant_values=fill) if any(map(any, margins)) else np.ascontiguousarray(x)
+    steps = padded.strides
+    inner = steps[1:-1]
+    return np.lib.stride_tricks.as_strided(
+        padded, (len(x), *(a.count for a in axes), *(a.window for a in axes), x.shape[-1]),
+        (steps[0], *(s * a.stride for s, a in zip(inner, axes, strict=True)),
+         *(s * a.dilation for s, a in zip(inner, axes, strict=True)), steps[-1]), writeable=False)
+
+
+def places(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """Each place of a window, and the padded elements that stand there."""
+    for place in np.ndindex(*(a.window for a in axes)):
+        yield place, tuple(a.seen(i) for a, i in zip(axes, place, strict=True))
+
+
+def added(parts: Any, axes: Sequence[Axis]) -> Any:
+    """The way back: images in which each element is the sum of what windows [batch, count..., window..., channels] have
+    of it."""
+    padded = np.zeros((len(parts), *(a.padded for a in axes), parts.shape[-1]), parts.dtype)
+    every = (slice(None),) * (1 + len(axes))
+    for place, seen in places(axes):
+        padded[(slice(None), *seen)] += parts[(*every, *place)]
+    return np.ascontiguousarray(padded[(slice(None), *(slice(a.before, a.before + a.size) for a in axes))])
+
+
+def last_channels(x: Any, attrs: Attrs) -> Any:
+    """Images with the channels last."""
+    return np.moveaxis(x, 1, -1) if channels_first(attrs) else x
+
+
+def as_given(x: Any, attrs: Attrs) -> Any:
+    """Images with the channels where the program has them."""
+    return np.ascontiguousarray(np.moveaxis(x, -1, 1)) if channels_first(attrs) else x
+
+
+def wide(x: Any) -> Any:
+    """Small floats as float32: sums of many products need it."""
+    return x.astype(np.float32) if x.dtype.itemsize < 4 and x.dtype.kind in 'fV' else x

@@ -1,0 +1,284 @@
+"""`tf.RaggedTensor`: rows of different length, kept as one tensor of all values and the places where rows begin.
+
+The values may be ragged themselves. Programs make them in eager code, graphs and traced functions.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, int64
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor, evaluated
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill
+from pyfuncdbg.hosts.numpy.ops.ragged import rows
+from pyfuncdbg.hosts.numpy.ops.ragged.factory import RowsMade, as_values, count_of
+from pyfuncdbg.hosts.numpy.ops.ragged.value import Fetched, RaggedTensorValue
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+
+class RaggedTensor(RowsMade):
+    """Rows of values. Made by the class methods `from_...` and by `tf.ragged.constant`.
+
+    Attributes:
+        values: The rows one after the other: a tensor, or a ragged tensor.
+        row_splits: Where each row begins, and where the last one ends.
+        uniform_row_length: The length of all rows as a tensor, where the rows were made of one length; else None.
+    """
+
+    __slots__ = ('__weakref__', 'row_splits', 'uniform_row_length', 'values')
+    __array_priority__ = 200
+
+    def __init__(self, values: Any, row_partition: Any, internal: bool = False, uniform: Any = None) -> None:
+        if not internal:
+            raise ValueError('RaggedTensor constructor is private; please use one of the factory methods instead (e.g., '
+                             'RaggedTensor.from_row_lengths())')
+        self.values = values
+        self.row_splits = row_partition
+        self.uniform_row_length = uniform
+
+    # ------------------------------------------------------------------ what it is
+    @property
+    def dtype(self) -> DType:
+        """That of the elements."""
+        return self.values.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape: None where rows differ or may differ."""
+        splits = self.row_splits.shape
+        count = None if splits.rank is None or splits[0] is None else splits[0] - 1
+        width = None if self.uniform_row_length is None else constant_value(self.uniform_row_length)
+        return TensorShape([count, None if width is None else int(width)]).concatenate(self.values.shape[1:])
+
+    def get_shape(self) -> TensorShape:
+        """The static shape."""
+        return self.shape
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many levels of rows there are."""
+        return len(self.nested_row_splits)
+
+    @property
+    def flat_values(self) -> Any:
+        """The innermost tensor of values."""
+        return self.values.flat_values if isinstance(self.values, RaggedTensor) else self.values
+
+    @property
+    def nested_row_splits(self) -> tuple[Any, ...]:
+        """The splits of all levels, outermost first."""
+        inner = self.values.nested_row_splits if isinstance(self.values, RaggedTensor) else ()
+        return (self.row_splits, *inner)
+
+    def value_rowids(self, name: Any = None) -> Tensor:
+        """For each of `values` the number of its row."""
+        return rows.numbers_of(self.row_splits)
+
+    def nested_value_rowids(self, name: Any = None) -> tuple[Any, ...]:
+        """The row numbers of all levels, outermost first."""
+        return tuple(rows.numbers_of(splits) for splits in self.nested_row_splits)
+
+    def nrows(self, out_type: Any = None, name: Any = None) -> Tensor:
+        """How many rows there are."""
+        return shape_of(self.row_splits, out_type=self.row_splits.dtype if out_type is None else as_dtype(out_type))[0] - 1
+
+    def row_starts(self, name: Any = None) -> Tensor:
+        """Where each row begins in `values`."""
+        return self.row_splits[:-1]
+
+    def row_limits(self, name: Any = None) -> Tensor:
+        """Where each row ends in `values`."""
+        return self.row_splits[1:]
+
+    def row_lengths(self, axis: int = 1, name: Any = None) -> Any:
+        """The sizes along an axis: ragged itself for an axis beyond 1."""
+        rank = self.shape.rank
+        if axis < 0 and rank is not None:
+            axis += rank
+        if axis < 0 or (rank is not None and axis >= rank):
+            raise ValueError(f'axis={axis} out of bounds: expected {-(rank or 0)}<=axis<{rank}')
+        if axis == 0:
+            return self.nrows()
+        if axis == 1:
+            return rows.lengths_of(self.row_splits)
+        if isinstance(self.values, RaggedTensor):
+            return self.with_values(self.values.row_lengths(axis - 1))
+        sizes = shape_of(self.values, out_type=self.row_splits.dtype)
+        return self.with_values(fill(sizes[:axis - 1], sizes[axis - 1]))
+
+    def nested_row_lengths(self, name: Any = None) -> tuple[Any, ...]:
+        """The lengths of all levels, outermost first."""
+        return tuple(rows.lengths_of(splits) for splits in self.nested_row_splits)
+
+    def bounding_shape(self, axis: Any = None, name: Any = None, out_type: Any = None) -> Tensor:
+        """The shape of the smallest tensor that the rows fit in."""
+        from pyfuncdbg.hosts.numpy.ops.ragged.dense import bounding_shape
+        return bounding_shape(self, axis, self.row_splits.dtype if out_type is None else as_dtype(out_type))
+
+    # ------------------------------------------------------------------ others made of it
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other values."""
+        new = as_values(new_values)
+        new.shape.with_rank_at_least(1)
+        self.values.shape[:1].assert_is_compatible_with(new.shape[:1])
+        if isinstance(new, RaggedTensor) and new.row_splits.dtype is not self.row_splits.dtype:
+            raise ValueError('self and new_values have mismatched row_splits dtypes; use '
+                             'RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes.')
+        return RaggedTensor(new, self.row_splits, True, self.uniform_row_length)
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of all levels, of other values."""
+        inner = self.values
+        return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
+
+    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+        """The same with row splits of another type."""
+        wanted = as_dtype(dtype)
+        if wanted not in (int32, int64):
+            raise ValueError(f'Argument `row_splits` dtype must be int32 or int64. Received {wanted}.')
+        if self.row_splits.dtype is wanted:
+            return self
+        inner = self.values.with_row_splits_dtype(wanted) if isinstance(self.values, RaggedTensor) else self.values
+        uniform = None if self.uniform_row_length is None else cast(self.uniform_row_length, wanted)
+        return RaggedTensor(inner, cast(self.row_splits, wanted), True, uniform)
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """The same with some axes made one."""
+        from pyfuncdbg.hosts.numpy.ops.ragged.dense import merged
+        return merged(self, outer_axis, inner_axis)
+
+    def to_tensor(self, default_value: Any = None, name: Any = None, shape: Any = None) -> Tensor:
+        """A tensor that short rows are filled up in."""
+        from pyfuncdbg.hosts.numpy.ops.ragged.dense import to_tensor
+        return to_tensor(self, default_value, shape)
+
+    def to_sparse(self, name: Any = None) -> Any:
+        """The values as those of a sparse tensor."""
+        from pyfuncdbg.hosts.numpy.ops.ragged.dense import to_sparse
+        return to_sparse(self)
+
+    def mapped(self, function: Callable[[Any], Any]) -> RaggedTensor:
+        """An elementwise function of each value, in the same rows."""
+        return self.with_flat_values(function(self.flat_values))
+
+    def combined(self, function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
+        """An elementwise function of two operands, of which it is one, with broadcasting."""
+        from pyfuncdbg.hosts.numpy.ops.ragged.arithmetic import binary
+        return binary(function, x, y)
+
+    def __getitem__(self, key: Any) -> Any:
+        from pyfuncdbg.hosts.numpy.ops.ragged.indexing import getitem
+        return getitem(self, key)
+
+    def __eq__(self, other: object) -> Any:
+        if other is None:
+            return False
+        if not context.executing_eagerly_outside_functions():
+            return self is other
+        return self.combined(Tensor.compare['equal'], self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if other is None:
+            return True
+        if not context.executing_eagerly_outside_functions():
+            return self is not other
+        return self.combined(Tensor.compare['not_equal'], self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError('RaggedTensor may not be used as a boolean.')
+
+    def consumers(self) -> list[Any]:
+        """The operations that use its tensors."""
+        return [op for tensor in (self.flat_values, *self.nested_row_splits) for op in tensor.consumers()]
+
+    @property
+    def graph(self) -> Any:
+        """The graph of its values."""
+        return self.flat_values.graph
+
+    # ------------------------------------------------------------------ values
+    def _is_eager(self) -> bool:
+        return all(type(tensor) is EagerTensor for tensor in (self.flat_values, *self.nested_row_splits))
+
+    def numpy(self) -> np.ndarray:
+        """An array of rows; of dtype object where they differ in length."""
+        if not self._is_eager():
+            raise ValueError('RaggedTensor.numpy() is only supported in eager mode.')
+        values, splits = self.values.numpy(), self.row_splits.numpy()
+        found = [values[start:end] for start, end in pairwise(splits)]
+        if not found:
+            return np.zeros((0, 0, *values.shape[1:]), values.dtype)
+        same = all(len(row) == len(found[0]) for row in found)
+        return np.array(found, dtype=None if same else object)
+
+    def to_list(self) -> list[Any]:
+        """The rows as nested lists."""
+        if not self._is_eager():
+            raise ValueError('to_list can only be used in eager mode.')
+        inner = self.values.to_list() if isinstance(self.values, RaggedTensor) else self.values.numpy().tolist()
+        splits = self.row_splits.numpy().tolist()
+        return [inner[start:end] for start, end in pairwise(splits)]
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Run it in `session` or the default session."""
+        return evaluated(self, 'Cannot evaluate tensor using `eval()`', feed_dict, session)
+
+    def __len__(self) -> int:
+        raise TypeError("object of type 'RaggedTensor' has no len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._is_eager():
+            raise TypeError("'RaggedTensor' object is not iterable")
+        return (self[i] for i in range(len(self.row_splits.numpy()) - 1))
+
+    def __hash__(self) -> int:
+        if context.executing_eagerly_outside_functions():
+            raise TypeError('RaggedTensor is unhashable.')
+        return id(self)
+
+    def __repr__(self) -> str:
+        if self._is_eager():
+            from pyfuncdbg.hosts.numpy.ops.ragged.text import listed
+            return f'<tf.RaggedTensor {listed(self.numpy())}>'
+        return f'tf.RaggedTensor(values={self.values!s}, row_splits={self.row_splits!s})'
+
+    # ------------------------------------------------------------------ as a composite
+    @property
+    def _type_spec(self) -> Any:
+        from pyfuncdbg.hosts.numpy.ops.ragged.spec import RaggedTensorSpec
+        return RaggedTensorSpec.from_value(self)
+
+    def _as_tensor(self) -> Any:
+        raise ValueError("TypeError: object of type 'RaggedTensor' has no len()")
+
+    def printed(self, hole: str) -> tuple[str, list[Any]]:
+        """What `tf.print` shows: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
+        if not self._is_eager():
+            return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
+        from pyfuncdbg.hosts.numpy.ops.ragged.text import shown
+        return shown(self.to_list(), 3), []
+
+    def fetched(self) -> Fetched:
+        """The structure that `Session.run` fetches in its place."""
+        return Fetched(self.flat_values, self.nested_row_splits)
+
+    def fed(self, value: Any) -> list[tuple[Any, Any]]:
+        """Its tensors with the value of each, where a run is fed `value` for it."""
+        return list(zip((*self.nested_row_splits, self.flat_values), (*value.nested_row_splits, value.flat_values),
+                        strict=False))
+
+
+def is_ragged(value: Any) -> bool:
+    """Whether it is a ragged tensor or the value of one."""
+    return isinstance(value, (RaggedTensor, RaggedTensorValue))
+
+
+__all__ = ['RaggedTensor', 'as_values', 'count_of', 'is_ragged']

@@ -1,0 +1,386 @@
+"""`PythonFunction`: one use of a user's function as an op, and how it is called.
+
+The public functions make one per call, kernels call it: on the caller's thread in eager mode, on the run's in a graph.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from types import CodeType, FrameType, FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
+from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hosts.numpy.ops.script import registry
+from pyfuncdbg.hosts.numpy.ops.script import results
+from pyfuncdbg.hosts.numpy.ops.script.arguments import Layout
+from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, OutputTypes, output_types
+from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
+from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import site_attrs
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
+
+EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
+"""The op types: the function gets tensors, or arrays, or arrays and has no effect."""
+
+
+def _described(frame: FrameType) -> Entrance:
+    """The call that a frame of `invoke` or `call_plainly` makes."""
+    names = frame.f_locals
+    function: PythonFunction = names['self']
+    site = function._site or CallSite(function.name or function.op_type, function.op_type, 'python', host,
+                                      function=function.func)
+    run = names['execution'].run if 'execution' in names else eager_execution().run
+    return Entrance(site, run, names['inputs'])
+
+
+class PythonFunction:
+    """A user's function with what its op needs to call it.
+
+    Attributes:
+        func: The user's own function.
+        op_type: EAGER, NUMPY or STATELESS.
+        outputs: What it should return.
+        name: Node name, or what the user gave for one.
+        layout: How inputs make up nested arguments; None where each is one argument.
+        number: Of the token.
+        variables: In a graph, the variables it can reach: hidden inputs after the declared ones.
+        traced: Whether it is a node of a graph.
+        constant: In a traced function, inputs and outputs of a call without effect on constants, once it was made.
+    """
+
+    __slots__ = ('__weakref__', '_gated', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func',
+                 'layout', 'name', 'number', 'op_type', 'outputs', 'traced', 'variables')
+
+    def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
+                 traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
+        self.func = func
+        self.op_type = op_type
+        self.outputs = outputs
+        self.name = name
+        self.layout = layout
+        self.traced = traced
+        self.variables = variables
+        self.number = next(registry.numbers) if number is None else number
+        self.convert: Callable[[PythonFunction, Any], Any] = (
+            results.as_tensors if op_type == EAGER else results.as_arrays)
+        self._site: CallSite | None = None
+        self._wanted: object = None             # the `hooks.stamp` under which somebody was interested,
+        self._unwanted: object = None           # nobody,
+        self._gated: tuple[object, Gate] | None = None      # or somebody who has to see the values first
+        self._handles: Sequence[EagerTensor] = ()
+        self.constant: list[tuple[Sequence[Any], Sequence[Any]]] = []
+
+    @property
+    def token(self) -> str:
+        """'pyfunc_3'."""
+        return f'pyfunc_{self.number}'
+
+    def facts(self) -> tuple[Any, ...]:
+        """What makes this record again from its function; nothing that keeps a graph or a variable alive."""
+        return self.op_type, self.outputs, self.name, self.layout, True, (), self.number
+
+    def replace(self, func: Any, count: int) -> None:
+        """Call another function from now on.
+
+        Args:
+            func: The function.
+            count: Of inputs that it will be called with.
+
+        Raises:
+            ValueError: It cannot be called with so many; nothing is changed.
+        """
+        refuse_misfit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
+        self.func, self.constant = func, []
+        if self._site is not None:
+            self._site.function = func
+
+    # ------------------------------------------------------------------ calling
+    @begins_call(_described)
+    def invoke(self, execution: Execution, inputs: list[Any], keeping: Keeping | None = None,
+               handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
+        """Call the function, through the hooks if there are any.
+
+        Args:
+            execution: What it is part of; its error state is in force in the function, and changed by it.
+            inputs: Tensors or arrays, as the function gets them.
+            keeping: Keeps what a gradient needs, if one is wanted.
+            handles: Handles of `variables`, to be read in the function.
+
+        Returns:
+            The converted outputs: one tensor or value for each of `Tout`.
+
+        Raises:
+            BaseException: What the function or the conversion of its result raised.
+        """
+        run = execution.run
+        errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
+        try:
+            if run.aborted is None:
+                if not hooks.python:
+                    return self._body(keeping, handles, *inputs)
+                stamp = hooks.stamp
+                if self._unwanted is stamp or (self._wanted is not stamp and self._is_unwanted(run)):
+                    if self._site is not None:
+                        next(self._site.counter)
+                    return unwatched(run, self._body, keeping, handles, *inputs)
+                self._handles = handles             # somebody watches, and may want to call it again
+                if (known := self._gated) is not None and known[0] is stamp:
+                    body = partial(self._body, keeping, handles)
+                    outputs, seen = gated(known[1], stamp, self.site, body, run, inputs)
+                    return self._settled(outputs) if seen else outputs
+            self._handles = handles
+            return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
+        finally:
+            execution.errstate = errstate.current()
+            errstate.state.set(errstate.IGNORE)
+
+    def _settled(self, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs that a hook may have replaced, as the conversion would have given them."""
+        eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
+        if type(outputs) is Exhausted:
+            return outputs
+        if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
+            return [outputs[0] if eager else to_array(outputs[0], dtypes[0])]
+        results.check_count(self, len(outputs))
+        values = [output._value if type(output) is EagerTensor else to_array(output, dtype)
+                  for output, dtype in zip(outputs, dtypes, strict=True)]
+        if not eager:
+            return values
+        return [output if type(output) is EagerTensor else EagerTensor(value)
+                for output, value in zip(outputs, values, strict=True)]
+
+    def _is_unwanted(self, run: Run) -> bool:
+        """Whether no hook is interested in this call; a node keeps the answer."""
+        if 'python' not in hooks.choosy:
+            return False
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if self._site is not None:
+            if self._wanted is stamp or self._unwanted is stamp:
+                return self._unwanted is stamp
+            wanted = hooks.wanted(self._site, run)
+            if wanted is False:
+                self._unwanted = stamp
+                return True
+            if wanted is not True:
+                self._gated = stamp, wanted
+            self._wanted = stamp
+            return False
+        # An eager call is a `PythonFunction` of its own. Its line makes no difference, so the stack is not read for it.
+        func = self.func
+        if type(func) is not FunctionType:
+            return False
+        code = func.__code__
+        key = id(code), func.__qualname__, func.__name__, self.name, self.op_type
+        known = stamp.get(key)
+        if known is None or known[0] is not code:
+            if len(stamp) > _MOST_KNOWN:
+                stamp.clear()
+            known = stamp[key] = code, hooks.wanted(self.site, run) is not False
+        return not known[1]
+
+    @calls_wrapped
+    def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
+        """The function in its surroundings: eager mode, the thread's tapes put aside."""
+        suspended = active.recordings
+        active.recordings = [] if keeping is None else [keeping.begin(inputs, handles, suspended)]
+        graphs = context.state.graphs
+        depth = len(graphs)
+        graphs.append(None)
+        try:
+            if handles:
+                return self.convert(self, self._bound_result(handles, inputs))
+            return self.convert(self, self.func(*inputs) if self.layout is None else self._result(inputs))
+        finally:
+            del graphs[depth:]
+            active.recordings = suspended
+
+    def _bound_result(self, handles: Sequence[EagerTensor], inputs: Sequence[Any]) -> Any:
+        with self._bindings(handles):
+            return self._result(inputs)
+
+    def _bindings(self, handles: Sequence[EagerTensor]) -> AbstractContextManager[None]:
+        return bound({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
+
+    @begins_call(_described)
+    def call_plainly(self, inputs: list[Any]) -> Any:
+        """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
+        run = eager_execution().run
+        if not hooks.python and run.aborted is None:
+            outputs = self._plainly(*inputs)
+        elif run.aborted is None and self._is_unwanted(run):
+            outputs = unwatched(run, self._plainly, *inputs)
+        else:
+            outputs = around(self.site, self._plainly, run, inputs)
+        if self.outputs is not ANY:
+            return self.outputs.packed(outputs)
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    def _plainly(self, *inputs: Any) -> Sequence[Any]:
+        if self.outputs is ANY:
+            return results.as_found(self._result(inputs))
+        return [EagerTensor(value) for value in results.as_arrays(self, self._result(inputs))]
+
+    @calls_wrapped
+    def _result(self, inputs: Sequence[Any]) -> Any:
+        if self.layout is not None:
+            positional, keywords = self.layout.arguments(inputs)
+            return self.func(*positional, **keywords)
+        return self.func(*inputs)
+
+    def again(self, inputs: list[Any]) -> Sequence[Any]:
+        """Call the function outside of any run and past all hooks, on values such as `Call.inputs` holds, or on arrays.
+
+        Graph variables have the values that they have now in the session of the last call.
+        """
+        before = errstate.current()
+        try:
+            if self.op_type == EAGER:
+                given = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]
+                return self._settled(self._body(None, self._handles, *given))
+            if not self.traced:
+                return self._plainly(*inputs)
+            return self._settled(self._body(None, (), *map(_unboxed, inputs)))
+        finally:
+            errstate.state.set(before)
+
+    # ------------------------------------------------------------------ site
+    @property
+    def site(self) -> CallSite:
+        """Where it is called: the node, or in eager mode the line of the program that stands on the stack now."""
+        return self._eager_site() if self._site is None else self._site
+
+    def place(self, op: Operation) -> None:
+        """It is the function of this node."""
+        self.name = op.name
+        shown = getattr(self.func, 'program_function', self.func) if type(self.func) is not FunctionType else self.func
+        self._site = CallSite(op.name, op.type, 'python', host, function=shown, stack=op.stack,
+                              inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
+                              outputs=[t.name for t in op.outputs],
+                              attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **readable(op),
+                                     **self._nesting()})
+        if not self.variables:
+            facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
+            self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}
+
+    def _nesting(self) -> dict[str, Any]:
+        """For who watches: how inputs make up nested arguments, and of what a call takes the next element."""
+        source = getattr(self.func, SOURCE, None) if type(self.func) is not FunctionType else None
+        found: dict[str, Any] = {} if self.layout is None else {'_arguments': self.layout.arguments}
+        return found if not isinstance(source, str) else {**found, SOURCE: source}
+
+    def _eager_site(self) -> CallSite:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        name = self.name or self.op_type
+        key = self.op_type, name, _code_of(self.func), frame.f_code.co_filename, frame.f_lineno
+        place = _places.get(key)
+        if place is None:
+            place = _places[key] = CallSite(name, self.op_type, 'python', host, stack=creation_stack())
+        return self._at(place)
+
+    def _at(self, place: CallSite) -> CallSite:
+        """The site of an eager call at a place that was called before."""
+        attrs = {'token': self.token.encode(), 'Tout': list(self.outputs.dtypes), '_call': self.again,
+                 '_replace': self.replace, **self._nesting(),
+                 '_remake': partial(_remade, place, self.op_type, self.outputs, self.layout)}
+        return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
+                        same_as=place)
+
+
+_MOST_KNOWN = 4096
+
+_places: dict[tuple[str, str, int, str, int], CallSite] = {}
+"""Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""
+
+
+class _Identity(NamedTuple):
+    """What makes another `CallSite` the same place."""
+
+    id: int
+    counter: Iterator[int]
+
+
+def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> CallSite:
+    """The site of a node whose graph is gone, for its function."""
+    id, counter, stack, inputs, outputs = place
+    function = PythonFunction(func, *facts)
+    return CallSite(facts[2], function.op_type, 'python', host, function=func, stack=stack, inputs=inputs, outputs=outputs,
+                    attrs={'_call': function.again}, same_as=_Identity(id, counter))  # type: ignore[arg-type]
+
+
+def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: Layout | None, func: Any) -> CallSite:
+    """The site of an eager call that is over, for its function: the site itself lives no longer than the call."""
+    return PythonFunction(func, op_type, outputs, place.name, layout, number=0)._at(place)
+
+
+def _unboxed(value: Any) -> Any:
+    """An array as kernels have it: a NumPy scalar at rank 0; strings stay as they are."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim and not value.dtype.hasobject else value
+
+
+def refuse_misfit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Refuse a function that cannot be called with these arguments.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    import inspect  # who never swaps a function does not need it
+    if not callable(func):
+        raise ValueError(f'expected a function, got {type(func).__name__}')
+    try:
+        signature = inspect.signature(func)
+    except (ValueError, TypeError):                 # a builtin that does not tell
+        return
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        name = getattr(func, '__name__', type(func).__name__)
+        count = len(positional) + len(keywords)
+        raise ValueError(f'{name}{signature} cannot be called with {count} argument{"s" * (count != 1)}: {error}') from None
+
+
+def _code_of(func: Any) -> int:
+    """A number for the code behind a callable: closures of one `def` share it."""
+    while isinstance(func, partial):
+        func = func.func
+    code = getattr(func, '__code__', None)
+    if not isinstance(code, CodeType):
+        return hash(type(func))
+    code = original(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
+    return hash((code, code.co_firstlineno, code.co_code))
+
+
+def _convert_fresh() -> tuple[int, Any]:
+    made: list[int] = []
+
+    def fresh() -> Any:
+        array = np.zeros(3)
+        made.append(id(array))
+        return array
+
+    function = PythonFunction(fresh, EAGER, output_types(float64), number=-1)
+    (tensor,) = function._body(None, ())
+    return made[0], tensor._value
+
+
+results.calibrate(_convert_fresh)

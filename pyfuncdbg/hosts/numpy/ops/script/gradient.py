@@ -1,0 +1,150 @@
+"""The gradient of py_function: an op that walks back through what the call recorded, and can be differentiated itself.
+
+Its inputs are those inputs of the forward op that have a gradient, the forward op's record, and the gradients of its
+outputs. Its own record continues the forward one, so the same rule serves every order.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import OpError
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.ops.script.errors import op_error, word_for_eager
+from pyfuncdbg.hosts.numpy.ops.script.record import BodyRecord
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded, Recording, active
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import differentiate
+
+GRADIENT, SHOWN = 'EagerPyFuncGrad', 'EagerPyFunc'
+"""The op type of the gradient, and the one that TensorFlow shows for it."""
+
+
+def hidden(node: Any) -> Sequence[Output]:
+    """The type of the record."""
+    return [(dtypes.variant, TensorShape([]))]
+
+
+# ---------------------------------------------------------------- rule
+def gradient(node: Node, *dys: Any) -> Sequence[Any]:
+    """Gradients of a py_function or of its gradient; None for inputs that have none, zeros for those it did not use."""
+    types = [_differentiable(node, i) for i in range(len(node.inputs))]
+    sources = tuple(i for i, kind in enumerate(types) if kind is not None)
+    seeds = tuple(i for i, output in enumerate(node.outputs) if output.dtype.is_trainable)
+    found: list[Any] = [None] * len(node.inputs)
+    if not sources or not seeds:
+        return found
+    inputs = [*(node.inputs[i] for i in sources), *node.recorded(),
+              *(zeros_like(node.outputs[i]) if dys[i] is None else dys[i] for i in seeds)]
+    gradients = _applied(node, inputs, {
+        'token': node.attrs.get('token', b''), 'Tin': [t.dtype for t in inputs], 'Tout': [types[i][0] for i in sources],  # type: ignore[index]
+        'is_async': False, '_py_sources': sources, '_py_seeds': seeds, '_py_types': [types[i] for i in sources],
+        '_py_traced': context.current_graph() is not None or any(isinstance(t, SymbolicTensor) for t in inputs),
+        '_py_variables': {at: types[i] for at, i in enumerate(sources) if node.inputs[i].dtype is dtypes.resource}})
+    for i, value in zip(sources, gradients, strict=True):
+        found[i] = value
+    return found
+
+
+def _differentiable(node: Node, position: int) -> Output | None:
+    """The type of the gradient of one input, None if it has none."""
+    tensor = node.inputs[position]
+    if tensor.dtype is dtypes.resource:
+        known: Mapping[int, Output] = node.attrs.get('_py_variables', {})
+        if position in known:
+            return known[position]
+        value = getattr(getattr(tensor, '_value', None), 'value', None)      # met in eager mode
+        return None if value is None else (dtypes.of_value(value), TensorShape(value.shape))
+    if tensor.dtype is dtypes.variant or not tensor.dtype.is_trainable:
+        return None
+    return tensor.dtype, tensor.shape
+
+
+def _applied(node: Node, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Sequence[Any]:
+    """Call the gradient op; its node is shown as TensorFlow shows it."""
+    try:
+        outputs: Sequence[Any] = apply(GRADIENT, inputs, attrs, SHOWN)
+    except OpError as error:
+        if context.current_graph() is None:
+            word_for_eager(error, inputs, len(attrs['Tout']), '')
+        raise
+    if isinstance(outputs[0], SymbolicTensor):
+        op = outputs[0].op
+        op.type = SHOWN
+        forward = node if isinstance(node, Operation) else getattr(node, 'op', None)
+        if forward is not None and forward.graph is op.graph and forward not in op.control_inputs:
+            op.control_inputs.append(forward)
+    return outputs
+
+
+# ---------------------------------------------------------------- kernel
+def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int], _py_seeds: Sequence[int],
+                   _py_traced: bool, owned: Collection[int] = (), record: bool = False) -> Any:
+    """Walk back through the record with the thread's tapes put aside."""
+    count = len(_py_sources)
+    forward: BodyRecord = values[count]
+    if forward.lost:
+        raise LookupError(f'py_function used {len(forward.lost)} tensor(s) of the surrounding code that a GradientTape '
+                          f'watches, such as {forward.lost[0]!r}. In a function or graph their gradient is only known if '
+                          'they are inputs: pass them in `inp`.')
+    sources = [forward.inputs[i] for i in _py_sources]
+    seeds = [EagerTensor(value) for value in values[count + 1:]]
+    suspended = active.recordings
+    backward = _continued(forward, seeds, () if _py_traced else suspended) if record else None
+    active.recordings = [] if backward is None else [backward]
+    graphs = context.state.graphs
+    depth = len(graphs)
+    graphs.append(None)
+    errstate.state.set(execution.errstate)
+    try:
+        found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, 'py_function gradient')
+        outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(found, values, strict=False)]
+    except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
+        raise op_error(error) from error
+    finally:
+        execution.errstate = errstate.current()
+        errstate.state.set(errstate.IGNORE)
+        del graphs[depth:]
+        active.recordings = suspended
+    results = [tensor._value for tensor in outputs]
+    if backward is None:
+        return results
+    inputs = [*sources, None, *seeds, *backward.met]
+    made = BodyRecord(backward.nodes, frozenset(backward.tracked), inputs, outputs, forward.call)
+    return Recorded(results, (made,), backward.met, forward.call)
+
+
+def _continued(forward: BodyRecord, seeds: Sequence[EagerTensor], outer: Sequence[Recording]) -> Recording:
+    """A recording that goes on where the forward call's ended."""
+    recording = Recording(outer=outer)
+    recording.nodes = list(forward.nodes)
+    recording.tracked = set(forward.tracked)
+    for seed in seeds:
+        recording.watch(seed)
+    return recording
+
+
+def _zeros(value: Any) -> EagerTensor:
+    """Zeros like the value of an input, or of the variable behind a handle."""
+    value = getattr(value, 'value', value)
+    return EagerTensor(np.zeros(value.shape, value.dtype) if value.shape else value.dtype.type(0))
+
+
+def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return list(attrs['_py_types'])
+
+
+register(OpDef(GRADIENT, _differentiate, _infer, gradient, outputs=-1, stateful=True, in_execution=True, hidden=hidden,
+               python=True, kernel_attrs=('_py_sources', '_py_seeds', '_py_traced')))

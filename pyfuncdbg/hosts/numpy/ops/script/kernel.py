@@ -1,0 +1,133 @@
+"""The kernels of EagerPyFunc, PyFunc and PyFuncStateless: how a node calls its Python function.
+
+Eager code, plan and executor call them, on the thread of the run.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hosts.numpy.ops.script import registry
+from pyfuncdbg.hosts.numpy.ops.script.errors import is_refusal, op_error
+from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
+from pyfuncdbg.hosts.numpy.ops.script.gradient import gradient, hidden
+from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
+from pyfuncdbg.hosts.numpy.ops.script.serialized import restored
+from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES, UNFOLDED, Execution, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+
+
+def boxed(value: Any) -> EagerTensor:
+    """A kernel's input as the tensor that the function gets."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return EagerTensor(value)
+    return EagerTensor(value, dtypes.resource if isinstance(value, Storage) else dtypes.variant)
+
+
+def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+                     owned: Collection[int] = (), record: bool = False) -> Any:
+    """Tensors never show their memory, so nothing needs protection here."""
+    inputs = [boxed(value) for value in values]
+    try:
+        function = registry.found(token) if _py_function is None else _py_function
+        keeping = Keeping(function.traced) if record else None
+        if function.variables:
+            count = len(inputs) - len(function.variables)
+            outputs = function.invoke(execution, inputs[:count], keeping, inputs[count:])
+        else:
+            outputs = function.invoke(execution, inputs, keeping)
+    except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
+        if is_refusal(error):
+            raise
+        raise op_error(error) from error
+    results = [tensor._value for tensor in outputs]
+    if keeping is None:
+        return results
+    return Recorded(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
+
+
+def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
+    """The same for a call in eager mode that no tape records: 2 µs less than through `apply`."""
+    execution = eager_execution()
+    execution.errstate = errstate.current()
+    try:
+        # New tensors: the function may watch its argument, and close over the one that the caller has.
+        return function.invoke(execution, [EagerTensor(tensor._value, tensor.dtype) for tensor in inputs])
+    except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
+        if is_refusal(error):
+            raise
+        raise op_error(error) from error
+    finally:
+        errstate.state.set(execution.errstate)
+
+
+def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+                    owned: Collection[int] = ()) -> Sequence[Any]:
+    """Arrays that somebody else may look at are copied: the function may write to what it gets."""
+    inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
+              for position, value in enumerate(values)]
+    try:
+        function = registry.found(token) if _py_function is None else _py_function
+        outputs = function.invoke(execution, inputs)
+        if type(outputs) is Exhausted:
+            raise outputs.error
+        return outputs
+    except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error
+        if is_refusal(error):
+            raise
+        raise op_error(error) from error
+
+
+def _call_once(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
+               _py_constant: bool = False, owned: Collection[int] = ()) -> Sequence[Any]:
+    """A function without effect; on constants it is called once per session, or once per traced function."""
+    def call() -> Sequence[Any]:
+        return _call_on_arrays(execution, *values, token=token, _py_function=_py_function, owned=owned)
+
+    if not _py_constant or _py_function is None or UNFOLDED in execution.resources:
+        return call()
+    known = (_py_function.constant if execution.resources is EAGER_RESOURCES else
+             execution.resource(('constant', token, _py_function.func), list))
+    for inputs, outputs in known:
+        if _are_equal(inputs, values):          # a constant may be fed
+            return outputs
+    outputs = call()
+    known[:] = [(values, outputs)]
+    return outputs
+
+
+def _are_equal(known: Sequence[Any], values: Sequence[Any]) -> bool:
+    return all(one is other or np.array_equal(one, other) for one, other in zip(known, values, strict=True))
+
+
+def _writable(value: Any, owned: bool) -> Any:
+    """An array as the function gets it; `bytes` for a string of rank 0."""
+    if not value.ndim:
+        return value[()]
+    return value if owned and value.flags.writeable else value.copy()
+
+
+def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    function = attrs.get('_py_function')
+    if function is None:                            # imported
+        return [(dtype, TensorShape(None)) for dtype in attrs['Tout']]
+    return list(zip(function.outputs.dtypes, function.outputs.shapes, strict=True))
+
+
+_KEYWORDS = ('token', '_py_function')
+register(OpDef(EAGER, _call_on_tensors, _infer, gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
+               in_execution=True, hidden=hidden, python=True, restore=partial(restored, EAGER)))
+register(OpDef(NUMPY, _call_on_arrays, _infer, no_gradient, outputs=-1, stateful=True, kernel_attrs=_KEYWORDS,
+               in_execution=True, python=True, restore=partial(restored, NUMPY)))
+register(OpDef(STATELESS, _call_once, _infer, no_gradient, outputs=-1, kernel_attrs=(*_KEYWORDS, '_py_constant'),
+               in_execution=True, python=True, restore=partial(restored, STATELESS)))

@@ -1,0 +1,76 @@
+"""Tokens: how a node of an imported GraphDef finds the Python function it was written for.
+
+A token lives as long as its record: the graph it was made for. The function itself may live longer; then a few facts
+remembered by token are enough to make the record again. Any thread may call it.
+"""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.hooks.locks import new_lock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
+
+_REMEMBERED = 4096
+"""So many tokens of dead graphs can be revived, at about 200 bytes each."""
+
+numbers = itertools.count()
+"""Numbers of tokens, one per public call."""
+_living: weakref.WeakValueDictionary[str, PythonFunction] = weakref.WeakValueDictionary()
+_remembered: OrderedDict[str, Callable[[], PythonFunction | None]] = OrderedDict()
+_lock = new_lock()
+
+
+def register(function: PythonFunction) -> None:
+    """Let nodes find a record by its token, while it lives or its user's function does."""
+    token = function.token
+    revive = _reviver(function)
+    with _lock:
+        _living[token] = function
+        if revive is not None:
+            _remembered[token] = revive
+            while len(_remembered) > _REMEMBERED:
+                _remembered.popitem(last=False)
+
+
+def _reviver(function: PythonFunction) -> Callable[[], PythonFunction | None] | None:
+    """Makes the record again if the user's function still lives. A bound method is a new object each time: none."""
+    try:
+        reference: Callable[[], Any] = weakref.ref(function.func)
+    except TypeError:
+        return None
+    make, facts = type(function), function.facts()       # not the record itself: it may not live for this
+
+    def revive() -> PythonFunction | None:
+        func = reference()
+        return None if func is None else make(func, *facts)
+    return revive
+
+
+def found(token: bytes) -> PythonFunction:
+    """The record of a token.
+
+    Raises:
+        ValueError: Its graph, and its function, are gone or were of another process.
+    """
+    key = token.decode()
+    function = _living.get(key)
+    if function is None:
+        with _lock:
+            revive = _remembered.get(key)
+        function = revive() if revive is not None else None
+        if function is None:
+            raise ValueError(f'Could not find callback with key={key} in the registry.')
+        with _lock:
+            function = _living.setdefault(key, function)
+    return function
+
+
+def size() -> int:
+    """How many records live."""
+    return len(_living)

@@ -1,0 +1,263 @@
+"""What a wrapped function returned, as values of the runtime: leniently for py_function, strictly for numpy_function.
+
+Called inside the instrumented function, so what is wrong with a result is an error of the call.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InternalError, InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite, is_composite_spec
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, of_value
+from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.script.errors import refusal
+from pyfuncdbg.hosts.numpy.ops.script.structure import matched
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
+
+_NUMPY_NAMES = {'M': 'NPY_DATETIME', 'm': 'NPY_TIMEDELTA', 'g': 'NPY_LONGDOUBLE', 'G': 'NPY_CLONGDOUBLE',
+                'T': 'not a numpy type'}
+
+
+# ---------------------------------------------------------------- py_function
+def as_tensors(function: PythonFunction, result: Any) -> list[EagerTensor]:
+    """The tensors of a py_function's result: Python and NumPy values are cast to `Tout`, tensors must agree with it.
+
+    Raises:
+        OpError: Too few values, or one of another shape than `Tout` says.
+        Exception: What the conversion raises, as if the user's function had.
+    """
+    types = function.outputs
+    if types.form == 'one' and not isinstance(result, (list, tuple)) and result is not None:
+        tensors = [_tensor(result, types.dtypes[0])]
+    else:
+        tensors = [_tensor(value, dtype) for value, dtype in zip(_values(function, result), types.dtypes, strict=False)]
+        check_count(function, len(tensors))
+    if types.checked:
+        _check_shapes(function, tensors)
+    return tensors
+
+
+def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
+    """The values in a result. TensorFlow drops what is too much in a list."""
+    if function.outputs.form == 'composite':
+        return _of_composites(function, result)
+    if function.outputs.form == 'nested':
+        return matched(function.outputs.structure, result)
+    if result is None:
+        return ()
+    if isinstance(result, (list, tuple)):
+        return result
+    if not function.outputs.dtypes:
+        raise IndexError('list index out of range')
+    return (result,)
+
+
+def _of_composites(function: PythonFunction, result: Any) -> Sequence[Any]:
+    """The tensors of a result of which parts may be composites.
+
+    Raises:
+        ValueError: One is a composite where `Tout` has none, or is not of the spec there.
+    """
+    structure = function.outputs.structure
+    wanted = list(structure) if isinstance(structure, (list, tuple)) else [structure]
+    if not wanted:
+        return ()
+    values = result if isinstance(result, (list, tuple)) else [result]
+    found: list[Any] = []
+    for value, expected in zip(values, wanted, strict=False):
+        if is_composite_spec(expected):
+            if not expected.is_compatible_with(value):
+                raise _mismatch(function, values, wanted, f'{value!r} is not compatible with {expected!r}.')
+            found += expected._to_components(value)
+        elif is_composite(value):
+            raise _mismatch(function, values, wanted, f'{value!r} is not a Tensor.')
+        else:
+            found.append(value)
+    return found
+
+
+def _mismatch(function: PythonFunction, values: Sequence[Any], wanted: Sequence[Any], why: str) -> ValueError:
+    return ValueError(f'py_function: func={function.func} returned {values!r}, which did not match Tout={wanted!r}.\n'
+                      f'In particular, {why}')
+
+
+def _tensor(value: Any, dtype: DType) -> EagerTensor:
+    if type(value) is EagerTensor and value.dtype is dtype:
+        return value
+    if type(value) is dtype.as_numpy_dtype and dtype.is_native:
+        return EagerTensor(value, dtype)
+    if isinstance(value, Variable):
+        raise RuntimeError(
+            'Attempting to return a variable from an eagerly executed py_func. Only numeric data structures like Tensors or '
+            'NumPy arrays should be returned; to return the value of a variable, make sure to obtain the Tensor backing it '
+            f'by calling `.read_value()` on the variable in question: {value!r}')
+    if type(value) is np.ndarray and _fits(value, dtype):
+        return EagerTensor(own(value), dtype)
+    tensor: EagerTensor = convert_to_tensor(value, dtype)
+    return tensor
+
+
+def check_count(function: PythonFunction, count: int) -> None:
+    """Refuse another number of values than `Tout` has."""
+    expected = len(function.outputs.dtypes)
+    if count != expected:
+        raise refusal(InvalidArgumentError,
+                      f'{function.token} returns {count} values, but expects to see {expected} values.')
+
+
+def _check_shapes(function: PythonFunction, values: Sequence[Any]) -> None:
+    for index, (value, shape) in enumerate(zip(values, function.outputs.shapes, strict=True)):
+        if shape.rank is not None and not shape.is_compatible_with(value.shape):
+            raise refusal(InvalidArgumentError, f'{index}-th value returned by {function.token} has shape '
+                                                f'{TensorShape(value.shape)}, but Tout says {shape}')
+
+
+# ---------------------------------------------------------------- numpy_function in a graph
+def as_arrays(function: PythonFunction, result: Any) -> list[Any]:
+    """The NumPy values of a numpy_function's result in a graph, which must be of `Tout` exactly.
+
+    Raises:
+        OpError: Another number of values, a dtype that is not that of `Tout`, or one that no tensor holds.
+        Exception: What NumPy raises for it, as if the user's function had.
+    """
+    types = function.outputs
+    if types.form == 'one' and not types.checked:
+        dtype = types.dtypes[0]
+        if type(result) is np.ndarray and _fits(result, dtype):
+            return [own(result)]
+        if isinstance(result, np.generic) and type(result) is dtype.as_numpy_dtype:
+            return [result]
+    if type(result) is Exhausted:
+        return result
+    if types.form == 'nested':
+        values: Sequence[Any] = matched(types.structure, result)
+    else:
+        values = () if result is None else result if isinstance(result, (list, tuple)) else (result,)
+    check_count(function, len(values))
+    arrays = []
+    for index, value in enumerate(values):
+        array = as_array(value)
+        found = of_value(array)
+        if found is not types.dtypes[index]:
+            raise refusal(InvalidArgumentError, f'{index}-th value returned by {function.token} is {found.kernel_name}, but '
+                                                f'expects {types.dtypes[index].kernel_name}')
+        arrays.append(array)
+    if types.checked:
+        _check_shapes(function, arrays)
+    return arrays
+
+
+def as_array(value: Any) -> Any:
+    """One returned value as a value of the runtime, in NumPy's own dtype for it: Python floats are float64."""
+    if type(value) is EagerTensor:
+        return value._value
+    if isinstance(value, Variable):
+        return value.read_value()._value
+    if isinstance(value, (str, bytes)):
+        return _strings(value, ())
+    array = _native(np.asarray(value))
+    if array.dtype.kind in 'OSU':
+        return _string_array(value, array)
+    if not array.ndim:
+        return array[()]
+    contiguous = np.ascontiguousarray(array)
+    return own(contiguous) if contiguous is value else contiguous if contiguous.base is None else contiguous.copy()
+
+
+def _native(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array as plain ndarray in the machine's byte order.
+
+    Raises:
+        OpError: No tensor holds its dtype.
+    """
+    kind, char = array.dtype.kind, array.dtype.char
+    if kind == 'V' and array.dtype.names is not None:
+        raise refusal(InternalError, 'Unsupported numpy data type')
+    if char in _NUMPY_NAMES:
+        raise refusal(InternalError, f'Unsupported numpy type: {_NUMPY_NAMES[char]}')
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder('='))
+    return array
+
+
+def _string_array(value: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.dtype.kind == 'O':
+        return _encoded(array)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _encoded(array.astype(object))
+    return _encoded(np.asarray(value, dtype=object))        # a list: NumPy would pad its strings with NULs and cut them
+
+
+def _encoded(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    items = [_encoded_item(item) for item in array.flat]
+    return _strings(items, array.shape)
+
+
+def _encoded_item(item: Any) -> bytes:
+    if isinstance(item, bytes):
+        return bytes(item)
+    if isinstance(item, str):
+        return item.encode()
+    raise refusal(InternalError, f'Unsupported object type {type(item).__name__}')
+
+
+def _strings(value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    boxed = np.empty(shape, object)
+    if shape:
+        flat = np.empty(len(value), object)
+        flat[:] = value
+        return flat.reshape(shape)
+    boxed[()] = _encoded_item(value[0] if isinstance(value, list) else value)
+    return boxed
+
+
+# ---------------------------------------------------------------- numpy_function in eager mode
+def as_found(result: Any) -> list[Any]:
+    """A numpy_function's result in eager mode: whatever it is, flattened, None kept."""
+    return [None if value is None else convert_to_tensor(value) for value in flatten(result)]
+
+
+# ---------------------------------------------------------------- memory
+_alone = 0
+"""References to an array that nobody but the conversion holds, as `own` counts them; set by `calibrate`."""
+
+
+def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
+    """Whether an array can be a tensor's value as it is."""
+    return array.dtype == dtype.array and array.dtype.kind != 'O' and array.dtype.isnative and array.ndim > 0
+
+
+def own(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A returned array in C order that nobody else can write to: itself if nobody else holds it, else a copy.
+
+    Elements of a returned list have one holder more, so they are copied.
+    """
+    flags = array.flags
+    if sys.getrefcount(array) <= _alone and array.base is None and flags.owndata and flags.c_contiguous and flags.writeable:
+        return array
+    return array.copy()
+
+
+def calibrate(convert_fresh: Callable[[], tuple[int, Any]]) -> None:
+    """Find how many references a fresh array has on its way here, which differs between versions of Python.
+
+    Args:
+        convert_fresh: Converts the result of a function that returns a new array: (its id, the value made of it).
+    """
+    global _alone
+    for _alone in range(1, 12):
+        identity, value = convert_fresh()
+        if id(value) == identity:
+            return
+    _alone = 0                                  # no count tells: always copy

@@ -1,0 +1,63 @@
+"""The function of a script op stored in its node, so that a GraphDef can run in another process.
+
+Only nodes made with `serialize=True` hold one, and only an import with `trust=True` loads it: loading runs code.
+"""
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
+
+ATTR = '_serialized_function'
+"""The attr of the node."""
+_FORM = 1
+
+
+def stored(function: PythonFunction) -> bytes:
+    """A function as bytes.
+
+    Raises:
+        ImportError: cloudpickle is not installed.
+        ValueError: It cannot be stored.
+    """
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ImportError("serialize=True needs cloudpickle: pip install 'pyfuncdbg[serialize]'") from None
+    if function.variables:
+        names = ', '.join(variable.name for variable in function.variables)
+        raise ValueError(f'serialize=True: the function {function.func!r} reads variables of this process: {names}. Pass '
+                         'them in `inp`.')
+    try:
+        return bytes(cloudpickle.dumps((_FORM, function.func, function.op_type, function.outputs, function.layout)))
+    except Exception as error:                  # whatever the objects that the function holds raise when they are pickled
+        raise ValueError(f'serialize=True: the function {function.func!r} cannot be stored: {type(error).__name__}: '
+                         f'{error}') from error
+
+
+def loaded(body: bytes, op_type: str) -> PythonFunction:
+    """The function that `stored` made bytes of. It runs code: only for bytes from somebody who is trusted.
+
+    Raises:
+        ValueError: Something else is stored there.
+    """
+    try:
+        form, func, stored_type, outputs, layout = pickle.loads(body)
+    except Exception as error:                  # damaged bytes, or modules that are not here, raise anything
+        raise ValueError(f'the stored function cannot be loaded: {type(error).__name__}: {error}') from error
+    if form != _FORM or stored_type != op_type or not callable(func):
+        raise ValueError('the stored function is of another version of pyfuncdbg, or of another op')
+    return PythonFunction(func, op_type, outputs, None, layout, True)
+
+
+def restored(op_type: str, inputs: Sequence[Any], attrs: Mapping[str, Any], functions: Any) -> Mapping[str, Any]:
+    """The private attrs of a script op that comes from a GraphDef."""
+    body = attrs.get(ATTR)
+    if body is None or not functions.trust:
+        return {}
+    function = loaded(body, op_type)
+    if len(function.outputs.dtypes) != len(attrs['Tout']):
+        raise ValueError('the stored function returns another number of values than the node')
+    return {'_py_function': function, '_py_variables': {}}

@@ -1,0 +1,219 @@
+"""Sparse tensors in other forms: reordered, transposed, reshaped, sliced, split, put together, with rows filled."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types.composite import override
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int32, int64
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones_like, zeros_like
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat as concat_tensors
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_max, reduce_prod
+from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims as expand_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, size
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape as reshape_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import as_sparse
+from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+
+
+def reorder(sp_input: Any, name: Any = None) -> SparseTensor:
+    """The same elements in row-major order."""
+    return in_order(as_sparse(sp_input))
+
+
+def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """Some of the elements."""
+    sparse, kept = as_sparse(sp_input), convert_to_tensor(to_retain)
+    sparse.values.shape.assert_is_compatible_with(kept.shape)
+    return SparseTensor(boolean_mask(sparse.indices, kept), boolean_mask(sparse.values, kept), identity(sparse.dense_shape))
+
+
+def mask(a: Any, mask_indices: Any, name: Any = None) -> Any:
+    """`IndexedSlices` without those that stand in some places."""
+    from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
+    unwanted = convert_to_tensor(mask_indices, a.indices.dtype)
+    kept = reduce_all(expand_tensor(a.indices, 1) != expand_tensor(unwanted, 0), 1)
+    return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
+
+
+def transpose(sp_input: Any, perm: Any = None, name: Any = None) -> SparseTensor:
+    """The axes in another order; backwards by default."""
+    sparse = as_sparse(sp_input)
+    order = list(reversed(range(sparse.shape.rank or 0))) if perm is None else perm
+    moved = convert_to_tensor(order, int32)
+    return in_order(SparseTensor(gather(sparse.indices, moved, axis=1), sparse.values, gather(sparse.dense_shape, moved)))
+
+
+def reshape(sp_input: Any, shape: Any, name: Any = None) -> SparseTensor:
+    """The same elements in a whole of another shape; one size may be -1.
+
+    Raises:
+        InvalidArgumentError: The whole has another number of places.
+    """
+    sparse = as_sparse(sp_input)
+    sizes = convert_to_tensor(shape, int64) if not isinstance(shape, Tensor) else cast(shape, int64)
+    count = reduce_prod(sparse.dense_shape)
+    known = reduce_prod(where(sizes < 0, ones_like(sizes), sizes))
+    filled = where(sizes < 0, fill(shape_of(sizes), count // maximum(known, convert_to_tensor(1, int64))), sizes)
+    whole = sparse.shape.num_elements()
+    if whole is not None and not isinstance(shape, Tensor):
+        asked = [int(n) for n in shape]
+        if -1 not in asked:
+            total = 1
+            for n in asked:
+                total *= n
+            if total != whole:
+                raise invalid(f'Input to reshape is a tensor with {whole} dense values, but the requested shape has {total}')
+    return SparseTensor(by_number(numbers_of(sparse), filled), sparse.values, filled)
+
+
+def expand_dims(sp_input: Any, axis: Any = None, name: Any = None) -> SparseTensor:
+    """An axis of size 1 more."""
+    sparse = as_sparse(sp_input)
+    rank = sparse.shape.rank or 0
+    axis = -1 if axis is None else axis
+    if not -rank - 1 <= axis <= rank:
+        raise ValueError(f'axis {axis} not in the range [{-rank - 1}, {rank}]')
+    at = axis + rank + 1 if axis < 0 else axis
+    column = zeros_like(sparse.indices[:, :1])
+    indices = concat_tensors([sparse.indices[:, :at], column, sparse.indices[:, at:]], 1)
+    sizes = concat_tensors([sparse.dense_shape[:at], [1], sparse.dense_shape[at:]], 0)
+    return SparseTensor(indices, sparse.values, sizes)
+
+
+def slice(sp_input: Any, start: Any, size: Any, name: Any = None) -> SparseTensor:
+    """The part of `size` from `start` on."""
+    sparse = as_sparse(sp_input)
+    begin, sizes = convert_to_tensor(start, int64), convert_to_tensor(size, int64)
+    from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum
+    end = minimum(begin + sizes, sparse.dense_shape)
+    inside = reduce_all((sparse.indices >= expand_tensor(begin, 0)) & (sparse.indices < expand_tensor(end, 0)), 1)
+    indices = boolean_mask(sparse.indices, inside) - expand_tensor(begin, 0)
+    return SparseTensor(indices, boolean_mask(sparse.values, inside), maximum(end - begin, zeros_like(begin)))
+
+
+def split(sp_input: Any = None, num_split: Any = None, axis: Any = None, name: Any = None) -> list[SparseTensor]:
+    """`num_split` parts along an axis; the first ones are longer where it does not go up.
+
+    Raises:
+        ValueError: An argument is missing.
+    """
+    for label, value in (('sp_input', sp_input), ('num_split', num_split), ('axis', axis)):
+        if value is None:
+            raise ValueError(f'{label} is required')
+    sparse = as_sparse(sp_input)
+    sizes = sparse.shape.as_list()
+    at = axis % len(sizes)
+    whole = sizes[at]
+    assert whole is not None
+    parts, begin = [], 0
+    for i in range(num_split):
+        width = whole // num_split + (1 if i < whole % num_split else 0)
+        start = [begin if k == at else 0 for k in range(len(sizes))]
+        parts.append(slice(sparse, start, [width if k == at else n for k, n in enumerate(sizes)]))
+        begin += width
+    return parts
+
+
+def concat(axis: Any, sp_inputs: Any, expand_nonconcat_dims: bool = False, name: Any = None) -> SparseTensor:
+    """Sparse tensors one after the other along an axis; with `expand_nonconcat_dims` others axes get the greatest size."""
+    parts = [as_sparse(part) for part in sp_inputs]
+    if len(parts) == 1:
+        return parts[0]
+    rank = parts[0].shape.rank or 0
+    if not -rank <= axis < rank:
+        raise ValueError(f'axis {axis} not in the range [{-rank}, {rank})')
+    at = axis % rank
+    if not expand_nonconcat_dims:
+        _check_others(parts, at)
+    sizes = reduce_max(stack([part.dense_shape for part in parts]), 0)
+    moved, begin = [], convert_to_tensor(0, int64)
+    for part in parts:
+        shift = stack([begin if k == at else convert_to_tensor(0, int64) for k in range(rank)])
+        moved.append(part.indices + expand_tensor(shift, 0))
+        begin = begin + part.dense_shape[at]
+    whole = concat_tensors([sizes[:at], [begin], sizes[at + 1:]], 0)
+    values = concat_tensors([part.values for part in parts], 0)
+    return in_order(SparseTensor(concat_tensors(moved, 0), values, whole))
+
+
+def _check_others(parts: list[SparseTensor], at: int) -> None:
+    for i, part in enumerate(parts):
+        for k, (ours, theirs) in enumerate(zip(parts[0].shape, part.shape, strict=True)):
+            if k != at and ours is not None and theirs is not None and ours != theirs:
+                raise invalid(f'Input shapes must match: expected {ours} for dimension {k} but got {theirs} at position {i}')
+
+
+def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The same elements in a whole of another size: the smallest that has them, or `new_shape`."""
+    sparse = as_sparse(sp_input)
+    if new_shape is None:
+        least = concat_tensors([sparse.indices, zeros_like(expand_tensor(sparse.dense_shape, 0)) - 1], 0)
+        return SparseTensor(sparse.indices, sparse.values, reduce_max(least, 0) + 1)
+    return SparseTensor(sparse.indices, sparse.values, convert_to_tensor(new_shape, int64))
+
+
+def fill_empty_rows(sp_input: Any, default_value: Any, name: Any = None) -> tuple[SparseTensor, Tensor]:
+    """(the elements, and `default_value` at the beginning of each row without any; which rows had none)."""
+    sparse = as_sparse(sp_input)
+    default = convert_to_tensor(default_value, sparse.dtype)
+    counts = unsorted_segment_sum(ones_like(sparse.indices[:, 0]), sparse.indices[:, 0], sparse.dense_shape[0])
+    empty = counts < 1
+    missing = where(empty)
+    rest = zeros_like(sparse.indices[:1, 1:])
+    more = concat_tensors([missing, fill(stack([size(missing), size(rest) * 0 + (sparse.shape.rank or 1) - 1]),
+                                         convert_to_tensor(0, int64))], 1)
+    values = concat_tensors([sparse.values, fill(reshape_tensor(size(missing), [1]), default)], 0)
+    made = SparseTensor(concat_tensors([sparse.indices, more], 0), values, sparse.dense_shape)
+    return in_order(made), empty
+
+
+def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+    """`op` of the elements of the sparse tensors among the arguments, in the same places.
+
+    Raises:
+        ValueError: There is none.
+    """
+    given = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
+    if not given:
+        raise ValueError('No SparseTensor in argument list of map_values')
+
+    def inner(value: Any) -> Any:
+        return value.values if isinstance(value, SparseTensor) else value
+    return given[0].with_values(op(*map(inner, args), **{key: inner(value) for key, value in kwargs.items()}))
+
+
+def softmax(sp_input: Any, name: Any = None) -> SparseTensor:
+    """The softmax of the elements that are there, over the last axis."""
+    from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max
+    from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique
+    from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp
+    sparse = as_sparse(sp_input)
+    row = SparseTensor(sparse.indices[:, :-1], sparse.values, sparse.dense_shape[:-1])
+    numbers, place = unique(numbers_of(row))
+    count = size(numbers)
+    powers = exp(sparse.values - gather(unsorted_segment_max(sparse.values, place, count), place))
+    return sparse.with_values(powers / gather(unsorted_segment_sum(powers, place, count), place))
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    'cast': lambda x, dtype, name=None: x.mapped(lambda values: cast(values, as_dtype(dtype))),
+    'identity': lambda input, name=None: SparseTensor(identity(input.indices), identity(input.values),
+                                                      identity(input.dense_shape)),
+    'shape': lambda input, out_type=int32, name=None: cast(input.dense_shape, as_dtype(out_type)),
+    'size': lambda input, out_type=int32, name=None: reduce_prod(cast(input.dense_shape, as_dtype(out_type))),
+    'rank': lambda input, name=None: size(input.dense_shape),
+}
+for _name, _function in _OWN.items():
+    override(_name, SparseTensor, _function)

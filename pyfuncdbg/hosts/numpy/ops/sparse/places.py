@@ -1,0 +1,37 @@
+"""The coordinates of the elements of a sparse tensor as single numbers, and in row-major order."""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int64
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floordiv, floormod
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import argsort, cumprod
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+
+
+def _strides(sizes: Any) -> Any:
+    """How far apart neighbours along each axis are, in row-major order."""
+    return cumprod(concat([sizes[1:], constant([1], int64)], 0), reverse=True)
+
+
+def numbers_of(sparse: SparseTensor) -> Any:
+    """For each element where it would stand if the whole were one row."""
+    return reduce_sum(sparse.indices * expand_dims(_strides(sparse.dense_shape), 0), 1)
+
+
+def by_number(numbers: Any, sizes: Any) -> Any:
+    """The coordinates that numbers stand for."""
+    return floormod(floordiv(expand_dims(numbers, 1), expand_dims(_strides(sizes), 0)), expand_dims(sizes, 0))
+
+
+def in_order(sparse: SparseTensor) -> SparseTensor:
+    """The same elements in row-major order."""
+    order = argsort(numbers_of(sparse), stable=True)
+    made = SparseTensor(gather(sparse.indices, order), gather(sparse.values, order), sparse.dense_shape)
+    made.shape = made.shape.merge_with(sparse.shape)
+    return made

@@ -1,0 +1,252 @@
+"""Strings cut into parts, and searched by patterns (Python's `re`, whose language is near that of TensorFlow's RE2)."""
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import scalar
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+
+# ---------------------------------------------------------------- patterns
+@functools.lru_cache(256)
+def _compiled(pattern: bytes) -> re.Pattern[str]:
+    text = _text(pattern)
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise invalid(f'Invalid pattern: {text}, error: {error.msg.split(",")[0]}: {text}') from None
+
+
+def _text(value: bytes | str) -> str:
+    """Bytes as text; what is no UTF-8 comes back as it was."""
+    return value if isinstance(value, str) else value.decode('utf-8', 'surrogateescape')
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value if isinstance(value, bytes) else value.encode('utf-8', 'surrogateescape')
+
+
+def _only(value: Any) -> Any:
+    """One string: an attr, or a tensor of rank 0."""
+    return value if isinstance(value, (str, bytes)) else np.asarray(value)[()]
+
+
+def _each(x: Any, function: Callable[[bytes], Any], dtype: Any = object) -> Any:
+    return scalar(np.asarray(np.frompyfunc(function, 1, 1)(x)).astype(dtype))
+
+
+def _replace(x: Any, pattern: Any, rewrite: Any, replace_global: bool = True) -> Any:
+    found = _compiled(_bytes(_only(pattern)))
+    given = _text(_only(rewrite))
+    largest = max((int(n) for n in re.findall(r'\\(\d)', given)), default=0)
+    if largest > found.groups:
+        raise invalid(f'Invalid rewrite pattern: {given}')
+    template = re.sub(r'\\(\d)', r'\\g<\1>', given)
+    return _each(x, lambda value: _bytes(found.sub(template, _text(value), 0 if replace_global else 1)))
+
+
+def _full_match(x: Any, pattern: Any) -> Any:
+    found = _compiled(_bytes(_only(pattern)))
+    return _each(x, lambda value: found.fullmatch(_text(value)) is not None, np.bool_)
+
+
+def _like_input(dtype: dtypes.DType) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
+    return lambda inputs, attrs: [(dtype, inputs[0].shape)]
+
+
+register(OpDef('RegexReplace', _replace, _like_input(dtypes.string), no_gradient, kernel_attrs=('replace_global',)))
+register(OpDef('StaticRegexReplace', _replace, _like_input(dtypes.string), no_gradient,
+               kernel_attrs=('pattern', 'rewrite', 'replace_global')))
+register(OpDef('RegexFullMatch', _full_match, _like_input(dtypes.bool), no_gradient))
+register(OpDef('StaticRegexFullMatch', _full_match, _like_input(dtypes.bool), no_gradient, kernel_attrs=('pattern',)))
+
+
+def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None) -> Tensor:
+    r"""Each string with what matches a pattern replaced.
+
+    Args:
+        input: Strings.
+        pattern: A regular expression.
+        rewrite: What is put in its place; `\0` stands for all that matched, `\1` for the first group.
+        replace_global: All that match; otherwise the first.
+        name: Of the node.
+
+    Raises:
+        InvalidArgumentError: The pattern is none, or has fewer groups than `rewrite` names.
+    """
+    x = convert_to_tensor(input, dtypes.string)
+    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+        attrs = {'pattern': pattern, 'rewrite': rewrite, 'replace_global': replace_global}
+        return apply('StaticRegexReplace', (x,), attrs, name)
+    inputs = x, convert_to_tensor(pattern, dtypes.string), convert_to_tensor(rewrite, dtypes.string)
+    return apply('RegexReplace', inputs, {'replace_global': replace_global}, name)
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Whether the whole of each string matches a pattern.
+
+    Raises:
+        InvalidArgumentError: The pattern is none.
+    """
+    x = convert_to_tensor(input, dtypes.string)
+    if isinstance(pattern, (str, bytes)):
+        return apply('StaticRegexFullMatch', (x,), {'pattern': pattern}, name)
+    return apply('RegexFullMatch', (x, convert_to_tensor(pattern, dtypes.string)), None, name)
+
+
+# ---------------------------------------------------------------- parts
+def _places(parts: Sequence[Sequence[bytes]]) -> tuple[Any, Any, Any]:
+    """Rows of parts as a sparse matrix: the places, the parts, and the sizes."""
+    places = [(i, j) for i, row in enumerate(parts) for j in range(len(row))]
+    values = np.empty(len(places), object)
+    values[:] = [part for row in parts for part in row]
+    sizes = len(parts), max(map(len, parts), default=0)
+    return np.array(places, np.int64).reshape(-1, 2), values, np.array(sizes, np.int64)
+
+
+def _split_v2(x: Any, sep: Any, maxsplit: int = -1) -> tuple[Any, Any, Any]:
+    if x.ndim != 1:
+        raise invalid(f'input must be a vector, got shape: {list(x.shape)}')
+    between = _only(sep)
+    return _places([value.split(between or None, maxsplit) for value in x.tolist()])
+
+
+def _split_at_any(x: Any, delimiter: Any, skip_empty: bool = True) -> tuple[Any, Any, Any]:
+    if x.ndim != 1:
+        raise invalid(f'input must be a vector, got shape: {list(x.shape)}')
+    characters = _only(delimiter)
+    rows = []
+    for value in x.tolist():
+        parts = re.split(b'[' + re.escape(characters) + b']', value) if characters else [
+            value[i:i + 1] for i in range(len(value))]
+        rows.append([part for part in parts if part or not skip_empty])
+    return _places(rows)
+
+
+def _split_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    return [(dtypes.int64, TensorShape.of((None, 2))), (dtypes.string, unknown(1)), (dtypes.int64, TensorShape.of((2,)))]
+
+
+register(OpDef('StringSplitV2', _split_v2, _split_types, no_gradient, outputs=3, kernel_attrs=('maxsplit',)))
+register(OpDef('StringSplit', _split_at_any, _split_types, no_gradient, outputs=3, kernel_attrs=('skip_empty',)))
+
+
+def _ragged(x: Any, parts: Callable[[Any], Any]) -> Any:
+    """The parts of each string as a further, ragged axis."""
+    rank = x.shape.rank
+    if rank is None:
+        raise ValueError('input must have a known rank')
+    if rank == 0:
+        return parts(apply('Reshape', (x, vector([1]))))[1]
+    if rank == 1:
+        places, values, sizes = parts(x)
+        return RaggedTensor.from_value_rowids(values, places[:, 0], sizes[0], validate=False)
+    inner = _ragged(apply('Reshape', (x, vector([-1]))), parts)
+    shape = cast(sizes_of(x), dtypes.int64)
+    for axis in range(rank - 1, 0, -1):
+        inner = RaggedTensor.from_uniform_row_length(inner, shape[axis], validate=False)
+    return inner
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+    """The parts of each string between separators.
+
+    Args:
+        input: Strings.
+        sep: What separates them; without, runs of white space, and none at the ends.
+        maxsplit: How many separators count at most, -1 for all.
+        name: Of the scope.
+
+    Returns:
+        A vector for one string; otherwise a ragged tensor with one axis more.
+    """
+    with scope(name, 'StringSplit'):
+        between = convert_to_tensor('' if sep is None else sep, dtypes.string, name='sep')
+        return _ragged(convert_to_tensor(input, dtypes.string, name='input'),
+                       lambda x: apply('StringSplitV2', (x, between), {'maxsplit': maxsplit}))
+
+
+def split_v1(input: Any = None, sep: Any = None, maxsplit: int = -1, result_type: str = 'SparseTensor',
+             source: Any = None, name: str | None = None) -> Any:
+    """`split` of a vector, with a sparse tensor as result.
+
+    Raises:
+        ValueError: Another type of result.
+    """
+    _check_result(result_type)
+    x = convert_to_tensor(source if input is None else input, dtypes.string)
+    if result_type == 'RaggedTensor':
+        return split(x, sep, maxsplit, name)
+    with scope(name, 'StringSplit'):
+        x = apply('Reshape', (x, vector([1]))) if x.shape.rank == 0 else x
+        between = convert_to_tensor('' if sep is None else sep, dtypes.string, name='sep')
+        return SparseTensor(*apply('StringSplitV2', (x, between), {'maxsplit': maxsplit}))
+
+
+def _check_result(result_type: str) -> None:
+    if result_type not in ('SparseTensor', 'RaggedTensor'):
+        raise ValueError("`result_type` must be one of 'SparseTensor' or 'RaggedTensor'. Received: " f'{result_type}')
+
+
+def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = ' ',
+                 result_type: str = 'SparseTensor', name: str | None = None) -> Any:
+    """TensorFlow 1's: the parts of strings between any of the characters of `delimiter`.
+
+    Raises:
+        ValueError: Another type of result.
+    """
+    _check_result(result_type)
+    with scope(name, 'StringSplit'):
+        x = convert_to_tensor(source, dtypes.string)
+        between = convert_to_tensor(delimiter if sep is None else sep, dtypes.string)
+        if result_type == 'RaggedTensor':
+            return _ragged(x, lambda rows: apply('StringSplit', (rows, between), {'skip_empty': skip_empty}))
+        return SparseTensor(*apply('StringSplit', (x, between), {'skip_empty': skip_empty}))
+
+
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """The bytes of each string: a vector for one string, otherwise a ragged tensor with one axis more."""
+    with scope(name, 'StringsByteSplit'):
+        empty = convert_to_tensor('', dtypes.string)
+        return _ragged(convert_to_tensor(input, dtypes.string),
+                       lambda rows: apply('StringSplit', (rows, empty), {'skip_empty': False}))
+
+
+# ---------------------------------------------------------------- joined again
+def _unsorted_join(x: Any, segments: Any, count: Any, separator: str = '') -> Any:
+    rows: list[list[bytes]] = [[] for _ in range(int(count))]
+    for value, segment in zip(x.reshape(-1).tolist(), segments.reshape(-1).tolist(), strict=True):
+        if segment >= int(count):
+            raise invalid(f'Number of segments should be greater than the max segment id. {segment} >= {count}')
+        if segment >= 0:
+            rows[segment].append(value)
+    result = np.empty(int(count), object)
+    result[:] = [_bytes(separator).join(row) for row in rows]
+    return result
+
+
+register(OpDef('UnsortedSegmentJoin', _unsorted_join, lambda inputs, attrs: [(dtypes.string, unknown(1))], no_gradient,
+               kernel_attrs=('separator',)))
+
+
+def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: Any, separator: str = '',
+                          name: str | None = None) -> Tensor:
+    """The strings of each number, joined."""
+    values = (convert_to_tensor(inputs, dtypes.string), convert_to_tensor(segment_ids), convert_to_tensor(num_segments))
+    return apply('UnsortedSegmentJoin', values, {'separator': separator}, name)

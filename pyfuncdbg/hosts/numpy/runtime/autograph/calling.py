@@ -1,0 +1,93 @@
+"""What is called in place of a function while a function is traced: that function converted, where it is the program's own.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hooks.tracing_notice import about_to_trace
+from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
+
+
+class _Status(threading.local):
+    enabled = False
+
+
+status = _Status()
+OPERATORS = 'ag__'
+operators = CellType()
+"""Holds what converted code calls, its variable `ag__`; `ops` fills it."""
+_said: set[int] = set()
+_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+@contextmanager
+def conversion(enabled: bool) -> Iterator[None]:
+    """Whether functions that this thread calls from converted code are converted too."""
+    before, status.enabled = status.enabled, enabled
+    try:
+        yield
+    finally:
+        status.enabled = before
+
+
+def converted_callable(function: Any) -> Any:
+    """A function, method, partial or callable object, converted as far as it is the program's own."""
+    if not status.enabled:
+        code = getattr(getattr(function, '__func__', function), '__code__', None)
+        if code is not None:
+            about_to_trace(code)
+        return function
+    if isinstance(function, FunctionType):
+        return _converted(function)
+    if isinstance(function, MethodType):
+        inner = function.__func__
+        return MethodType(_converted(inner), function.__self__) if isinstance(inner, FunctionType) else function
+    if type(function) is functools.partial:
+        inner = converted_callable(function.func)
+        return function if inner is function.func else functools.partial(inner, *function.args, **function.keywords)
+    if isinstance(function, type):
+        return function
+    call = getattr(type(function), '__call__', None)    # noqa: B004  the function, not whether there is one
+    if isinstance(call, FunctionType):
+        made = _converted(call)
+        return function if made is call else MethodType(made, function)
+    return function
+
+
+def _converted(function: FunctionType) -> FunctionType:
+    if unconverted(function.__code__):
+        return function
+    from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted  # programs that trace nothing do without
+    from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
+    try:
+        made = converted(function, operators)
+    except NoSourceError as error:
+        if id(function.__code__) not in _said:
+            _said.add(id(function.__code__))
+            warn(f'AutoGraph could not transform {function} and will run it as-is.\nCause: Unable to locate the source code '
+                f'of {function}. Note that functions defined in certain environments, like the interactive Python shell, do '
+                'not expose their source code. If that is the case, you should define them in a .py source file. If you are '
+                'certain the code is graph-compatible, wrap the call using @tf.autograph.experimental.do_not_convert. '
+                f'Original error: {error}\nTo silence this warning, decorate the function with '
+                '@tf.autograph.experimental.do_not_convert')
+        made = function
+    about_to_trace(made.__code__)
+    return made
+
+
+def is_foreign(code: CodeType) -> bool:
+    """Whether code is ours, of Python or of an installed library."""
+    return is_machinery(code.co_filename) or is_library(code.co_filename)
+
+
+def unconverted(code: CodeType) -> bool:
+    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
+    return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
+        code)

@@ -1,0 +1,162 @@
+"""Conversion of a function, so that its control flow over tensors becomes nodes of a graph: TensorFlow's AutoGraph.
+
+The converted function has the file, lines, names, cells, globals and defaults of the original. What it needs at run time is
+the variable `ag__`, a cell that `ops` fills. Asked while a function is traced, on that thread.
+"""
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import copy
+import re
+from collections.abc import Mapping
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import OPERATORS, is_foreign
+from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
+from pyfuncdbg.hosts.numpy.runtime.autograph.mangling import Mangling
+from pyfuncdbg.hosts.numpy.runtime.autograph.source import Found, definition
+from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
+
+OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
+"""Functions of Python that mean an op for a tensor or a dataset."""
+_FACTORY = 'ag__factory'
+_FUNCTION = 'ag__function'
+"""What a function is called while it is compiled: under its own name it would hide itself where it is global."""
+_FUTURE = 0
+for _name in __future__.all_feature_names:
+    if _name != 'nested_scopes':                # its flag says of a function that it is nested
+        _FUTURE |= getattr(__future__, _name).compiler_flag
+
+_templates = ByCode[tuple[CodeType | None]]()
+_lock = new_rlock()
+
+
+def converted(function: FunctionType, operators: CellType) -> FunctionType:
+    """The function with its control flow converted; itself where there is none.
+
+    Args:
+        function: It.
+        operators: Holds what converted code calls.
+
+    Raises:
+        NoSourceError: Its text is not known.
+    """
+    code = _converted_code(function)
+    if code is None:
+        return function
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[OPERATORS] = operators
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                        tuple(cells[name] for name in code.co_freevars))
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    return made
+
+
+def _converted_code(function: FunctionType) -> CodeType | None:
+    code = original(function.__code__)          # a debugger's tests are not in its text
+    with _lock:
+        found = _templates.get(code)
+        if found is None:
+            found = _templates.put(code, (_compiled(code, function.__globals__),))
+        return found[0]
+
+
+def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dict[str, str]] | None:
+    """The converted function as a tree, and the names of its blocks; None where nothing had to be converted."""
+    found = definition(code)
+    node = _as_function(found)
+    parts: dict[str, str] = {}
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    statements = Statements(node, parts)
+    expressions = Expressions(arguments[0].arg if arguments else '', lambda function: _is_foreign(function, own, space))
+    expressions.visit(node)
+    if not (statements.changed or expressions.changed):
+        return None
+    Mangling(found.owner).visit(node)
+    return node, parts
+
+
+def _compiled(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
+    made = tree(code, space)
+    if made is None:
+        return None
+    node, parts = made
+    parameters = ', '.join(dict.fromkeys((*code.co_freevars, OPERATORS)))
+    module = ast.parse(f'def {_FACTORY}({parameters}):\n    pass')
+    factory = module.body[0]
+    assert isinstance(factory, ast.FunctionDef)
+    node.name, factory.body = _FUNCTION, [node]
+    ast.fix_missing_locations(module)
+    whole = compile(module, code.co_filename, 'exec', flags=code.co_flags & _FUTURE, dont_inherit=True)
+    inner = _constant(_constant(whole, _FACTORY), _FUNCTION)
+    return _named(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
+
+
+def _as_function(found: Found) -> ast.FunctionDef:
+    node = copy.deepcopy(found.node)
+    if isinstance(node, ast.Lambda):
+        made = ast.parse('def lambda_():\n    return None').body[0]
+        assert isinstance(made, ast.FunctionDef) and isinstance(made.body[0], ast.Return)
+        for one in (made, made.body[0]):
+            ast.copy_location(one, node)
+        made.args, made.body[0].value = node.args, node.body
+        node = made
+    assert isinstance(node, ast.FunctionDef)
+    if node.decorator_list:                     # its line is the first of the function; it is never evaluated
+        node.decorator_list = [ast.copy_location(ast.Name(OPERATORS, ast.Load()), node.decorator_list[0])]
+    node.args.defaults, node.returns = [], None
+    node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
+    if hasattr(node, 'type_params'):
+        node.type_params = []
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return node
+
+
+def _constant(code: CodeType, name: str) -> CodeType:
+    return next(one for one in code.co_consts if isinstance(one, CodeType) and one.co_name == name)
+
+
+def _named(code: CodeType, original: CodeType, prefix: str, parts: Mapping[str, str]) -> CodeType:
+    """The code under the names of the original: also functions defined in it, and its blocks."""
+    def renamed(inner: CodeType) -> CodeType:
+        qualified = inner.co_qualname.replace(prefix, original.co_qualname, 1)
+        name = inner.co_name
+        around = re.sub(r'\.<locals>\.ag__\w+', '', qualified)
+        kind = '<operand>' if inner.co_varnames[:1] == (LATER,) else parts.get(name)
+        if kind is not None:
+            around = around.removesuffix('.<locals>.<lambda>')
+            name = around.rpartition('.')[2]
+            around = f'{around}.{kind}'
+        qualified = around
+        consts = tuple(renamed(one) if isinstance(one, CodeType) else one for one in inner.co_consts)
+        return inner.replace(co_consts=consts, co_name=name, co_qualname=qualified)
+    made = renamed(code)
+    return made.replace(co_name=original.co_name, co_qualname=original.co_qualname)
+
+
+# ---------------------------------------------------------------- what is never converted
+def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> bool:
+    """Whether an expression like `tf.math.add` is a function of a library or a class, by what its module has now."""
+    chain: list[str] = []
+    while isinstance(function, ast.Attribute):
+        chain.append(function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name) or function.id in own:
+        return False
+    value = space.get(function.id, getattr(builtins, function.id, None))
+    for name in reversed(chain):
+        value = vars(value).get(name) if isinstance(value, ModuleType) else None
+    if isinstance(value, (type, BuiltinFunctionType)):
+        return value not in OVERLOADED
+    return isinstance(value, FunctionType) and is_foreign(value.__code__)

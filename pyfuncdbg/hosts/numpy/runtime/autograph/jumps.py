@@ -1,0 +1,258 @@
+"""`return`, `break` and `continue` inside control flow that may depend on tensors, as flags and conditions on them.
+
+Statements that may depend on a tensor become functions, which cannot jump out. Others keep their jumps.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.runtime.autograph.fixed import fixed_test, fixed_values
+from pyfuncdbg.hosts.numpy.runtime.autograph.names import fresh
+
+Loop = ast.For | ast.While
+
+
+@dataclass(slots=True)
+class Marks:
+    """What is known of statements, by identity.
+
+    Attributes:
+        dynamic: Those whose condition or values may be tensors.
+        stops: For loops over values: flags that end them.
+        kept: Nodes made here, so that their identities stay theirs.
+    """
+
+    dynamic: set[int] = field(default_factory=set)
+    stops: dict[int, list[str]] = field(default_factory=dict)
+    kept: list[ast.AST] = field(default_factory=list)
+
+
+def lowered(body: list[ast.stmt], taken: set[str], marks: Marks) -> list[ast.stmt]:
+    """The body of a function without jumps out of statements that may depend on tensors.
+
+    Args:
+        body: Is changed.
+        taken: Names of the function, to which those of flags are added.
+        marks: Is filled.
+    """
+    body = _returns_last(body)
+    _mark(body, False, marks)
+    pass_ = _Lowering(taken, marks)
+    if _hidden_return(body, False, marks):
+        pass_.returned = fresh('do_return', taken), fresh('retval_', taken)
+    body, _ = pass_.block(body, False)
+    if pass_.returned is not None:
+        flag, value = pass_.returned
+        first, last = body[0], body[-1]
+        body = [*_parsed(f'{flag} = False\n{value} = ag__.UndefinedReturnValue()', first), *body,
+                *_parsed(f'return ag__.returned({value}, {flag})', last)]
+    return body
+
+
+# ---------------------------------------------------------------- returns in both branches
+def _returns_last(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Move what follows a branch that returns into the other one: a condition then has a result either way."""
+    out: list[ast.stmt] = []
+    for at, statement in enumerate(body):
+        out.append(statement)
+        for name in ('body', 'orelse', 'finalbody'):
+            if getattr(statement, name, None) and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef,
+                                                                              ast.ClassDef)):
+                setattr(statement, name, _returns_last(getattr(statement, name)))
+        for inner in (*getattr(statement, 'handlers', ()), *getattr(statement, 'cases', ())):
+            inner.body = _returns_last(inner.body)
+        rest = body[at + 1:]
+        if isinstance(statement, ast.If) and rest and not fixed_test(statement.test):
+            if returns(statement.body):
+                statement.orelse = _returns_last([*statement.orelse, *rest])
+                return out
+            if returns(statement.orelse):
+                statement.body = _returns_last([*statement.body, *rest])
+                return out
+    return out
+
+
+def returns(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends in a return on every way through it."""
+    for statement in body:
+        if isinstance(statement, ast.Return):
+            return True
+        if isinstance(statement, ast.If) and returns(statement.body) and returns(statement.orelse):
+            return True
+        if isinstance(statement, ast.With) and returns(statement.body):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- which statements may depend on tensors
+def _mark(body: Sequence[ast.stmt], inside: bool, marks: Marks) -> None:
+    for statement in body:
+        if isinstance(statement, ast.If):
+            dynamic = not fixed_test(statement.test)
+        elif isinstance(statement, (ast.For, ast.While)):
+            fixed = fixed_values(statement.iter) if isinstance(statement, ast.For) else fixed_test(statement.test)
+            dynamic = not fixed
+            if fixed:
+                for block in blocks(statement):
+                    _mark(block, inside, marks)
+                dynamic = _jumps_out(statement, inside, marks)
+        else:
+            dynamic = False
+        if dynamic:
+            marks.dynamic.add(id(statement))
+        for block in blocks(statement):
+            _mark(block, inside or dynamic, marks)
+
+
+def blocks(statement: ast.AST) -> list[list[Any]]:
+    """The blocks of a statement that belong to the same function."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return []
+    found = [getattr(statement, name) for name in ('body', 'orelse', 'finalbody') if getattr(statement, name, None)]
+    for inner in (*getattr(statement, 'handlers', ()), *getattr(statement, 'cases', ())):
+        found.append(inner.body)
+    return found
+
+
+def _jumps_out(loop: Loop, inside: bool, marks: Marks) -> bool:
+    """Whether a jump in a loop that is Python leaves a statement that will be a function."""
+    def looks(body: Sequence[ast.stmt], hidden: bool, own: bool) -> bool:
+        for statement in body:
+            if isinstance(statement, ast.Return) and (hidden or inside):
+                return True
+            if isinstance(statement, (ast.Break, ast.Continue)) and hidden and own:
+                return True
+            within = hidden or id(statement) in marks.dynamic
+            still = own and not isinstance(statement, (ast.For, ast.While))
+            if any(looks(block, within, still) for block in blocks(statement)):
+                return True
+        return False
+    return looks(loop.body, False, True)
+
+
+def _hidden_return(body: Sequence[ast.stmt], inside: bool, marks: Marks) -> bool:
+    return any((isinstance(statement, ast.Return) and inside) or any(
+        _hidden_return(block, inside or id(statement) in marks.dynamic, marks) for block in blocks(statement))
+        for statement in body)
+
+
+# ---------------------------------------------------------------- flags
+class _Lowering:
+    """One function.
+
+    Attributes:
+        returned: Names of the flag and of the value, where returns become flags.
+    """
+
+    def __init__(self, taken: set[str], marks: Marks) -> None:
+        self.returned: tuple[str, str] | None = None
+        self._taken = taken
+        self._marks = marks
+        self._loops: list[list[str] | None] = []        # flags for break and continue; None: the loop keeps its jumps
+
+    def block(self, body: Sequence[ast.stmt], inside: bool) -> tuple[list[ast.stmt], set[str]]:
+        """A block, and the flags that may be set after it."""
+        out: list[ast.stmt] = []
+        for at, statement in enumerate(body):
+            made, flags = self._statement(statement, inside)
+            out += made
+            rest = body[at + 1:]
+            if flags and rest:
+                guarded, more = self.block(rest, True)
+                return [*out, self._guard(flags, guarded, rest[0])], flags | more
+            if flags:
+                return out, flags
+        return out, set()
+
+    def _guard(self, flags: set[str], body: list[ast.stmt], place: ast.AST) -> ast.stmt:
+        (made,) = _parsed(f'if {" and ".join(f"not {flag}" for flag in sorted(flags))}:\n    pass', place)
+        assert isinstance(made, ast.If)
+        made.body = body
+        self._marks.dynamic.add(id(made))
+        self._marks.kept.append(made)
+        return made
+
+    def _statement(self, statement: ast.stmt, inside: bool) -> tuple[list[ast.stmt], set[str]]:
+        if isinstance(statement, ast.Return) and inside and self.returned is not None:
+            flag, value = self.returned
+            made = _parsed(f'{flag} = True\n{value} = None', statement)
+            if statement.value is not None:
+                made[1].value = statement.value     # type: ignore[attr-defined]
+            return made, {flag}
+        loop = self._loops[-1] if self._loops else None
+        if loop is not None and isinstance(statement, (ast.Break, ast.Continue)):
+            ends = isinstance(statement, ast.Break)
+            loop[0] = loop[0] or (fresh('break_', self._taken) if ends else '')
+            loop[1] = loop[1] or fresh('continue_', self._taken)
+            names = loop if ends else loop[1:]
+            return _parsed('\n'.join(f'{name} = True' for name in names), statement), {loop[1]}
+        if isinstance(statement, (ast.For, ast.While)):
+            return self._loop(statement, inside)
+        return [statement], self._parts(statement, inside or id(statement) in self._marks.dynamic)
+
+    def _parts(self, statement: Any, inside: bool) -> set[str]:
+        flags: set[str] = set()
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return flags
+        for name in ('body', 'orelse', 'finalbody'):
+            block = getattr(statement, name, None)
+            if block:
+                made, found = self.block(block, inside)
+                if name == 'orelse' and isinstance(statement, ast.Try) and flags:
+                    made = [self._guard(flags, made, block[0])]
+                setattr(statement, name, made)
+                flags |= found
+        for inner in (*getattr(statement, 'handlers', ()), *getattr(statement, 'cases', ())):
+            inner.body, found = self.block(inner.body, inside)
+            flags |= found
+        return flags
+
+    def _loop(self, loop: Loop, inside: bool) -> tuple[list[ast.stmt], set[str]]:
+        dynamic = id(loop) in self._marks.dynamic
+        jumps = ['', ''] if dynamic else None
+        self._loops.append(jumps)
+        loop.body, found = self.block(loop.body, inside or dynamic)
+        self._loops.pop()
+        flags = found - set(jumps or ())
+        stops = sorted(flags)
+        before: list[ast.stmt] = []
+        if jumps and jumps[0]:
+            before = _parsed(f'{jumps[0]} = False', loop)
+            stops.append(jumps[0])
+        if jumps and jumps[1]:
+            loop.body = [*_parsed(f'{jumps[1]} = False', loop.body[0]), *loop.body]
+        after: list[ast.stmt] = []
+        if dynamic and loop.orelse:                     # a function cannot have run to its end: conditions say so
+            after, more = self.block(loop.orelse, True)
+            flags = flags | more
+            after, loop.orelse = ([self._guard(set(stops), after, after[0])] if stops else after), []
+        elif loop.orelse:
+            loop.orelse, more = self.block(loop.orelse, inside)
+            flags = flags | more
+        if stops and isinstance(loop, ast.While):
+            (test,) = _parsed(' and '.join([*(f'not {name}' for name in stops), 'None']), loop)
+            assert isinstance(test, ast.Expr) and isinstance(test.value, ast.BoolOp)
+            test.value.values[-1] = loop.test
+            loop.test = test.value
+        elif stops:
+            self._marks.stops[id(loop)] = stops
+        return [*before, loop, *after], flags
+
+
+def _parsed(text: str, place: ast.AST) -> list[ast.stmt]:
+    """Statements, at the place of another."""
+    return placed(ast.parse(text).body, place)
+
+
+def placed(statements: list[ast.stmt], place: Any) -> list[ast.stmt]:
+    """Give made nodes the place of one of the user's."""
+    for statement in statements:
+        for node in ast.walk(statement):
+            if 'lineno' in node._attributes:
+                ast.copy_location(node, place)
+                node.end_lineno = getattr(place, 'lineno', None)  # type: ignore[attr-defined]
+                node.end_col_offset = getattr(place, 'col_offset', None)  # type: ignore[attr-defined]
+    return statements

@@ -1,0 +1,108 @@
+"""Which symbols are needed before and after each statement of a function: a walk backwards over its tree.
+
+A statement that becomes a node of a graph passes those that it changes and that are needed; the others are its own.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import Marks
+from pyfuncdbg.hosts.numpy.runtime.autograph.names import Names
+
+
+class Liveness:
+    """Of one function, whose jumps are lowered.
+
+    Attributes:
+        at: By identity of an `if` or loop: what is needed before it, and after it.
+    """
+
+    def __init__(self, body: Sequence[ast.stmt], always: set[str], marks: Marks) -> None:
+        self.at: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+        self._marks = marks
+        self._functions: dict[str, set[str]] = {}
+        for statement in body:
+            for inner in ast.walk(statement):
+                if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    self._functions[inner.name] = Names([inner]).read
+        self._ends: list[tuple[set[str], set[str]]] = []        # after each loop around, and at its next iteration
+        self._always = always
+        self._block(body, set(always))
+
+    def _read(self, names: Names) -> set[str]:
+        """What is read, also by functions of this one that are read: they may be called."""
+        found, todo = set(), set(names.read)
+        while todo:
+            name = todo.pop()
+            found.add(name)
+            todo |= self._functions.get(name, set()) - found
+        return found
+
+    def _block(self, body: Sequence[ast.stmt], after: set[str]) -> set[str]:
+        for statement in reversed(body):
+            before = self._statement(statement, after)
+            self.at[id(statement)] = frozenset(before), frozenset(after)
+            after = before
+        return after
+
+    def _through(self, nodes: Iterable[ast.AST], after: set[str]) -> set[str]:
+        names = Names(nodes)
+        return (after - names.bound - set(names.written)) | self._read(names)
+
+    def _statement(self, statement: ast.stmt, after: set[str]) -> set[str]:
+        if isinstance(statement, ast.If):
+            return self._block(statement.body, after) | self._block(statement.orelse, after) | self._through(
+                [statement.test], set())
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            return self._loop(statement, after)
+        if isinstance(statement, (ast.Try, getattr(ast, 'TryStar', ast.Try))):
+            return self._try(statement, after)  # type: ignore[arg-type]  # mypy does not narrow with a getattr
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            inner = self._block(statement.body, after)
+            return self._through(statement.items, inner)
+        if isinstance(statement, ast.Match):
+            found = set(after)
+            for case in statement.cases:
+                parts: list[ast.AST] = [case.pattern, *([case.guard] if case.guard is not None else [])]
+                found |= self._through(parts, self._block(case.body, after))
+            return found | self._through([statement.subject], set())
+        if isinstance(statement, ast.Return):
+            return self._through([statement], set(self._always))
+        if isinstance(statement, (ast.Break, ast.Continue)) and self._ends:
+            return set(self._ends[-1][isinstance(statement, ast.Continue)])
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = Names([statement])                          # what it reads is read when it is called
+            around = Names([*statement.decorator_list, *statement.args.defaults,
+                            *(one for one in statement.args.kw_defaults if one is not None)])
+            return (after - names.bound) | self._read(around)
+        return self._through([statement], after)
+
+    def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, after: set[str]) -> set[str]:
+        end = self._block(loop.orelse, after)
+        test = loop.test if isinstance(loop, ast.While) else loop.iter
+        asked = self._through([test], set()) | set(self._marks.stops.get(id(loop), ()))
+        before = end | asked
+        while True:
+            self._ends.append((after, before))
+            inner = self._block(loop.body, before)
+            self._ends.pop()
+            if not isinstance(loop, ast.While):
+                inner = self._through([loop.target], inner)
+            grown = before | inner
+            if grown == before:
+                return before
+            before = grown
+
+    def _try(self, statement: ast.Try, after: set[str]) -> set[str]:
+        """Any statement of the body may be the last before a handler."""
+        last = self._block(statement.finalbody, after)
+        caught = set(last)
+        for handler in statement.handlers:
+            inner = self._block(handler.body, last)
+            caught |= inner - {handler.name}
+            if handler.type is not None:
+                caught |= self._through([handler.type], set())
+        rest = self._block(statement.orelse, last)
+        inside = self._block(statement.body, rest | caught)
+        return inside | caught | self._read(Names(statement.body))

@@ -1,0 +1,175 @@
+"""The backward pass: walk nodes in reverse and let each op's rule turn output gradients into input gradients.
+
+Tapes and `tf.gradients` share it; the rules are written in ops, so a gradient can be recorded and differentiated again.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, differentiated
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense, joined
+
+Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
+"""`step(node, output_gradients, sources, wanted)` applies one rule: (input gradients, id of the gradient call it was or 0).
+`sources` are the ids of the gradient calls whose results the output gradients sum; `wanted` says which input gradients
+lead on to what is differentiated by."""
+
+
+class Gradients:
+    """Gradients on their way.
+
+    Attributes:
+        parts: By id of a tensor, what has come in; more than one are added when the sum is asked for.
+    """
+
+    __slots__ = ('_sources', 'parts')
+
+    def __init__(self) -> None:
+        self.parts: dict[int, list[Any]] = {}
+        self._sources: dict[int, list[int]] = {}
+
+    def add(self, tensor: Tensor, gradient: Any) -> None:
+        """One more part of the gradient with respect to `tensor`."""
+        self.parts.setdefault(id(tensor), []).append(gradient)
+
+    def came_from(self, key: int, call: int) -> None:
+        """A gradient call gave a part for the tensor of this id."""
+        self._sources.setdefault(key, []).append(call)
+
+    def of(self, tensor: Tensor) -> Any:
+        """The sum of the parts, None if there are none; `IndexedSlices` where all parts are."""
+        parts = self.parts.get(id(tensor))
+        if parts is None:
+            return None
+        if len(parts) > 1:
+            parts[:] = [_sum(parts)]
+        return parts[0]
+
+    def sources(self, tensors: Iterable[Tensor]) -> Sequence[int]:
+        """The gradient calls that gave parts of these tensors' gradients."""
+        known = self._sources
+        return [source for tensor in tensors for source in known.get(id(tensor), ())] if known else ()
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    if all(isinstance(part, IndexedSlices) for part in parts):
+        return joined(parts)
+    return apply(SUM, tuple(map(dense, parts)))       # a tape keeps the tuple: it must not change
+
+
+def backward(nodes: Iterable[Any], reached: Container[int] | None, gradients: Gradients, step: Step) -> None:
+    """Push gradients through nodes given in reverse order of execution.
+
+    Args:
+        nodes: On the way from the sources.
+        reached: Ids of the tensors that depend on a source: rules work out the gradients of no others. None: of all inputs.
+        gradients: Those of the targets; gets those of all others.
+        step: Applies one rule.
+
+    Raises:
+        LookupError: A node on the way has no gradient rule.
+    """
+    parts = gradients.parts
+    plain = step is plain_step
+    for node in nodes:
+        outputs = node.outputs if not node.hidden else [*node.outputs, *node.hidden]
+        if len(outputs) == 1:
+            known = parts.get(id(outputs[0]))
+            if known is None:
+                continue
+            incoming: Sequence[Any] = known if len(known) == 1 else (gradients.of(outputs[0]),)
+            sliced = type(incoming[0]) is IndexedSlices
+        else:
+            found = [gradients.of(output) for output in outputs]
+            if all(gradient is None for gradient in found):
+                continue
+            incoming = found if node.definition.sparse else filled(found, node.outputs)
+            sliced = any(type(gradient) is IndexedSlices for gradient in incoming)
+        if sliced and not node.definition.slices:
+            incoming = [*map(dense, incoming)]
+        if node.definition.gradient is None and is_end(node, reached):
+            continue
+        inputs = node.inputs
+        if reached is None or not node.definition.selective:
+            wanted = _ALL
+        else:
+            first, second = inputs
+            wanted = id(first) in reached, id(second) in reached
+        if plain:
+            outgoing, call = differentiated(node, incoming, wanted), 0
+        else:
+            outgoing, call = step(node, incoming, gradients.sources(outputs), wanted)
+        for i, gradient in enumerate(outgoing):
+            if gradient is not None:
+                key = id(inputs[i])
+                if key in parts:
+                    parts[key].append(gradient)
+                else:
+                    parts[key] = [gradient]
+                if call:
+                    gradients.came_from(key, call)
+
+
+def is_end(node: Any, reached: Container[int] | None) -> bool:
+    """Whether nothing is to be differentiated behind a node without a rule: integers have no gradients.
+
+    Raises:
+        LookupError: An input leads on to a source.
+    """
+    if any(tensor.dtype.is_trainable and (reached is None or id(tensor) in reached) for tensor in node.inputs):
+        raise LookupError(f'gradient registry has no entry for: {node.type}')
+    return True
+
+
+class _All:
+    """`wanted` where every input's gradient is."""
+
+    def __getitem__(self, index: int) -> bool:
+        return True
+
+
+_ALL: Any = _All()
+
+
+def filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
+    """Gradients of a node's outputs, with zeros where an output has none."""
+    for i, output in enumerate(outputs):
+        if incoming[i] is None and output.dtype.is_trainable and output.dtype.is_numpy_compatible:
+            incoming[i] = zeros_like(output)
+    return incoming
+
+
+def between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
+    """Of nodes in order of execution, those that depend on a source, in reverse; and the ids of all tensors that do."""
+    reached = set(map(id, sources))
+    found = []
+    for node in nodes:
+        for tensor in node.inputs:
+            if id(tensor) in reached:
+                for output in node.outputs:
+                    reached.add(id(output))
+                if node.hidden:
+                    reached.update(map(id, node.hidden))
+                found.append(node)
+                break
+    found.reverse()
+    return found, reached
+
+
+def plain_step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
+               wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
+    """Apply the rule, watched by nobody."""
+    return differentiated(node, incoming, wanted), 0
+
+
+def zeros_like(tensor: Tensor) -> Any:
+    """Zeros of the tensor's shape and dtype."""
+    return apply(ZEROS, (tensor,))
+
+
+def ones_like(tensor: Tensor, name: str | None = None) -> Any:
+    """Ones of the tensor's shape and dtype."""
+    return apply(ONES, (tensor,), None, name)

@@ -1,0 +1,129 @@
+"""Gradients that are None behind a Python function without a gradient: counted for `doctor` while a program is examined.
+
+Called at the end of `tf.gradients` and of a tape's pass, on that thread.
+"""
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.facts import counted
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+ASKED, LOST = 'gradient asked', 'gradient lost'
+"""Kinds of the facts: each source of a pass, and each whose gradient is None."""
+
+
+class Ways(NamedTuple):
+    """How to go back through what is differentiated.
+
+    Attributes:
+        made: What computed a tensor: an operation or a node of a tape; None for a source.
+        inputs: The tensors that such a one depends on, in order of its inputs.
+    """
+
+    made: Callable[[Any], Any]
+    inputs: Callable[[Any], Sequence[Any]]
+
+
+def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> Ways:
+    """Back through operations."""
+    return Ways(lambda tensor: getattr(tensor, 'op', None), inputs)
+
+
+def in_tape(nodes: Sequence[Any]) -> Ways:
+    """Back through what a tape has recorded."""
+    known: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
+    return Ways(lambda tensor: known.get(id(tensor)), lambda node: node.inputs)
+
+
+def count_lost(targets: Sequence[Any], given: Sequence[Any], sources: Sequence[Any], found: Sequence[Any],
+               ways: Ways) -> None:
+    """Count the sources of a pass, and those whose gradient is None because of a Python function.
+
+    Args:
+        targets: Tensors.
+        given: The sources as the program gave them,
+        sources: as tensors,
+        found: and their gradients.
+        ways: From targets to sources.
+    """
+    asked = (creation_stack() or (Frame('', 0, ''),))[-1]
+    for thing, source, gradient in zip(given, sources, found, strict=True):
+        name = _name(thing)
+        counted.add(ASKED, asked.filename, asked.line, source=name)
+        culprit = _culprit(targets, source, ways) if gradient is None and _is_differentiable(source) else None
+        if culprit is not None:
+            place = culprit.stack[-1] if culprit.stack else Frame('', 0, '')
+            function = getattr(culprit.attrs.get('_py_function'), 'func', None)
+            counted.add(LOST, place.filename, place.line, source=name, asked_filename=asked.filename, asked_line=asked.line,
+                        function=str(getattr(function, '__name__', None) or type(function).__name__))
+
+
+def _is_differentiable(source: Any) -> bool:
+    return source is not None and source.dtype.is_trainable
+
+
+def _culprit(targets: Sequence[Any], source: Any, ways: Ways) -> Operation | None:
+    """The node of the Python function that cuts the way to a source; None if others cut it, or there is none."""
+    for node, place in _way(targets, source, ways):
+        trace = node.attrs.get('_py_trace')
+        if _is_python(node):
+            return node if isinstance(node, Operation) else node.op
+        if trace is not None:                   # a function is called: the way goes on in it
+            inner = [*trace.inputs, *(inside for _, inside in trace.graph.captures)]
+            culprit = _culprit(trace.outputs, inner[place], in_graph(lambda op: op.inputs)) if place < len(inner) else None
+            if culprit is not None:
+                return culprit
+    return None
+
+
+def _is_python(node: Any) -> bool:
+    """Whether it calls a Python function without a gradient."""
+    return node.definition.python and node.definition.gradient is no_gradient
+
+
+def _leads_on(node: Any) -> bool:
+    """Whether a gradient comes through a node, but for the Python function that it calls."""
+    return _is_python(node) or (node.definition.gradient not in (None, no_gradient) and any(
+        map(_is_differentiable, node.outputs)))
+
+
+def _way(targets: Sequence[Any], source: Any, ways: Ways) -> list[tuple[Any, int]]:
+    """The nodes from a source to one of the targets, by a shortest way past those that are meant to cut it, such as
+    stop_gradient; each with the place of the input that is on it."""
+    back: dict[int, tuple[Any, int, Any]] = {}      # tensor: the node that uses it, where, and what of that leads on
+    waiting = deque(targets)
+    seen = {id(target) for target in targets}
+    while waiting and id(source) not in seen:
+        tensor = waiting.popleft()
+        node = ways.made(tensor)
+        for place, used in enumerate(ways.inputs(node) if node is not None and _leads_on(node) else ()):
+            if id(used) not in seen:
+                seen.add(id(used))
+                back[id(used)] = node, place, tensor
+                waiting.append(used)
+    way: list[tuple[Any, int]] = []
+    while id(source) in back:
+        node, place, source = back[id(source)]
+        way.append((node, place))
+    return way
+
+
+def _name(thing: Any) -> str:
+    """Of a variable or symbolic tensor its own; of another what the program's line calls it."""
+    own = None if isinstance(thing, EagerTensor) else getattr(thing, 'name', None)
+    if isinstance(own, str) and own:
+        return own.removesuffix(':0')
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    names = (*frame.f_locals.items(), *frame.f_globals.items())
+    return next((name for name, value in names if value is thing and not name.startswith('_')), 'a tensor')

@@ -1,0 +1,126 @@
+"""One backward step inside a graph: the nodes that one gradient rule added, shown as one gradient call when they have
+run."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, differentiated
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Step
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import gradient_call, gradient_site
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
+
+
+class GradientStep:
+    """The nodes that one rule added: the backward step of one forward node, to be shown as one gradient call.
+
+    Attributes:
+        forward: The node it differentiates: an operation, or a node of a tape.
+        incoming: Gradients of the forward node's outputs, hidden ones included; None where there is none.
+        outgoing: Gradients of its inputs.
+        sources: Forward nodes whose backward steps the incoming gradients sum.
+        record: What the forward node recorded, which knows its call; None if it recorded nothing.
+    """
+
+    __slots__ = ('_site', 'forward', 'incoming', 'outgoing', 'record', 'sources')
+
+    def __init__(self, forward: Any, incoming: Sequence[Any], outgoing: Sequence[Any], sources: Sequence[Any],
+                 record: SymbolicTensor | None) -> None:
+        self.forward = forward
+        self.incoming = tuple(incoming)
+        self.outgoing = tuple(outgoing)
+        self.sources = tuple(sources)
+        self.record = record
+        self._site: CallSite | None = None
+
+    def report(self, execution: Execution, incoming: Sequence[Any], outgoing: Sequence[Any], record: Any) -> None:
+        """Make it a call of kind 'gradient', now that its values are there."""
+        if not hooks.gradient:
+            return
+        if self._site is None:
+            self._site = gradient_site(self.forward)
+        calls = execution.gradient_calls
+        sources = [calls[op] for op in self.sources if op in calls]
+        _, calls[self.forward] = gradient_call(execution.run, self._site, lambda *_: outgoing, incoming,
+                                               getattr(record, 'call', 0), sources)
+
+
+def graph_step(graph: Graph, gated: bool = False) -> Step:
+    """A step that adds the rule's nodes to `graph`, which is current, in a scope of their own, and notes them there; where
+    gated, what it gives is used only when all of it is there."""
+    made: dict[int, Any] = {}
+
+    def step(node: Any, incoming: Sequence[Any], _: Sequence[int], wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
+        forward = getattr(node, 'op', None) or node
+        graph.changed()
+        with graph.name_scope(f'{forward.name}_grad'):
+            outgoing = differentiated(node, incoming, wanted)
+            _fit(forward, outgoing)
+            if gated and sum(gradient is not None for gradient in outgoing) > 1:
+                outgoing = _gated(graph, outgoing)
+        feeding = dict.fromkeys(made[id(g)] for g in _parts(incoming) if id(g) in made)
+        for gradient in map(_tensor, outgoing):
+            if isinstance(gradient, SymbolicTensor):
+                made[id(gradient)] = forward
+        record = graph.standing_for(node.hidden[0]) if node.hidden else None
+        shown = [*map(_tensor, incoming)], [*map(_tensor, outgoing)]
+        graph.gradient_steps.append(GradientStep(forward, *shown, list(feeding), record))
+        return outgoing, 0
+    return step
+
+
+def _tensor(gradient: Any) -> Any:
+    """What is shown of a gradient: of `IndexedSlices` the slices."""
+    return gradient.values if isinstance(gradient, IndexedSlices) else gradient
+
+
+def _fit(forward: Any, outgoing: Sequence[Any]) -> None:
+    """Give each gradient the static shape of what it is the gradient of.
+
+    Raises:
+        ValueError: It cannot have that shape.
+    """
+    for i, (tensor, gradient) in enumerate(zip(forward.inputs, outgoing, strict=False)):
+        if isinstance(gradient, SymbolicTensor) and tensor.dtype not in (resource, variant):
+            try:
+                gradient.set_shape(tensor.shape)
+            except ValueError:
+                raise ValueError(
+                    'Incompatible shapes between op input and calculated input gradient. Forward operation: '
+                    f'{forward.name}. Input index: {i}. Original input shape: {tensor.shape}. Calculated input gradient '
+                    f'shape: {gradient.shape}') from None
+
+
+def _gated(graph: Graph, outgoing: Sequence[Any]) -> list[Any]:
+    """The gradients, each behind a node that waits for all of them."""
+    with graph.name_scope('tuple'):
+        with graph.control_dependencies([_tensor(gradient) for gradient in outgoing if gradient is not None]):
+            gate = apply(GATE, (), None, 'group_deps')
+        found = []
+        for gradient in outgoing:
+            tensor = _tensor(gradient)
+            if tensor is not None:
+                with graph.colocate_with(tensor), graph.control_dependencies([gate]):
+                    tensor = apply(IDENTITY, (tensor,), None, 'control_dependency')
+                if isinstance(gradient, IndexedSlices):
+                    tensor = IndexedSlices(tensor, gradient.indices, gradient.dense_shape)
+            found.append(tensor)
+        return found
+
+
+def _parts(tensors: Iterable[Any]) -> list[Any]:
+    """Gradients, and what those that are sums were added from."""
+    found = []
+    for tensor in map(_tensor, tensors):
+        if tensor is not None:
+            found.append(tensor)
+            if isinstance(tensor, SymbolicTensor) and tensor.op.type == SUM:
+                found.extend(tensor.op.inputs)
+    return found

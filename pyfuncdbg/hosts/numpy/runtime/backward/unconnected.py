@@ -1,0 +1,38 @@
+"""What a gradient is where the target does not depend on the source: None, or zeros."""
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, ZEROS
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+
+class UnconnectedGradients(enum.Enum):
+    """What a gradient is where the target does not depend on the source."""
+
+    NONE = 'none'
+    ZERO = 'zero'
+
+
+def connected_or(choice: Any) -> str:
+    """'none' or 'zero' from what the user gave for `unconnected_gradients`.
+
+    Raises:
+        ValueError: Something else.
+    """
+    try:
+        return UnconnectedGradients(choice).value
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: '{choice}'") from None
+
+
+def zeros_of(source: Any) -> Any:
+    """Zeros like a tensor or variable."""
+    if source.shape.is_fully_defined():
+        zeros = to_array(np.zeros(source.shape.as_list()), source.dtype)
+        return apply(CONSTANT, (), {'dtype': source.dtype, 'value': zeros}, 'zeros_like')
+    return apply(ZEROS, (source.read_value() if hasattr(source, 'read_value') else source,), None, 'zeros_like')

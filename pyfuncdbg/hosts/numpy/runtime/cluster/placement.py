@@ -1,0 +1,97 @@
+"""Which node runs on which task: a pure function of the nodes' device names and of the devices that there are.
+
+Nothing here runs a node or knows how a task is reached: sessions ask before they compile a plan, and a transport to tasks of
+other processes would ask the same.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2, parsed
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
+
+LOCAL = DeviceSpecV2(job='localhost', replica=0, task=0, device_type='CPU', device_index=0)
+"""The device of a program that is part of no cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """What nodes can be placed on.
+
+    Attributes:
+        available: One device for each task.
+        home: Where a node goes that may go anywhere.
+    """
+
+    available: tuple[DeviceSpecV2, ...] = (LOCAL,)
+    home: DeviceSpecV2 = LOCAL
+
+    def names(self) -> list[str]:
+        """The full names of the devices."""
+        return [device.to_string() for device in self.available]
+
+
+@lru_cache(4096)
+def device_for(name: str, devices: Devices, soft: bool) -> DeviceSpecV2 | None:
+    """The device that a name means.
+
+    Args:
+        name: A device name, of which parts may be missing.
+        devices: Those that there are.
+        soft: Where there is no such device on a task, its CPU does.
+
+    Returns:
+        The device; None where there is none.
+
+    Raises:
+        ValueError: No device name.
+    """
+    wanted = parsed(name)
+    for attempt in (wanted, DeviceSpecV2(wanted.job, wanted.replica, wanted.task)) if soft else (wanted,):
+        for device in (devices.home, *devices.available):
+            if all(part is None or part == own or part == '*'
+                   for part, own in zip(attempt.parts(), device.parts(), strict=True)):
+                return device
+    return None
+
+
+def placement(ops: Sequence[Operation], devices: Devices, soft: bool) -> Mapping[Operation, DeviceSpecV2]:
+    """The device of every node, in the order in which TensorFlow places them.
+
+    Raises:
+        InvalidArgumentError: A node names a device that is not there.
+    """
+    placed: dict[Operation, DeviceSpecV2] = {}
+    for op in in_order(ops):
+        if not op.device:
+            placed[op] = devices.home
+            continue
+        try:
+            device = device_for(op.device, devices, soft)
+        except ValueError:
+            text = f"Malformed device specification '{op.device}' in node: {{{{node {op.name}}}}}"
+            raise session_error(InvalidArgumentError(None, None, text), op) from None
+        if device is None:
+            raise session_error(InvalidArgumentError(None, None, unplaceable(op, devices)), op)
+        placed[op] = device
+    return placed
+
+
+def in_order(ops: Iterable[Operation]) -> list[Operation]:
+    """Nodes without inputs and with one output go last: TensorFlow puts them where they are used."""
+    return sorted(ops, key=lambda op: (not op.inputs and len(op.outputs) == 1, op.serial))
+
+
+def unplaceable(op: Any, devices: Devices) -> str:
+    """What TensorFlow says of a node whose device is not there."""
+    text = (f'Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was explicitly assigned to {op.device} '
+            f'but available devices are [ {", ".join(sorted(devices.names()))} ]. Make sure the device specification refers '
+            'to a valid device.')
+    if parsed(op.device).device_type == 'GPU':
+        text += ' The requested device appears to be a GPU, but CUDA is not enabled.'
+    return text

@@ -1,0 +1,275 @@
+"""`tf.distribute.Server`: a task of a cluster that lives in this process, and the registry by which sessions find it.
+
+A server holds its port, so that another cannot take it, but answers nobody: its nodes run in this process, on the thread of
+the session. Variables live on the task, for as long as the process does.
+"""
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyfuncdbg.errors import InternalError, InvalidArgumentError, NotFoundError, UnavailableError, UnknownError
+from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
+from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_soft_device_placement
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import LOCAL, Devices, device_for, in_order, unplaceable
+
+_SCHEME = 'grpc://'
+_tasks: dict[str, _Task] = {}
+"""By address; what is here stays, because a server cannot be stopped."""
+_lock = new_lock()
+
+
+class _Task:
+    """One task of this process.
+
+    Attributes:
+        cluster: The cluster as the server was told.
+        device: Its one device.
+        variables: By (container, name).
+        held: The socket that keeps the port.
+    """
+
+    def __init__(self, cluster: ClusterSpec, job: str, index: int, held: Any) -> None:
+        self.cluster = cluster
+        self.device = DeviceSpecV2(job, 0, index, 'CPU', 0)
+        self.variables: dict[Any, Any] = {}
+        self.held = held
+
+
+class Server:
+    """`tf.distribute.Server`.
+
+    Args:
+        server_or_cluster_def: A ServerDef, ClusterDef, `ClusterSpec`, or what a `ClusterSpec` is made of.
+        job_name: Which job of the cluster it is; its only one by default.
+        task_index: Which task of the job; its only one by default.
+        protocol: 'grpc'.
+        config: Accepted for compatibility.
+        start: Whether sessions find it from now on.
+
+    Raises:
+        TypeError: No cluster.
+        ValueError: It is not clear which task it is.
+        InternalError: The cluster has no such task.
+        NotFoundError: Another protocol.
+        UnknownError: The port is taken.
+    """
+
+    def __init__(self, server_or_cluster_def: Any, job_name: Any = None, task_index: Any = None, protocol: Any = None,
+                 config: Any = None, start: bool = True) -> None:
+        self._server_def = server_def(server_or_cluster_def, job_name, task_index, protocol)
+        message = self._server_def
+        if message.protocol != 'grpc':
+            raise NotFoundError(None, None, f'No server factory registered for the given ServerDef:\n{message}\nThe '
+                                            'available server factories are: [ GRPC_SERVER ]')
+        cluster = ClusterSpec(message.cluster)
+        if message.job_name not in cluster.jobs:
+            raise InternalError(None, None, f'Job "{message.job_name}" was not defined in cluster')
+        if message.task_index not in cluster.task_indices(message.job_name):
+            raise InternalError(None, None, f'Task {message.task_index} was not defined in job "{message.job_name}"')
+        host, held = _held(cluster.task_address(message.job_name, message.task_index))
+        self._address = f'{host}:{held.getsockname()[1]}'
+        self._task = _Task(cluster, message.job_name, message.task_index, held)
+        self._task.cluster._jobs[message.job_name][message.task_index] = self._address
+        if start:
+            self.start()
+
+    def start(self) -> None:
+        """Let sessions find it; it may be called again."""
+        with _lock:
+            _tasks[self._address] = self._task
+
+    def join(self) -> None:
+        """Wait for ever: nothing stops a server. Ctrl-C goes through."""
+        threading.Event().wait()
+
+    @property
+    def server_def(self) -> Any:
+        """Its ServerDef."""
+        return self._server_def
+
+    @property
+    def target(self) -> str:
+        """What a session is made with: 'grpc://localhost:2222'."""
+        return _SCHEME + self._address
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """A server that is a cluster of its own, on a free port."""
+        return Server({'localhost': ['localhost:0']}, protocol='grpc', config=config, start=start)
+
+
+def server_def(given: Any, job_name: Any, task_index: Any, protocol: Any) -> Any:
+    """A ServerDef of what a server is made with.
+
+    Raises:
+        TypeError: No cluster.
+        ValueError: It is not clear which task it is.
+    """
+    from pyfuncdbg.hosts.numpy.graph.proto.messages import ServerDef
+    message = ServerDef()
+    if isinstance(given, ServerDef):
+        message.CopyFrom(given)
+    else:
+        try:
+            message.cluster.CopyFrom(ClusterSpec(given).as_cluster_def())
+        except TypeError:
+            raise TypeError('Could not convert `server_or_cluster_def` to a `tf.train.ServerDef` or '
+                            '`tf.train.ClusterSpec`.') from None
+    jobs = {job.name: job for job in message.cluster.job}
+    if job_name is not None:
+        message.job_name = job_name
+    elif not message.job_name:
+        if len(jobs) != 1:
+            raise ValueError('Must specify an explicit `job_name`.')
+        message.job_name = next(iter(jobs))
+    if task_index is not None:
+        message.task_index = task_index
+    elif not isinstance(given, ServerDef):
+        if message.job_name not in jobs:
+            raise ValueError(f'No such job in cluster: {message.job_name!r}')
+        tasks = jobs[message.job_name].tasks
+        if len(tasks) != 1:
+            raise ValueError('Must specify an explicit `task_index`.')
+        message.task_index = next(iter(tasks))
+    message.protocol = protocol if protocol is not None else message.protocol or 'grpc'
+    return message
+
+
+def _held(address: str) -> tuple[str, Any]:
+    """The host of an address, and a socket that has its port.
+
+    Raises:
+        InternalError: No address.
+        UnknownError: The port is taken.
+    """
+    import socket  # who starts no server needs it not
+    host, colon, port = address.rpartition(':')
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise InternalError(None, None, f'Could not parse port for local server from "{address}".')
+    held = socket.socket()
+    try:
+        held.bind(('', int(port)))
+    except OSError as error:
+        held.close()
+        raise UnknownError(None, None, f'Could not start gRPC server: {address}: {error.strerror}') from error
+    return host, held
+
+
+# ---------------------------------------------------------------- sessions on servers
+class Resources(dict[Any, Any]):
+    """What a session on a server keeps: variables live on their task, where other sessions find them; the rest is its own.
+
+    Args:
+        target: Of the server.
+        own: What the session has kept so far.
+
+    Attributes:
+        devices: The tasks of this process that the session's server knows of, and its own as home.
+    """
+
+    def __init__(self, target: str, own: Mapping[Any, Any]) -> None:
+        super().__init__(own)
+        self._by_device = _cluster_of(target)
+        self._home = _found(target).device
+        self.devices = self._devices()
+
+    def _devices(self) -> Devices:
+        return Devices(tuple(self._by_device), self._home)
+
+    def variable(self, device: str, container: str, name: str) -> Any:
+        """The key of a variable whose handle is on this device."""
+        return 'variable', device_for(device, self.devices, True) or self._home, container, name
+
+    def _of(self, key: Any) -> dict[Any, Any] | None:
+        return self._by_device[key[1]].variables if type(key) is tuple and key[:1] == ('variable',) else None
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        shared = self._of(key)
+        return super().get(key, default) if shared is None else shared.get(key[2:], default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        shared = self._of(key)
+        return super().setdefault(key, default) if shared is None else shared.setdefault(key[2:], default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        shared = self._of(key)
+        if shared is None:
+            super().__setitem__(key, value)
+        else:
+            shared[key[2:]] = value
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        shared = self._of(key)
+        return super().pop(key, *default) if shared is None else shared.pop(key[2:], *default)
+
+    def values(self) -> Any:
+        return [*super().values(), *(value for task in self._by_device.values() for value in task.variables.values())]
+
+
+def check_function(ops: Iterable[Operation]) -> None:
+    """See that each node of a function has a device that is there, in the program or on a server of this process.
+
+    Raises:
+        InvalidArgumentError: One has not.
+    """
+    here = Devices((LOCAL, *(task.device for task in list(_tasks.values()))))
+    for op in in_order(ops):
+        if op.device and device_for(op.device, here, get_soft_device_placement()) is None:
+            raise InvalidArgumentError(None, None, unplaceable(op, Devices()))
+
+
+def check_target(target: str) -> None:
+    """Refuse a target that no session can have.
+
+    Raises:
+        NotFoundError: No server is meant.
+    """
+    if not target.startswith(_SCHEME):
+        raise NotFoundError(None, None, f'No session factory registered for the given session options: {{target: "{target}" '
+                                        'config: } Registered factories are {GRPC_SESSION, DIRECT_SESSION}.')
+    place = target.removeprefix(_SCHEME)
+    if not re.fullmatch(r'[^:]+:\d+', place):
+        raise InvalidArgumentError(None, None, f'Could not interpret "{place}" as a host-port pair.')
+
+
+def _found(target: str) -> _Task:
+    task = _tasks.get(target.removeprefix(_SCHEME))
+    if task is None:
+        near = f' Servers of this process: {", ".join(_SCHEME + address for address in _tasks)}.' if _tasks else ''
+        raise UnavailableError(None, None, f'failed to connect to all addresses; no server of this process is at {target}, '
+                                           f'and those of others cannot be reached.{near}')
+    return task
+
+
+def _cluster_of(target: str) -> dict[DeviceSpecV2, _Task]:
+    """The tasks of this process that are in the cluster of a server, by device, its own first."""
+    own = _found(target)
+    found = {own.device: own}
+    for job in own.cluster.jobs:
+        for address in own.cluster.job_tasks(job):
+            task = _tasks.get(address)
+            if task is not None and task.device.job == job:
+                found.setdefault(task.device, task)
+    return found
+
+
+def reset(target: str, containers: Any = None) -> None:
+    """Forget the variables in containers (by default in none that has a name) of a server and of its cluster.
+
+    Raises:
+        NotFoundError: No server is meant.
+        UnavailableError: It is not of this process.
+    """
+    if not target:
+        return
+    check_target(target)
+    names = {name.decode() if isinstance(name, bytes) else name for name in containers or ('',)}
+    for task in _cluster_of(target).values():
+        for key in [key for key in task.variables if key[0] in names]:
+            task.variables.pop(key, None)

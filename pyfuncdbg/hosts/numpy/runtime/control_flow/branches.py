@@ -1,0 +1,280 @@
+"""If and Case: nodes that run one of several traced branches, in the run of the graph around, and their gradient.
+
+`ops` builds the branches; kernels run on the thread of the run. The gradient is such a node again, over the same selector:
+its branches are the backward functions of the branches. What these need of the forward call are hidden outputs; those of a
+branch that was not taken are a zero that nobody reads.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    CASE,
+    IDENTITY,
+    IF,
+    STATELESS_CASE,
+    STATELESS_IF,
+    Attrs,
+    Node,
+    OpDef,
+    Output,
+    Typed,
+    register)
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, common
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, run_inner
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """What an If or Case runs.
+
+    Attributes:
+        branches: In order of the selector's values; of an If the one for true comes first.
+        feeds: For each branch, which inputs of the node (without the selector) are its inputs and captured tensors.
+        results: For each branch and output of the node: which output of the branch it is; -1 - i: zeros like input i.
+        types: Static types of the node's outputs.
+    """
+
+    branches: tuple[Traced, ...]
+    feeds: tuple[tuple[int, ...], ...]
+    results: tuple[tuple[int, ...], ...]
+    types: tuple[Output, ...]
+
+    def library(self, node: Any) -> list[Any]:
+        """The functions of a node's branches, for the library of a GraphDef."""
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Branch  # who writes no graph needs no messages
+        return [Branch(branch, feeds, node.inputs[1:]) for branch, feeds in zip(self.branches, self.feeds, strict=True)]
+
+    def kept(self) -> list[list[Tensor]]:
+        """What each branch keeps for a gradient."""
+        return [list(branch.kept()) for branch in self.branches]
+
+
+# ---------------------------------------------------------------- running
+def _selected(selector: Any, branches: Branches, two: bool) -> int:
+    if not two:
+        index = int(selector)
+        return index if 0 <= index < len(branches.branches) else len(branches.branches) - 1
+    if np.ndim(selector):
+        raise InvalidArgumentError(None, None, 'If: the predicate must be a scalar, got shape '
+                                               f'{list(np.shape(selector))}')
+    if selector.dtype.hasobject:
+        return 0 if selector[()] else 1
+    return 0 if selector else 1
+
+
+def _kernel(two: bool) -> Any:
+    def run(execution: Execution, selector: Any, *values: Any, _py_branches: Branches, asked: Sequence[bool] = (),
+            owned: Any = (), record: bool = False) -> Any:
+        index = _selected(selector, _py_branches, two)
+        branch = _py_branches.branches[index]
+        fed = [values[i] for i in _py_branches.feeds[index]]
+        if not record:
+            found: Sequence[Any] = run_inner(branch.plan(()), execution, fed)
+            kept: list[Any] = []
+        else:
+            places, hidden = _places(_py_branches, index, asked)
+            found = run_inner(branch.plan(tuple(places)), execution, fed)
+            count = len(branch.outputs)
+            kept = [absent(dtype) if wanted else None for wanted, dtype in zip(asked, hidden, strict=True)]
+            first = sum(len(other.kept()) for other in _py_branches.branches[:index])
+            offset = len(branch.inputs) + len(branch.graph.captures) + count
+            for place, value in zip(places, found[count:], strict=True):
+                kept[first + place - offset] = value
+        outputs = [found[place] if place >= 0 else zero_of(values[-1 - place]) for place in _py_branches.results[index]]
+        return Recorded(outputs, kept) if record else outputs
+    return run
+
+
+def _places(branches: Branches, index: int, asked: Sequence[bool]) -> tuple[list[int], list[DType]]:
+    """Of what the taken branch keeps, the places that are asked for; and the dtypes of all hidden outputs."""
+    kept = branches.kept()
+    branch = branches.branches[index]
+    offset = len(branch.inputs) + len(branch.graph.captures) + len(branch.outputs)
+    first = sum(map(len, kept[:index]))
+    return ([offset + i for i in range(len(kept[index])) if asked[first + i]],
+            [tensor.dtype for one in kept for tensor in one])
+
+
+def absent(dtype: DType) -> Any:
+    """Stands for a value of a branch that was not taken."""
+    if not dtype.is_numpy_compatible:
+        return TensorList([])
+    return np.full((), b'', object) if dtype.array.hasobject else dtype.array.type(0)
+
+
+# ---------------------------------------------------------------- making a node
+def choose(op_type: str, selector: Any, tensors: Sequence[Any], branches: Branches, attrs: Attrs,
+           name: str | None = None) -> list[Any]:
+    """Add a node that runs one of the branches; its outputs."""
+    names = [FunctionName(branch.name) for branch in branches.branches]
+    functions: dict[str, Any] = ({'then_branch': names[0], 'else_branch': names[1]} if op_type in (IF, STATELESS_IF) else
+                                 {'branches': names})
+    made = apply(op_type, (selector, *tensors), {
+        **functions, 'Tin': [t.dtype for t in tensors], 'Tout': [dtype for dtype, _ in branches.types],
+        'output_shapes': [shape for _, shape in branches.types], **attrs, '_py_branches': branches}, name)
+    return made if isinstance(made, list) else []
+
+
+class Pool:
+    """Tensors that become the inputs of a node, each once."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
+        self._places: dict[int, int] = {}
+
+    def place(self, tensor: Any) -> int:
+        """Where a tensor stands among them."""
+        found = self._places.get(id(tensor))
+        if found is None:
+            found = self._places[id(tensor)] = len(self.tensors)
+            self.tensors.append(tensor)
+        return found
+
+
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    """The branches of a node that comes from a GraphDef: each takes all inputs and gives all outputs."""
+    names = attrs['branches'] if 'branches' in attrs else [attrs['then_branch'], attrs['else_branch']]
+    branches = tuple(functions(name.name) for name in names)
+    count = len(attrs['Tout'])
+    shapes = attrs['output_shapes'] or [UNKNOWN] * count
+    for branch in branches:
+        if len(branch.inputs) != len(inputs) - 1 or [t.dtype for t in branch.outputs] != attrs['Tout']:
+            raise ValueError(f'Function {branch.name} has not the inputs and outputs of the node')
+    return {'_py_branches': Branches(branches, (tuple(range(len(inputs) - 1)),) * len(branches),
+                                     (tuple(range(count)),) * len(branches), tuple(zip(attrs['Tout'], shapes, strict=True)))}
+
+
+def _hidden(node: Node) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for kept in node.attrs['_py_branches'].kept() for t in kept]
+
+
+def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    branches: Branches = node.attrs['_py_branches']
+    inputs = node.inputs[1:]
+    hidden, count = node.recorded(), len(node.outputs)
+    incoming = [*grads, *[None] * (count + len(hidden) - len(grads))]
+    pool, first = Pool(), 0
+    places, values = [], []                     # of each branch: where gradients come in, what there is of the forward call
+    for number, branch in enumerate(branches.branches):
+        kept = len(branch.kept())
+        known = [*(inputs[i] for i in branches.feeds[number]), *[None] * len(branch.outputs), *hidden[first:first + kept]]
+        offset = len(known) - kept - len(branch.outputs)
+        for k, place in enumerate(branches.results[number]):
+            if place >= 0:
+                known[offset + place] = node.outputs[k]
+        seeds = [(offset + place, incoming[k]) for k, place in enumerate(branches.results[number])
+                 if place >= 0 and incoming[k] is not None]
+        seeds += [(len(known) - kept + i, g) for i, g in enumerate(incoming[count + first:count + first + kept])
+                  if g is not None]
+        places.append(seeds)
+        values.append(known)
+        first += kept
+    made = _backwards(branches, inputs, [[place for place, _ in seeds] for seeds in places])
+    feeds = [tuple(pool.place(t) for t in (*(seed for _, seed in seeds),
+                                           *(known[n] if isinstance(n, int) else n for n in one.needed)))
+             for one, seeds, known in zip(made, places, values, strict=True)]
+    return [None, *_differentiated(node, made, feeds, pool)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """The backward function of a branch.
+
+    Attributes:
+        trace: It.
+        needed: What it needs of the forward call.
+        found: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
+    """
+
+    trace: Traced
+    needed: list[Any]
+    found: dict[int, Any]
+
+    @classmethod
+    def of(cls, branch: Traced, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
+        """Made, with slices where they are asked for."""
+        trace, needed = branch.backward(targets, (), slices, [(tensor, kind) for _, tensor, kind in absent])
+        packed = trace.pack(range(len(trace.outputs)))
+        return cls(trace, needed, {i: place for i, place in zip([*feeds, *(i for i, _, _ in absent)], packed, strict=True)
+                                   if place is not None})
+
+    def types(self, i: int) -> list[Output]:
+        """Of the gradient of an input."""
+        return [(self.trace.outputs[place].dtype, self.trace.outputs[place].shape) for place in _parts(self.found[i])]
+
+
+def _backwards(branches: Branches, inputs: Sequence[Any], targets: Sequence[Sequence[int]]) -> list[_Backward]:
+    """The backward functions of all branches; a gradient that is slices in one is slices in all, as in TensorFlow."""
+    made = [_Backward.of(branch, feeds, places, None, ())
+            for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
+    sliced: dict[int, SlicesType] = {}
+    for one in made:
+        for i, place in one.found.items():
+            if isinstance(place, IndexedSlices):
+                values, indices = one.trace.outputs[place.values], one.trace.outputs[place.indices]
+                wide = int64 in (indices.dtype, sliced[i].indices if i in sliced else None)
+                rows = UNKNOWN if values.shape.sizes is None else TensorShape((None, *values.shape.sizes[1:]))
+                sliced[i] = SlicesType(values.dtype, rows, int64 if wide else indices.dtype)
+    if not sliced:
+        return made
+    return [_Backward.of(branch, feeds, places, tuple((at, sliced[i]) for at, i in enumerate(feeds) if i in sliced),
+                         [(i, inputs[i], kind) for i, kind in sliced.items() if i not in feeds])
+            for branch, feeds, places in zip(branches.branches, branches.feeds, targets, strict=True)]
+
+
+def _parts(place: Any) -> list[int]:
+    """The outputs that a gradient is."""
+    if not isinstance(place, IndexedSlices):
+        return [place]
+    return [place.values, place.indices, *([] if place.dense_shape is None else [place.dense_shape])]
+
+
+def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]], pool: Pool) -> list[Any]:
+    """The gradients of the inputs, from the node that runs the backward branches."""
+    selector, *inputs = node.inputs
+    reached = sorted({i for one in backwards for i in one.found})
+    if not reached:
+        return [None] * len(inputs)
+    types: list[Output] = []
+    for i in reached:
+        kinds = [one.types(i) for one in backwards if i in one.found]
+        types += [(dtype, common([kind[k][1] for kind in kinds])) for k, (dtype, _) in enumerate(kinds[0])]
+    results = tuple(tuple(place for i in reached
+                          for place in (_parts(one.found[i]) if i in one.found else [-1 - pool.place(inputs[i])]))
+                    for one in backwards)
+    made = Branches(tuple(one.trace for one in backwards), tuple(feeds), results, tuple(types))
+    two = node.type in (IF, STATELESS_IF)
+    stateful = any(has_state(one.trace.graph) for one in backwards)
+    kind = (IF if stateful else STATELESS_IF) if two else (CASE if stateful else STATELESS_CASE)
+    outputs = iter(choose(kind, selector, pool.tensors, made, {}))
+    gradients: list[Any] = [None] * len(inputs)
+    for i in reached:
+        first = next(one.found[i] for one in backwards if i in one.found)
+        parts = [apply(IDENTITY, (next(outputs),)) for _ in _parts(first)]
+        gradients[i] = IndexedSlices(*parts) if isinstance(first, IndexedSlices) else parts[0]
+    return gradients
+
+
+def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return attrs['_py_branches'].types  # type: ignore[no-any-return]
+
+
+for _name in (IF, STATELESS_IF, CASE, STATELESS_CASE):
+    register(OpDef(_name, _kernel(_name in (IF, STATELESS_IF)), _types, _gradient, outputs=-1,
+                   stateful=_name in (IF, CASE), kernel_attrs=('_py_branches', 'asked'), in_execution=True, hidden=_hidden,
+                   python=True, sealed=True, sparse=True, restore=_restored))

@@ -1,0 +1,211 @@
+"""While as an op, and its gradient: a While backwards, over what the forward loop stacks as hidden outputs.
+
+Called when a backward pass is added to a graph. What of the hidden outputs the backward body needs becomes its items, so
+that a plan has the forward loop stack these and no others.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, variant
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    CONSTANT,
+    IDENTITY,
+    STATELESS_WHILE,
+    SUM,
+    WHILE,
+    Attrs,
+    Node,
+    OpDef,
+    Output,
+    Typed,
+    register)
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state
+from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.control_flow.looping import run
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+_SCALAR = TensorShape(())
+
+
+def repeat(op_type: str, start: Sequence[Any], pool: Sequence[Any], loop: Loop, attrs: Attrs,
+           name: str | None = None) -> list[Any]:
+    """Add a node that runs a loop; its outputs. `start` are counter and maximum."""
+    functions = {'body': FunctionName(loop.body.name)}
+    if loop.condition is not None:
+        functions['cond'] = FunctionName(loop.condition.name)
+    shapes = [shape for _, shape in loop.types]
+    return list(apply(op_type, (*start, *pool), {**functions, 'output_shapes': shapes, **attrs, '_py_loop': loop}, name))
+
+
+@dataclass(slots=True)
+class _Incoming:
+    """The gradients that come to the outputs of a loop, by what they are gradients of."""
+
+    carried: list[Any]
+    fixed: list[Any]
+    stacked: list[Any]
+    summed: list[Any]
+    kept: list[Any]
+
+    @classmethod
+    def of(cls, node: Node, loop: Loop, fixed: int, grads: Sequence[Any]) -> _Incoming:
+        """Of a node's outputs and hidden outputs, as far as they are given."""
+        parts: Iterator[Any] = iter([*grads[2:], *[None] * (len(node.outputs) + len(node.recorded()) - len(grads))])
+
+        def some(count: int) -> list[Any]:
+            return [next(parts) for _ in range(count)]
+        carried, passed = some(loop.carried), some(fixed if loop.condition is not None else 0)
+        stacked, summed, _ = some(len(loop.stacked)), some(len(loop.summed)), some(1)
+        return cls(carried, passed or [None] * fixed, stacked, summed, list(parts))
+
+
+class _Inputs:
+    """The pool of the backward loop, as it comes together."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[Any]] = {'carried': [], 'items': [], 'fixed': []}
+
+    def add(self, kind: str, tensor: Any) -> tuple[str, int]:
+        """A further tensor; where it is among those of its kind."""
+        part = self.parts[kind]
+        part.append(tensor)
+        return kind, len(part) - 1
+
+    def place(self, where: tuple[str, int]) -> int:
+        """Its place in the whole pool."""
+        kind, index = where
+        before = {'carried': 0, 'items': len(self.parts['carried']),
+                  'fixed': len(self.parts['carried']) + len(self.parts['items'])}
+        return before[kind] + index
+
+    def pool(self) -> list[Any]:
+        """All of them."""
+        return [tensor for part in self.parts.values() for tensor in part]
+
+
+def gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    """The rule of While. As in TensorFlow, what the results do not depend on has a gradient of zeros."""
+    loop: Loop = node.attrs['_py_loop']
+    pool = node.inputs[2:]
+    fixed = len(pool) - loop.carried - loop.items
+    incoming = _Incoming.of(node, loop, fixed, grads)
+    backward, needed, reached, targets = _backward(loop, incoming)
+    outcome: list[Any] = [None] * len(pool)
+    if backward.outputs:
+        inputs = _Inputs()
+        feeds = _seeds(node, loop, incoming, reached, targets, inputs)
+        feeds += [_needed(node, loop, n, inputs) for n in needed]
+        _repeated(node, loop, backward, reached, inputs, feeds, outcome)
+    for i, passed in enumerate(incoming.fixed):
+        place = loop.carried + loop.items + i
+        if passed is not None:
+            outcome[place] = passed if outcome[place] is None else apply(SUM, (outcome[place], passed))
+    return [None, None, *(zeros_like(tensor) if found is None and tensor.dtype.is_trainable and
+                          tensor.dtype.is_numpy_compatible else found
+                          for tensor, found in zip(pool, outcome, strict=True))]
+
+
+def _backward(loop: Loop, incoming: _Incoming) -> tuple[Traced, list[Any], list[int], list[tuple[str, int, int]]]:
+    """The backward body: with what it needs, the carried values that a gradient is carried of, and what its seeds are.
+
+    A carried value whose gradient comes about only in an earlier iteration is carried too: found by trying.
+    """
+    body = loop.body
+    first = len(body.inputs) + len(body.graph.captures)
+    reached = {i for i, g in enumerate(incoming.carried) if g is not None}
+    while True:
+        targets = [('carried', i, first + loop.next[i]) for i in sorted(reached)]
+        targets += [('stacked', i, first + loop.stacked[i]) for i, g in enumerate(incoming.stacked) if g is not None]
+        targets += [('summed', i, first + loop.summed[i][0]) for i, g in enumerate(incoming.summed) if g is not None]
+        targets += [('kept', i, i) for i, g in enumerate(incoming.kept) if g is not None]
+        filled = [i for i, place in enumerate(loop.feeds) if place in reached]
+        backward, needed = body.backward([place for _, _, place in targets], filled)
+        packed = backward.pack(range(len(backward.outputs)))
+        found = {place for place, output in zip(loop.feeds, packed, strict=True)
+                 if output is not None and place < loop.carried}
+        if found <= reached:
+            return backward, needed, sorted(reached), targets
+        reached |= found
+
+
+def _seeds(node: Node, loop: Loop, incoming: _Incoming, reached: Sequence[int], targets: Sequence[tuple[str, int, int]],
+           inputs: _Inputs) -> list[tuple[str, int]]:
+    """The gradients that come in, as inputs of the backward loop; where the backward body finds them."""
+    feeds = []
+    for kind, i, _ in targets:
+        if kind == 'carried':
+            given = incoming.carried[i]
+            feeds.append(inputs.add('carried', zeros_like(node.outputs[2 + i]) if given is None else given))
+        elif kind == 'summed':
+            feeds.append(inputs.add('fixed', incoming.summed[i]))
+        else:
+            feeds.append(inputs.add('items', (incoming.stacked if kind == 'stacked' else incoming.kept)[i]))
+    return feeds
+
+
+def _needed(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, int]:
+    """Something that the backward body needs of the forward loop: as it was in the iteration, or the same in all."""
+    if not isinstance(what, int):
+        return inputs.add('fixed', what)
+    if what < len(loop.feeds) and loop.feeds[what] >= loop.carried:
+        place = loop.feeds[what]
+        return inputs.add('items' if place < loop.carried + loop.items else 'fixed', node.inputs[2 + place])
+    return inputs.add('items', node.recorded()[1 + what])
+
+
+def _repeated(node: Node, loop: Loop, backward: Traced, reached: Sequence[int], inputs: _Inputs,
+              feeds: Sequence[tuple[str, int]], outcome: list[Any]) -> None:
+    """Add the backward loop; puts what it gives into `outcome`, by the place in the forward loop's pool."""
+    pool = node.inputs[2:]
+    packed = backward.pack(range(len(backward.outputs)))
+    found = {place: output for place, output in zip(loop.feeds, packed, strict=True) if output is not None}
+    items = [place for place in found if loop.carried <= place < loop.carried + loop.items]
+    fixed = [place for place in found if place >= loop.carried + loop.items]
+    likes = [inputs.add('fixed', pool[place]) for place in fixed]
+    types: list[Output] = [(int32, _SCALAR), (int32, _SCALAR)]
+    types += [(node.outputs[2 + i].dtype, node.outputs[2 + i].shape) for i in reached]
+    types += [(variant, _SCALAR)] * len(items)
+    types += [(backward.outputs[found[place]].dtype, backward.outputs[found[place]].shape) for place in fixed]
+    made = Loop(
+        condition=None, body=backward, carried=len(inputs.parts['carried']), items=len(inputs.parts['items']), asks=(),
+        feeds=tuple(inputs.place(where) for where in feeds), next=tuple(found[i] for i in reached),
+        stacked=tuple(found[place] for place in items),
+        summed=tuple((found[place], inputs.place(like)) for place, like in zip(fixed, likes, strict=True)),
+        limited=True, backwards=not loop.backwards, types=tuple(types))
+    counter = apply(CONSTANT, (), {'dtype': int32, 'value': np.int32(0)}, 'grad_counter')
+    outputs = repeat(WHILE if has_state(backward.graph) else STATELESS_WHILE, (counter, node.recorded()[0]), inputs.pool(),
+                     made, {}, 'while_grad')
+    if not context.get_default_graph().building_function:
+        outputs = [apply(IDENTITY, (output,)) for output in outputs]
+    outputs = outputs[2:]
+    for place, output in zip([*reached, *items, *fixed], outputs, strict=True):
+        outcome[place] = output
+
+
+def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return attrs['_py_loop'].types  # type: ignore[no-any-return]
+
+
+def _hidden(node: Node) -> Sequence[Output]:
+    """The number of iterations, and a list for each tensor of the body."""
+    return [(int32, _SCALAR), *((variant, _SCALAR) for _ in node.attrs['_py_loop'].body.available())]
+
+
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
+    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import restored  # who reads no graph needs no messages
+    return restored(inputs, attrs, functions)
+
+
+for _name in (WHILE, STATELESS_WHILE):
+    register(OpDef(_name, run, _types, gradient, outputs=-1, stateful=_name == WHILE, kernel_attrs=('_py_loop', 'asked'),
+                   in_execution=True, hidden=_hidden, python=True, sealed=True, sparse=True, restore=_restored))

@@ -1,0 +1,86 @@
+"""`tf.autodiff.ForwardAccumulator`: derivatives along a direction, in the forward direction of a program.
+
+A gradient is linear in the gradient it begins with, and the derivative of that linear map is the derivative along a
+direction; so a tape is all it takes.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import ones_like
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+
+
+class ForwardAccumulator:
+    """How what is computed inside of it changes when `primals` change along `tangents`.
+
+    Args:
+        primals: A tensor, variable, or structure of them.
+        tangents: The direction: a tensor of the same shape for each.
+    """
+
+    def __init__(self, primals: Any, tangents: Any) -> None:
+        nest.assert_same_structure(primals, tangents)
+        self._primals = nest.flatten(primals)
+        self._tangents = [t if isinstance(t, Tensor) else EagerTensor(to_array(t, p.dtype))
+                          for p, t in zip(self._primals, nest.flatten(tangents), strict=True)]
+        self._tape: GradientTape | None = None
+        self._recording = False
+
+    def __enter__(self) -> ForwardAccumulator:
+        if self._recording:
+            raise ValueError('Accumulator is already recording.')
+        self._tape = GradientTape(persistent=True, watch_accessed_variables=False)
+        self._tape.__enter__()
+        self._tape.watch(self._primals)
+        self._recording = True
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        assert self._tape is not None
+        self._tape.__exit__(*exception)
+        self._recording = False
+
+    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The derivative of each of `primals`, which were computed inside, along the direction.
+
+        Returns:
+            A tensor of the same shape for each; None, or zeros, where it does not depend on what is moved.
+
+        Raises:
+            ValueError: Nothing was computed inside yet.
+        """
+        if self._tape is None:
+            raise ValueError('Called jvp() without first tracing anything.')
+        unconnected = connected_or(unconnected_gradients)
+
+        def along(tensor: Any) -> Any:
+            found = self._along(tensor)
+            return zeros_of(tensor) if found is None and unconnected == 'zero' else found
+        return nest.map_structure(along, primals)
+
+    def _along(self, tensor: Any) -> Any:
+        assert self._tape is not None
+        for primal, tangent in zip(self._primals, self._tangents, strict=True):
+            if tensor is primal:
+                return tangent
+        if self._recording:
+            with self._tape.stop_recording():
+                return self._pulled_twice(tensor)
+        return self._pulled_twice(tensor)
+
+    def _pulled_twice(self, tensor: Any) -> Any:
+        assert self._tape is not None
+        with GradientTape() as outer:
+            seed = ones_like(tensor)
+            outer.watch(seed)
+            found = self._tape.gradient(tensor, self._primals, seed)
+        pairs = [(g, t) for g, t in zip(found, self._tangents, strict=True) if g is not None]
+        if not pairs:
+            return None
+        return outer.gradient([g for g, _ in pairs], seed, [t for _, t in pairs])

@@ -1,0 +1,308 @@
+"""`tf.gradients`: adds the nodes of a backward pass to a graph, in TensorFlow's order."""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
+from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.facts import counted
+from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, filled
+from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_graph
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+
+
+class AggregationMethod:
+    """How parts of a gradient are added; all of them do the same here."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+@for_program
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients', gate_gradients: bool = False,
+              aggregation_method: Any = None, stop_gradients: Any = None,
+              unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
+    """Symbolic derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+        ys: Tensor or list of tensors.
+        xs: Tensor, variable, or list of them.
+        grad_ys: Gradients of `ys`, in their shapes; None for ones.
+        name: The name scope of the new nodes.
+        gate_gradients: The gradients that one rule gives are used only when all of them are there.
+        aggregation_method: One of `AggregationMethod`; parts are always added.
+        stop_gradients: Tensors behind which nothing is differentiated.
+        unconnected_gradients: 'none' or 'zero'.
+
+    Returns:
+        One tensor (or `IndexedSlices`) for each of `xs`; None (or zeros) where `ys` do not depend on it.
+
+    Raises:
+        RuntimeError: In eager mode.
+        LookupError: An op on the way has no gradient.
+        ValueError: Unknown `unconnected_gradients`, or `grad_ys` of another length.
+    """
+    return _gradients(ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients,
+                      True)
+
+
+@for_program
+def gradients_v1(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients',
+                 colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: Any = None,
+                 stop_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
+    """`gradients` of TensorFlow 1.
+
+    Args:
+        colocate_gradients_with_ops: Put the nodes of each step where the differentiated node is. The other arguments are
+            those of `gradients`.
+    """
+    return _gradients(ys, xs, grad_ys, name, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients,
+                      colocate_gradients_with_ops)
+
+
+def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, aggregation: Any, stops: Any,
+               unconnected_gradients: Any, colocated: bool) -> list[Any]:
+    targets, sources, stops = _as_list(ys), _as_list(xs), [] if stops is None else _as_list(stops)
+    seeds = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
+    graph = _graph_of([*targets, *sources, *stops, *seeds])
+    if graph is None:
+        raise RuntimeError('tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.')
+    unconnected = connected_or(unconnected_gradients)
+    if aggregation not in (None, 0, 1, 2):
+        raise ValueError(f'Invalid `aggregation_method` specified {aggregation}. Accepted values are [0, 1, 2].')
+    with graph.as_default():
+        with graph.name_scope('gradients' if name is None else name):
+            targets = [_in_graph(graph, y, f'y_{i}') for i, y in enumerate(targets)]
+            inner = [_in_graph(graph, getattr(x, 'handle', x), f'x_{i}') for i, x in enumerate(sources)]
+            if len(seeds) != len(targets):
+                raise ValueError(f'Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys')
+            seeds = [_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
+                     for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
+            found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)
+        if counted.on:
+            count_lost(targets, sources, inner, found, in_graph(_Edges(inner).inputs))
+        if unconnected == 'zero':
+            found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]
+    return found
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _graph_of(items: Sequence[Any]) -> Graph | None:
+    """The graph that the nodes go to: the function being traced, the tensors' own, or the current one.
+
+    Raises:
+        ValueError: Tensors of two graphs.
+    """
+    current = context.current_graph()
+    if current is not None and current.building_function:
+        return current
+    first: SymbolicTensor | None = None
+    for item in items:
+        if isinstance(item, SymbolicTensor):
+            first = item if first is None else first
+            if item.graph is not first.graph:
+                raise ValueError(f'{item} must be from the same graph as {first} (graphs are {item.graph} and '
+                                 f'{first.graph}).')
+    return current if first is None else first.graph
+
+
+def _in_graph(graph: Graph, value: Any, name: str) -> Any:
+    """The tensor of the graph, or of one around it, for a tensor, variable or plain value."""
+    if isinstance(value, SymbolicTensor) and graph.building_function:
+        return value                                # the way to it leads out of the function
+    if isinstance(value, Tensor):
+        return graph.admit(value)
+    if value is None or isinstance(value, IndexedSlices):
+        return value
+    if hasattr(value, '_as_tensor'):
+        return graph.admit(value._as_tensor())
+    array = to_array(value)
+    return apply(CONSTANT, (), {'dtype': of_value(array), 'value': array}, name)
+
+
+def _seed(target: Any, given: Any, number: int) -> Any:
+    """The gradient to begin with at a target.
+
+    Raises:
+        TypeError: It cannot be the gradient of a tensor of that dtype, or there must be one.
+    """
+    dtype = target.dtype
+    if given is None:
+        if dtype.is_complex:
+            raise TypeError(f'Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})')
+        return _ones(target, f'grad_ys_{number}')
+    kinds = [(kind.is_floating or kind.is_integer, kind.is_complex) for kind in (dtype, given.dtype)]
+    if kinds[0] != kinds[1] and any(kinds[0]):
+        what, wanted = ('complex-valued', 'real') if kinds[0][1] else ('real or integer-valued', 'real or integer')
+        raise TypeError(f'Gradient type {given.dtype.name} generated for {what} tensor {target} with type {dtype.name} must '
+                        f'be {wanted}')
+    return given if isinstance(given, IndexedSlices) else apply(IDENTITY, (given,), None, f'grad_ys_{number}')
+
+
+def _ones(target: Any, name: str) -> Any:
+    """Ones in the shape of a tensor, as the nodes that TensorFlow makes."""
+    sizes = target.shape
+    if sizes.is_fully_defined():
+        shape = apply(CONSTANT, (), {'dtype': int32, 'value': to_array(sizes.as_list(), int32)}, SHAPE)
+    else:
+        shape = apply(SHAPE, (target,), {'out_type': int32})
+    with target.graph.name_scope(name) as full:
+        one = apply(CONSTANT, (), {'dtype': target.dtype, 'value': to_array(1, target.dtype)})
+        return apply(FILL, (shape, one), {'index_type': int32}, full)
+
+
+def backpropagated(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """Add the backward pass from targets to sources to `graph`, which is current; what it needs of an outer graph is
+    captured. Gives a tensor, `IndexedSlices` or None for each source."""
+    return _backward(graph, targets, sources, seeds, (), False, False)
+
+
+def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any], stops: Sequence[Any],
+              gated: bool, colocated: bool) -> list[Any]:
+    parts = Gradients()
+    for target, seed in zip(targets, seeds, strict=True):
+        if target.dtype.is_trainable:
+            parts.add(target, seed)
+    step = graph_step(graph, gated)
+    edges = _Edges(sources)
+    order, ends = _order(targets, sources, {t.op for t in stops}, edges)
+    # All inputs of every rule, as in TensorFlow, so that nodes have its names: a plan leaves out what nobody needs.
+    for op in order:
+        with graph.colocate_with(op) if colocated else nullcontext():
+            incoming = [parts.of(output) for output in (*op.outputs, *op.hidden)]
+            if op in ends or all(gradient is None for gradient in incoming):
+                continue
+            definition = op.definition
+            if definition.gradient is None:
+                raise LookupError(NO_RULE.format(op.name, op.type))
+            if not definition.slices:
+                incoming = [dense(gradient) for gradient in incoming]
+            if not (definition.sparse or definition.gradient is no_gradient):       # nobody would use zeros
+                incoming = filled(incoming, op.outputs)
+            outgoing, _ = step(op, incoming, (), _EVERY)
+        for tensor, gradient in zip(edges.inputs(op), outgoing, strict=False):
+            if gradient is not None:
+                parts.add(tensor, gradient)
+    return [parts.of(s) if s.dtype.is_trainable else None for s in sources]
+
+
+class _Edges:
+    """What nodes depend on: their inputs, and for a tensor that a function captured the one around it, as in TensorFlow.
+
+    Args:
+        sources: Tensors by which is differentiated: captured ones among them are where the way ends.
+    """
+
+    def __init__(self, sources: Sequence[Any]) -> None:
+        self._sources = set(map(id, sources))
+        self._captured: dict[Graph, dict[int, SymbolicTensor]] = {}
+
+    def inputs(self, op: Operation) -> Sequence[SymbolicTensor]:
+        """The tensors that a node depends on, in order of its inputs."""
+        return [self._around(tensor) for tensor in op.inputs] if op.graph.building_function else op.inputs
+
+    def _around(self, tensor: SymbolicTensor) -> SymbolicTensor:
+        graph = tensor.op.graph
+        while graph.building_function and tensor.op.type == INPUT and id(tensor) not in self._sources:
+            known = self._captured.get(graph)
+            if known is None:
+                known = self._captured[graph] = {id(inner): outer for outer, inner in graph.captures
+                                                 if isinstance(outer, SymbolicTensor)}
+            outer = known.get(id(tensor))
+            if outer is None:
+                break
+            tensor, graph = outer, outer.op.graph
+        return tensor
+
+
+class _Every:
+    """`wanted` where every input's gradient is."""
+
+    def __getitem__(self, index: int) -> bool:
+        return True
+
+
+_EVERY: Any = _Every()
+
+
+def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation],
+           edges: _Edges) -> tuple[list[Operation], set[Operation]]:
+    """The nodes on the way from targets to sources in the order of TensorFlow's backward pass: each when all its consumers
+    on the way are done, the one that became ready first before others; and those where the way ends."""
+    roots = [t.op for t in targets]
+    on_the_way = _reached({source.op for source in sources}, roots, edges)
+    pending = dict.fromkeys(on_the_way, 0)
+    for op in on_the_way:
+        for tensor in edges.inputs(op):
+            if tensor.op in pending:
+                pending[tensor.op] += 1
+    ends = stops | {s.op for s in sources if not any(pending.get(t.op, 0) for t in edges.inputs(s.op))}
+    ready = deque(dict.fromkeys(op for op in roots if pending.get(op) == 0))
+    order = []
+    while ready:
+        op = ready.popleft()
+        order.append(op)
+        for tensor in edges.inputs(op):
+            if tensor.op in pending:
+                pending[tensor.op] -= 1
+                if not pending[tensor.op]:
+                    ready.append(tensor.op)
+    return order, ends
+
+
+def _reached(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
+    """The nodes between roots and sources, all of which depend on a source by way of tensors that have gradients."""
+    needed: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in needed:
+            needed.add(op)
+            stack.extend(t.op for t in edges.inputs(op))
+    reached: set[Operation] = set()
+    for op in _outer_first(needed):
+        if op in sources or any(t.op in reached and t.dtype.is_trainable for t in edges.inputs(op)):
+            reached.add(op)
+    between: dict[Operation, None] = {}
+    stack = [op for op in roots if op in reached]
+    while stack:
+        op = stack.pop()
+        if op not in between:
+            between[op] = None
+            stack.extend(t.op for t in edges.inputs(op) if t.op in reached)
+    return list(between)
+
+
+def _outer_first(ops: set[Operation]) -> list[Operation]:
+    """Nodes so that each comes after what it needs, those of a graph after those of the graphs around it."""
+    graphs: dict[Graph, set[Operation]] = {}
+    for op in ops:
+        graphs.setdefault(op.graph, set()).add(op)
+    return [op for graph in sorted(graphs, key=_depth) for op in in_order(graphs[graph])]
+
+
+def _depth(graph: Graph) -> int:
+    """How many graphs are around a function's."""
+    depth, around = 0, graph.outer if graph.building_function else None
+    while around is not None:
+        depth, around = depth + 1, around.outer if around.building_function else None
+    return depth

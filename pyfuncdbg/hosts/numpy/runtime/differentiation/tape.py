@@ -1,0 +1,265 @@
+"""`tf.GradientTape`: records eager ops (or points at a function's graph) and differentiates what it saw."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.facts import counted
+from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, Step, backward, between, ones_like, plain_step
+from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_tape
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import watched_step
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+
+_PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
+
+
+class GradientTape:
+    """Records what depends on watched tensors, for `gradient`.
+
+    Args:
+        persistent: Keep the record for more than one `gradient` call.
+        watch_accessed_variables: Watch every trainable variable that is read.
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = persistent
+        self._accessed = watch_accessed_variables
+        self._recording: recording.Recording | None = None
+        self._variables: dict[int, Any] = {}
+        self._active = False
+
+    # ------------------------------------------------------------------ recording
+    def __enter__(self) -> GradientTape:
+        self._push()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._active:
+            self._pop()
+
+    def _push(self) -> None:
+        if self._active:
+            raise ValueError('Tape is still recording, This can happen if you try to re-enter an already-active tape.')
+        if self._recording is None:
+            self._recording = recording.Recording(self._accessed)
+            self._variables = self._recording.variables
+        recording.active.recordings.append(self._recording)
+        self._active = True
+
+    def _pop(self) -> None:
+        if not self._active:
+            raise ValueError('Tape is not recording.')
+        recording.active.recordings.remove(self._recording)  # type: ignore[arg-type]
+        self._active = False
+
+    def watch(self, tensor: Any) -> None:
+        """Record what depends on a tensor, variable, or structure of them.
+
+        Raises:
+            ValueError: Not a tensor.
+        """
+        for item in nest.flatten(tensor, expand_composites=True):
+            handle = getattr(item, 'handle', item)
+            if not isinstance(handle, Tensor):
+                raise ValueError(f'Passed in object {item} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable '
+                                 'or ExtensionType.')
+            if self._recording is None:
+                self._recording = recording.Recording(self._accessed)
+                self._variables = self._recording.variables
+            self._recording.watch(handle, None if handle is item else item)
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Do not record what happens inside.
+
+        Raises:
+            RuntimeError: The tape is not recording.
+        """
+        if not self._active:
+            raise RuntimeError('Trying to stop recording a tape which is not recording.')
+        self._pop()
+        try:
+            yield
+        finally:
+            self._push()
+
+    def reset(self) -> None:
+        """Forget all that was recorded.
+
+        Raises:
+            ValueError: The tape is not recording.
+        """
+        self._pop()
+        self._recording = None
+        self._push()
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that were read or watched, in the order in which they were made."""
+        return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
+
+    # ------------------------------------------------------------------ differentiating
+    @for_program
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
+                 unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
+        """The gradient of the sum of `target` with respect to each of `sources`, in their structure.
+
+        Returns:
+            A tensor of the source's shape and dtype for each source; None where unconnected (or zeros).
+
+        Raises:
+            RuntimeError: The tape is not persistent and was used before.
+            ValueError: Unknown `unconnected_gradients`.
+        """
+        if self._recording is None:
+            raise RuntimeError('A non-persistent GradientTape can only be used to compute one set of gradients (or '
+                               'jacobians)')
+        if target is None:
+            raise TypeError('Argument `target` should be a list or nested structure of Tensors, Variables or '
+                            'CompositeTensors to be '
+                            'differentiated, but received None.')
+        unconnected = connected_or(unconnected_gradients)
+        if self._active and not self._persistent:
+            self._pop()
+        record = self._recording
+        if not self._persistent:
+            self._recording = None
+        given = nest.flatten(sources)
+        targets = [_tensor(t) for t in nest.flatten(target)]
+        wanted = [_tensor(s) for s in given]
+        seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
+        found = differentiate(record.nodes, targets, wanted, seeds)
+        if counted.on:
+            count_lost(targets, given, wanted, found, in_tape(record.nodes))
+        if unconnected == 'zero':
+            found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g
+                     for source, tensor, g in zip(given, wanted, found, strict=True)]
+        return nest.pack_sequence_as(sources, [_like(source, g) for source, g in zip(given, found, strict=True)])
+
+    @for_program
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
+                 parallel_iterations: int | None = None,
+                 experimental_use_pfor: bool = True) -> Any:
+        """d target / d source for each source: shape of the target followed by that of the source.
+
+        Raises:
+            RuntimeError: Without pfor the tape must be persistent; a used tape that is not.
+        """
+        self._check_rows(experimental_use_pfor, 'jacobian')
+        from pyfuncdbg.hosts.numpy.runtime.differentiation.jacobian import jacobian
+        return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
+
+    @for_program
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
+                       parallel_iterations: int | None = None,
+                       experimental_use_pfor: bool = True) -> Any:
+        """For each element of the first axis, its jacobian: shape [batch, target's rest, source's rest].
+
+        Raises:
+            ValueError: Target or source is of rank 0 or 1 less than the other needs, or their batch sizes differ.
+        """
+        self._check_rows(experimental_use_pfor, 'batch_jacobian')
+        from pyfuncdbg.hosts.numpy.runtime.differentiation.jacobian import batch_jacobian
+        return self._differentiated_rows(lambda: batch_jacobian(self, target, source))
+
+    def _check_rows(self, pfor: bool, what: str) -> None:
+        if self._recording is None:
+            gap = ' ' if what == 'jacobian' else ''             # TensorFlow's text lacks one
+            raise RuntimeError(f'A non-persistent GradientTape can only be used to{gap}compute one set of gradients (or '
+                               'jacobians)')
+        if not pfor and not self._persistent:
+            raise RuntimeError(f'GradientTape must be created with persistent=True to compute the {what} with eager '
+                               'execution enabled and with  experimental_use_pfor set to False.')
+
+    def _differentiated_rows(self, compute: Callable[[], Any]) -> Any:
+        """Run what calls `gradient` once a row."""
+        persistent, self._persistent = self._persistent, True
+        if self._active and not persistent:
+            self._pop()
+        try:
+            return compute()
+        finally:
+            self._persistent = persistent
+            if not persistent:
+                self._recording = None
+
+
+def _tensor(item: Any) -> Tensor:
+    """The tensor of a target or source: of a variable its handle.
+
+    Raises:
+        AttributeError, TypeError: It is neither, as TensorFlow says it.
+    """
+    if is_composite(item) and not hasattr(item, 'flat_values'):
+        raise ValueError(f'Type {type(item).__name__} is not supported as a gradient source or gradient target.')
+    item = _values(item)
+    tensor = getattr(item, 'handle', item)
+    if not isinstance(tensor, Tensor):
+        as_dtype(tensor if isinstance(tensor, (str, type(None))) else tensor.dtype)
+        raise AttributeError(f"'{f'{type(item).__module__}.'.removeprefix('builtins.')}{type(item).__name__}' object has no "
+                             "attribute '_id'")
+    return tensor
+
+
+def _values(item: Any) -> Any:
+    """What is differentiated of a target or source: of a ragged tensor its values."""
+    return getattr(item, 'flat_values', item)
+
+
+def _like(source: Any, gradient: Any) -> Any:
+    """A gradient in the form of its source: of a ragged tensor in the same rows."""
+    return source.with_flat_values(gradient) if gradient is not None and hasattr(source, 'with_flat_values') else gradient
+
+
+def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
+    """A gradient to begin with for each target: what the user gave, ones where that is None or too few. As in TensorFlow
+    a list is a structure, so a tensor must not be given as one."""
+    given = [] if output_gradients is None else nest.flatten(output_gradients)
+    given += [None] * (len(targets) - len(given))
+    seeds = []
+    for target, seed in zip(targets, map(_values, given), strict=False):
+        if seed is not None and not isinstance(seed, Tensor):
+            seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
+        if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:
+            with recording.suspended():
+                seed = ones_like(target.read_value())
+        seeds.append(seed)
+    return seeds
+
+
+def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
+                  pass_label: str = 'GradientTape.gradient') -> list[Any]:
+    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where somebody watches."""
+    gradients = Gradients()
+    for target, seed in zip(targets, seeds, strict=True):
+        if isinstance(target, Tensor) and target.dtype.is_trainable:
+            gradients.add(target, ones_like(target) if seed is None else seed)
+
+    def whole(*_: Any) -> Sequence[Any]:
+        backward(*between(nodes, sources), gradients, step)
+        return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
+
+    graph = context.current_graph()
+    if graph is not None:                           # the pass is part of a graph: its steps are calls when that runs
+        step: Step = graph_step(graph)
+        return list(whole())
+    if not (hooks.gradient or hooks.run):
+        step = plain_step
+        return list(whole())
+    run = Run(pass_label, host, perf_counter_ns(), feeds=[''] * len(targets), fetches=[''] * len(sources))
+    step = watched_step(run)
+    return list(around(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())

@@ -1,0 +1,289 @@
+"""`apply`: every op call of a program comes through here, and becomes a node of a graph or a computed value."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import kernel_text
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+
+_NO_ATTRS: dict[str, Any] = {}
+
+
+class Origin:
+    """How an eager tensor was computed from variables: in a program of TensorFlow 1 the graph that it is used in repeats it.
+
+    A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
+    """
+
+    __slots__ = ('attrs', 'inputs', 'name', 'type')
+
+    def __init__(self, op_type: str, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
+        self.type = op_type
+        self.inputs = tuple(inputs)
+        self.attrs = attrs
+        self.name = name
+
+
+def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | None = None, name: str | None = None) -> Any:
+    """Call an op on tensors.
+
+    Args:
+        op_type: Its name in the registry.
+        inputs: Eager or symbolic tensors.
+        attrs: Static arguments.
+        name: Node name where it becomes a node.
+
+    Returns:
+        The output tensor; a list of them where the op has several or a varying number; the `Operation` of a node
+        without outputs, None for such an op in eager mode.
+
+    Raises:
+        ValueError, TypeError: In a graph: shapes or dtypes do not fit.
+        OpError: In eager mode: what the kernel raised.
+    """
+    definition = lookup(op_type)
+    graph = context.current_graph()
+    try:
+        if graph is None:
+            graph = graph_of(inputs)
+            if graph is None:
+                return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+        elif not graph.building_function:
+            for tensor in inputs:               # a node goes where its inputs are, as in TensorFlow 1
+                if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
+                    graph = tensor.graph
+                    break
+        op = graph.create_op(op_type, inputs, attrs, name)
+    except Exception as error:                  # of any kind: it goes on to the program
+        leave_out_ours(error)
+        raise
+    if recording.active.recordings and recording.wanted(inputs):
+        recording.record(recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
+    if definition.outputs == 1:
+        return op.outputs[0]
+    if definition.outputs == 0 or (definition.outputs < 0 and not op.outputs):
+        return op
+    return list(op.outputs)
+
+
+def graph_of(inputs: Sequence[Any]) -> Graph | None:
+    """In eager mode a symbolic input still makes a node: programs of TensorFlow 1 run without switching modes.
+
+    Raises:
+        TypeError: It is of a function, or this is code that runs eagerly inside a graph: a wrapped function's body.
+    """
+    for tensor in inputs:
+        if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
+            if tensor.graph.building_function or context.state.graphs:
+                raise out_of_scope(tensor)
+            return tensor.graph
+    return None
+
+
+def out_of_scope(tensor: SymbolicTensor) -> TypeError:
+    """The error where eager code would need the value of a graph's tensor."""
+    return TypeError(f'{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or '
+                     'TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/function'
+                     '#all_outputs_of_a_tffunction_must_be_return_values for more information.\n\n'
+                     f'{tensor!r} was defined here: {_where(tensor)}')
+
+
+def _where(tensor: SymbolicTensor) -> str:
+    stack = tensor.op.stack
+    return f'{stack[-1].filename}:{stack[-1].line}' if stack else 'unknown'
+
+
+def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+    """Run the kernel now."""
+    values = [tensor._value for tensor in inputs]
+    keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
+    try:
+        if definition.hidden and recording.active.recordings and not (definition.sealed and not recording.wanted(inputs)):
+            return _recorded(definition, inputs, values, keywords, attrs, name)
+        if definition.in_execution:
+            result = _in_execution(definition, values, keywords)
+        else:
+            result = _pure(definition, inputs, values, keywords, attrs)
+    except OpError as error:
+        if not (error.located or definition.python or '[Op:' in error.message):
+            error.locate(None, None, _eager_text(definition, attrs, error.message))
+        raise
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
+        raise _op_error(definition, inputs, attrs, error) from None
+    if definition.outputs == 1:
+        outputs: Any = boxed(result)
+        everything: Sequence[Any] = (outputs,)
+    elif result is None:
+        return None
+    else:
+        outputs = everything = [boxed(value) for value in result]
+    if context.process.mixed:
+        _remember(definition, inputs, everything, attrs, name)
+    if recording.active.recordings and recording.wanted(inputs):
+        call = recording.active.op_call if hooks.op and not definition.in_execution else 0
+        recording.record(recording.TapeNode(definition, inputs, everything, attrs, call=call, name=name or ''))
+    return outputs
+
+
+def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
+    """Note the origin of what depends on a variable."""
+    if any(tensor.dtype is resource or hasattr(tensor, 'origin') for tensor in inputs):
+        origin = Origin(definition.name, inputs, attrs, name)
+        for index, tensor in enumerate(outputs):
+            tensor.origin = origin, index
+
+
+def boxed(value: Any) -> EagerTensor:
+    """A kernel's value as a tensor; what is no NumPy value is opaque."""
+    return EagerTensor(value) if isinstance(value, (np.ndarray, np.generic)) else EagerTensor(value, variant)
+
+
+def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
+    """Run a kernel with NumPy's warnings off."""
+    kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
+    before = errstate.state.set(errstate.IGNORE)
+    try:
+        return kernel(*values, **keywords) if not hooks.op else _hooked(definition, kernel, inputs, keywords, attrs)
+    finally:
+        errstate.state.reset(before)
+
+
+def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Run a kernel that sees the execution; the error state that the user's function leaves behind stays."""
+    execution = eager_execution()
+    execution.errstate = errstate.current()
+    errstate.state.set(errstate.IGNORE)
+    try:
+        return definition.kernel(execution, *values, **keywords)
+    finally:
+        errstate.state.set(execution.errstate)
+
+
+def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
+              name: str | None) -> Any:
+    """Run a kernel that keeps for its gradient more than its outputs."""
+    result = _in_execution(definition, values, {**keywords, 'record': True})
+    outputs = [boxed(value) for value in result.outputs]
+    if context.process.mixed:
+        _remember(definition, inputs, outputs, attrs, name)
+    everything = [*inputs, *result.met]
+    if recording.wanted(everything):
+        hidden = [boxed(value) for value in result.hidden]
+        recording.record(recording.TapeNode(definition, everything, outputs, attrs, hidden, result.call, name or ''))
+    return outputs[0] if definition.outputs == 1 else outputs
+
+
+def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exception) -> Exception:
+    """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
+    text = kernel_text(error)
+    if text == str(error):
+        from pyfuncdbg.hosts.numpy.graph.types.dtype_errors import fault  # takes 1 ms, and eager programs do without
+        refused = fault(definition.name, inputs)
+        if refused:
+            return InvalidArgumentError(None, None, refused)
+        try:
+            definition.infer(inputs, attrs)
+        except (ValueError, TypeError) as better:
+            text = str(better)
+    return InvalidArgumentError(None, None, _eager_text(definition, attrs, text))
+
+
+def _eager_text(definition: OpDef, attrs: Attrs, text: str) -> str:
+    """A kernel's message as TensorFlow words it for an op in eager mode."""
+    count = ''.join([f'_{key}_{attrs[key]}' for key in ('N', 'num', 'num_split', 'num_partitions') if key in attrs])
+    if 'output_types' in attrs and definition.outputs < 0:      # an op of datasets
+        count += f'_output_types_{len(attrs["output_types"])}'
+    if 'Targuments' in attrs:
+        count += f'_Targuments_{len(attrs["Targuments"])}'
+    return (f'{{{{function_node __wrapped__{definition.name}{count}_device_{DEVICE}}}}} {text} [Op:{definition.name}] '
+            f'name: {definition.alias}')
+
+
+# ---------------------------------------------------------------- eager ops as calls
+_sites: dict[tuple[Any, ...], CallSite] = {}
+
+
+def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any], keywords: dict[str, Any],
+            attrs: Attrs) -> Any:
+    """One eager op as a call of kind 'op': its site is the line of the program that it stands on."""
+    site = eager_site(definition, attrs)
+
+    def compute(*tensors: Any) -> Sequence[Any]:
+        result = kernel(*[tensor._value for tensor in tensors], **keywords)
+        recording.active.op_call = current_call()
+        values = (result,) if definition.outputs == 1 else result
+        return [boxed(value) for value in values]
+
+    recording.active.op_call = 0
+    outputs = around(site, compute, eager_execution().run, list(inputs))
+    values = [tensor._value for tensor in outputs]
+    return values[0] if definition.outputs == 1 else values
+
+
+def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
+    """The site of an eager op called from the user's current line."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    # What the kernel is given beside its inputs belongs to the place: the op can be computed again there.
+    key = (definition.name, frame.f_code.co_filename, frame.f_lineno,
+           *[str(attrs.get(name)) for name in definition.kernel_attrs])
+    site = _sites.get(key)
+    if site is None:
+        shown = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
+        site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(),
+                                      attrs={**shown, '_call': partial(computed_again, definition, shown)})
+    again = attrs.get('_py_again')
+    return site if again is None else _own_site(site, definition, again.args[1:], again.func, again.args[0])
+
+
+def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: Callable[..., Any],
+              function: Callable[..., Any]) -> CallSite:
+    """The site of an op that stands for a function of the user's: each call may have another; none is kept."""
+    attrs = {**place.attrs, '_call': partial(computed_again, definition, {'_py_again': partial(again, function, *facts)}),
+             '_remake': partial(_own_site, place, definition, facts, again)}
+    return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place)
+
+
+def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The outputs of an op without effects, computed once more: on tensors, values or arrays.
+
+    Raises:
+        ValueError: It has an effect, is random, or depends on one.
+    """
+    again = attrs.get('_py_again')
+    if again is not None:
+        return again(inputs)  # type: ignore[no-any-return]
+    if definition.in_execution:
+        raise ValueError(f'{definition.name} depends on more than its inputs, or has an effect')
+    values = [tensor._value if type(tensor) is EagerTensor else
+              tensor[()] if isinstance(tensor, np.ndarray) and not tensor.ndim and not tensor.dtype.hasobject else tensor
+              for tensor in inputs]
+    keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
+    kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
+    before = errstate.state.set(errstate.IGNORE)
+    try:
+        result = kernel(*values, **keywords)
+    finally:
+        errstate.state.reset(before)
+    return [result] if definition.outputs == 1 else list(result or ())

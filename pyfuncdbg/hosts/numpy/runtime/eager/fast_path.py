@@ -1,0 +1,176 @@
+"""The short way of an eager op on NumPy's own real types: no lookup, no name, no conversion, 0.7 µs instead of 2.3.
+
+Operators and the elementwise functions try it first, on any thread. Whatever is out of the ordinary (a graph, another type,
+a hook on ops, an error) takes the general way through `dispatch.apply`, which gives the same results.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.context import process, state
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
+_new = object.__new__
+_set, _reset, _IGNORE = errstate.state.set, errstate.state.reset, errstate.IGNORE
+_within = current.get
+
+
+class ElementNode:
+    """A `TapeNode` of an op with one output, without attrs: what is the same in all of them is not stored."""
+
+    __slots__ = ('call', 'definition', 'inputs', 'label', 'outputs')
+
+    definition: OpDef
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    label: str | None
+    call: int
+    attrs: Mapping[str, Any] = {}
+    hidden: Sequence[Any] = ()
+    op = None
+
+    @property
+    def type(self) -> str:
+        """The op type."""
+        return self.definition.name
+
+    @property
+    def name(self) -> str:
+        """What to call it in messages and displays."""
+        return self.label or self.definition.name
+
+    def recorded(self) -> Sequence[Any]:
+        """No hidden outputs."""
+        return ()
+
+    def __repr__(self) -> str:
+        return f'<ElementNode {self.name!r} type={self.type}>'
+
+
+def _node(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name: str | None) -> ElementNode:
+    # A function that sets what there is: an `__init__` costs 0.1 µs more.
+    node: ElementNode = _new(ElementNode)
+    node.definition = definition
+    node.inputs = inputs
+    node.outputs = (output,)
+    node.label = name
+    call = _within()
+    node.call = 0 if call is None else call.id
+    return node
+
+
+def _record(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name: str | None) -> None:
+    """Give the op to the recordings that track one of its inputs."""
+    if recording.wanted(inputs):
+        recording.record(_node(definition, inputs, output, name))
+
+
+def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: str | None) -> Binary:
+    """The function of two operands, of which the first is an eager tensor.
+
+    Args:
+        definition: Its result has the dtype of its inputs.
+        allowed: Dtypes it takes.
+        general: The long way.
+        name: What a tape calls the node.
+    """
+    kernels, general = _kernels(definition, allowed), for_program(general)
+
+    def call(x: Any, y: Any) -> Any:
+        dtype = x.dtype
+        kernel = kernels.get(id(dtype))
+        if kernel is None or hooks.op or process.mixed:
+            return general(x, y)
+        graphs = state.graphs
+        if graphs[-1] is not None if graphs else not process.eager:
+            return general(x, y)
+        if type(y) is not EagerTensor:
+            y = _beside(dtype, y)
+        if type(y) is not EagerTensor or y.dtype is not dtype:
+            return general(x, y)
+        before = _set(_IGNORE)
+        try:
+            value = kernel(x._value, y._value)
+        except KERNEL_ERRORS:
+            value = None
+        finally:
+            _reset(before)
+        if value is None:
+            return general(x, y)                    # which raises it in its own words
+        output: EagerTensor = _new(EagerTensor)
+        output._value = value
+        output.dtype = dtype
+        recordings = active.recordings
+        if recordings:
+            one = recordings[0]
+            if one.outer or len(recordings) > 1:
+                _record(definition, (x, y), output, name)
+            elif id(x) in one.tracked or id(y) in one.tracked:
+                one.tracked.add(id(output))
+                one.nodes.append(_node(definition, (x, y), output, name))
+        return output
+    return call
+
+
+def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str | None) -> Unary:
+    """The same for one operand."""
+    kernels, general = _kernels(definition, allowed), for_program(general)
+
+    def call(x: Any) -> Any:
+        dtype = x.dtype
+        kernel = kernels.get(id(dtype))
+        if kernel is None or hooks.op or process.mixed:
+            return general(x)
+        graphs = state.graphs
+        if graphs[-1] is not None if graphs else not process.eager:
+            return general(x)
+        before = _set(_IGNORE)
+        try:
+            value = kernel(x._value)
+        except KERNEL_ERRORS:
+            value = None
+        finally:
+            _reset(before)
+        if value is None:
+            return general(x)
+        output: EagerTensor = _new(EagerTensor)
+        output._value = value
+        output.dtype = dtype
+        recordings = active.recordings
+        if recordings:
+            one = recordings[0]
+            if one.outer or len(recordings) > 1:
+                _record(definition, (x,), output, name)
+            elif id(x) in one.tracked:
+                one.tracked.add(id(output))
+                one.nodes.append(_node(definition, (x,), output, name))
+        return output
+    return call
+
+
+def _kernels(definition: OpDef, allowed: Sequence[DType]) -> dict[int, Kernel]:
+    """The kernel by id of the dtype: hashing a DType is a call of Python code."""
+    return {id(dtype): kernel_for(definition, dtype.array) for dtype in allowed if dtype.is_native}
+
+
+def _beside(dtype: DType, value: Any) -> Any:
+    """A Python number as a tensor of the dtype of the tensor beside it; anything else as it is."""
+    kind = type(value)
+    if kind is float:
+        if not dtype.is_floating or not dtype.is_native or not -1e4 < value < 1e4:
+            return value
+    elif kind is not int or not dtype.is_native or not -128 <= value < 128 or (value < 0 and dtype.is_unsigned):
+        return value
+    return EagerTensor(dtype.as_numpy_dtype(value), dtype)

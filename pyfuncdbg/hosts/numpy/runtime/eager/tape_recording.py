@@ -1,0 +1,188 @@
+"""What eager ops record so that they can be differentiated: nodes in order of execution.
+
+`dispatch` records onto every active recording of its thread; `tape` and the Python ops read them.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hooks.chain import current_call
+
+
+class TapeNode:
+    """One op that was executed, or added to a graph, under a tape: what a gradient rule sees of it.
+
+    Attributes:
+        inputs: As the program gave them: in a function's graph not yet replaced by captures.
+        hidden: Outputs that no user sees: what the op recorded for its gradient.
+        call: Id of the Python call in which it ran, or that it is; 0 outside of any.
+        name: What to call it in messages and displays.
+        op: The node of a graph that it is, None if it was computed.
+    """
+
+    __slots__ = ('_hidden', 'attrs', 'call', 'definition', 'inputs', 'name', 'op', 'outputs')
+
+    def __init__(self, definition: OpDef, inputs: Sequence[Tensor], outputs: Sequence[Tensor], attrs: Attrs,
+                 hidden: Sequence[Tensor] = (), call: int = 0, name: str = '', op: Operation | None = None) -> None:
+        self.definition = definition
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attrs = attrs
+        self._hidden = hidden
+        self.call = call or current_call()
+        self.name = name or definition.name
+        self.op = op
+
+    @property
+    def type(self) -> str:
+        """The op type."""
+        return self.definition.name
+
+    @property
+    def hidden(self) -> Sequence[Any]:
+        """The hidden outputs there are so far."""
+        return self._hidden if self.op is None else self.op.hidden
+
+    def recorded(self) -> Sequence[Any]:
+        """The hidden outputs; a node of a graph gets them now, and every tape that has the node tracks them."""
+        if self.op is None:
+            return self._hidden
+        hidden = self.op.recorded()
+        for recording in active.recordings:
+            if any(id(output) in recording.tracked for output in self.outputs):
+                recording.tracked.update(map(id, hidden))
+        return hidden
+
+    def __repr__(self) -> str:
+        return f'<TapeNode {self.name!r} type={self.type}>'
+
+
+class Recorded(NamedTuple):
+    """What a kernel with hidden outputs returns for `record=True`.
+
+    Attributes:
+        outputs: The public output values.
+        hidden: The values of the hidden outputs.
+        met: In eager mode, tensors beside the inputs that the outputs depend on.
+        call: Id of the Python call it was; 0 if unknown.
+    """
+
+    outputs: Sequence[Any]
+    hidden: Sequence[Any]
+    met: Sequence[Tensor] = ()
+    call: int = 0
+
+
+class Recording:
+    """A growing list of nodes that depend on what is watched.
+
+    Attributes:
+        nodes: In order of execution.
+        tracked: Ids of tensors that are watched or depend on one that is. The nodes keep them alive.
+        watched: The tensors watched, in order.
+        variables: The trainable variables that were read or watched, in order, by id of the handle.
+        accessed: Whether variables are watched as they are read.
+        outer: Recordings that were active where this one began and are suspended: a tensor that one of them tracks is
+            met as one more input here.
+        met: Tensors met that way, in order.
+    """
+
+    __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'variables', 'watched')
+
+    def __init__(self, accessed: bool = True, outer: Sequence[Recording] = ()) -> None:
+        self.nodes: list[Any] = []
+        self.tracked: set[int] = set()
+        self.watched: list[Tensor] = []
+        self.variables: dict[int, Any] = {}
+        self.accessed = accessed
+        self.outer = outer
+        self.met: list[Tensor] = []
+
+    def watch(self, tensor: Tensor, variable: Any = None) -> None:
+        """Record what depends on this tensor, the handle of `variable` if that is given, from now on."""
+        if variable is not None:
+            self.variables.setdefault(id(tensor), variable)
+        if id(tensor) not in self.tracked:
+            self.tracked.add(id(tensor))
+            self.watched.append(tensor)
+
+    def read(self, handle: Tensor, variable: Any = None) -> None:
+        """A variable is read in this thread."""
+        if self.outer:
+            for recording in self.outer:
+                recording.read(handle, variable)
+            self.meet(handle)
+        elif self.accessed:
+            self.watch(handle, variable)
+
+    def meet(self, tensor: Tensor) -> bool:
+        """Whether the tensor is tracked here; one that a suspended recording tracks becomes so."""
+        key = id(tensor)
+        if key in self.tracked:
+            return True
+        for recording in self.outer:
+            if recording.meet(tensor):
+                self.tracked.add(key)
+                self.met.append(tensor)
+                return True
+        return False
+
+    def add(self, node: Any) -> None:
+        """Append a node whose inputs are tracked."""
+        self.nodes.append(node)
+        self.tracked.update(map(id, node.outputs))
+        self.tracked.update(map(id, node.hidden))
+
+
+class _Active(threading.local):
+    def __init__(self) -> None:
+        self.recordings: list[Recording] = []
+        self.op_call = 0                        # id of the latest op that was executed as a call
+
+
+active = _Active()
+
+
+@contextmanager
+def suspended(inner: Recording | None = None) -> Iterator[None]:
+    """Take this thread's recordings out; `inner` records instead."""
+    before = active.recordings
+    active.recordings = [] if inner is None else [inner]
+    try:
+        yield
+    finally:
+        active.recordings = before
+
+
+def wanted(inputs: Sequence[Tensor]) -> bool:
+    """Whether any active recording of this thread tracks one of these tensors."""
+    for recording in active.recordings:
+        for tensor in inputs:
+            if id(tensor) in recording.tracked or (recording.outer and recording.meet(tensor)):
+                return True
+    return False
+
+
+def record(node: Any) -> None:
+    """Give a node to every active recording that tracks one of its inputs."""
+    for recording in active.recordings:
+        depends = False
+        for tensor in node.inputs:
+            if recording.meet(tensor):
+                depends = True
+                if not recording.outer:
+                    break                           # otherwise go on: what is met becomes an input of the outer node
+        if depends:
+            recording.add(node)
+
+
+def read(handle: Tensor, variable: Any = None) -> None:
+    """Tell active recordings that a trainable variable is read."""
+    for recording in active.recordings:
+        recording.read(handle, variable)

@@ -1,0 +1,141 @@
+"""One execution: the run it belongs to, the state its ops share, and the user's floating-point error state.
+
+A Session makes one for each run, eager code has one per thread. Kernels that need it get it as first argument.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.errors import DeadlineExceededError
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.host import RunView
+    from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import Mark
+
+
+class Execution:
+    """What kernels with `in_execution` get.
+
+    Attributes:
+        run: The run, as hooks see it.
+        resources: Variables and random generators by name; of the session, or of the process in eager mode.
+        errstate: The user's NumPy error state, to be in force in the user's functions.
+        paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
+        on_pause: What the executor then calls before the next step.
+        failed: The step that failed, where the executor ran it.
+        marked: The Python call that runs now, as it stood before it, if somebody may want to go back there.
+        feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
+        gradient_calls: Ids of the gradient calls of this run, by forward node.
+        deadline: The `perf_counter_ns()` after which no step begins; None without limit.
+        used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
+    """
+
+    __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
+                 'run', 'used')
+
+    def __init__(self, run: Run, resources: dict[Any, Any], user_errstate: Any) -> None:
+        self.run = run
+        self.resources = resources
+        self.errstate = user_errstate
+        self.paused = False
+        self.on_pause: Callable[[], None] | None = None
+        self.failed: Any = None
+        self.marked: Mark | None = None
+        self.feeds: Sequence[Any] = ()
+        self.gradient_calls: dict[Any, int] = {}
+        self.deadline: int | None = None
+        self.used: dict[Any, tuple[Any, Any]] | None = None
+
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Hand over to the executor after the Python call that runs now."""
+        self.on_pause = on_pause
+        self.paused = True
+
+    def resume(self) -> None:
+        """Pause no more."""
+        self.on_pause = None
+        self.paused = False
+
+    def steer(self, control: Any) -> Any:
+        """Let another control steer the run from now on; gives the one of before."""
+        before, self.run.control = self.run.control, control
+        return before
+
+    def check_deadline(self) -> None:
+        """Called before a step, and when a run is over.
+
+        Raises:
+            DeadlineExceededError: The time of the run is over.
+        """
+        if self.deadline is not None and perf_counter_ns() > self.deadline:
+            error = DeadlineExceededError(None, None, 'Graph execution error:\n\nTimed out waiting for notification')
+            error.located = True
+            raise error
+
+    def standing(self) -> RunView | None:
+        """What a step that is no part of a plan on this thread's stack is in."""
+        return None
+
+    def mark(self) -> None:
+        """The Python call that a plan is at is about to begin: keep how things stand."""
+        from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import marked
+        self.marked = marked(self)
+
+    def look(self) -> RunView | None:
+        """What the run is at; on its thread, from within a Python call."""
+        from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import innermost  # who never stops does not need it
+        return innermost(self)
+
+    def resource(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The shared object of this key, made at first use."""
+        found = self.resources.get(key)
+        if self.used is not None and key not in self.used:
+            self.used[key] = saved(found)
+        if found is None:
+            found = self.resources.setdefault(key, make())
+        return found
+
+
+def saved(resource: Any) -> tuple[Any, Any]:
+    """A resource with its content, where it has some that changes in place."""
+    if isinstance(resource, np.random.Generator):
+        return resource, resource.bit_generator.state
+    return resource, list(resource) if isinstance(resource, list) else None
+
+
+UNFOLDED = 'unfolded'
+"""A key among the resources of sessions that compute again in each run what depends on constants only."""
+EAGER_RESOURCES: dict[Any, Any] = {}
+
+
+class _EagerThread(threading.local):
+    """The eager execution of this thread: one run per thread and script, or per thread and cell that it begins in."""
+
+    def __init__(self) -> None:
+        self.begin()
+        self.outer: list[Execution] = []
+
+    def begin(self) -> None:
+        """Begin a run."""
+        script = cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
+        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), endless=True), EAGER_RESOURCES,
+                                   errstate.current())
+
+
+_thread = _EagerThread()
+cell.follow(_thread.begin)
+
+
+def eager_execution() -> Execution:
+    """The execution that ops called now belong to."""
+    return _thread.execution

@@ -1,0 +1,104 @@
+"""How those who watch read and make the values of this runtime."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+
+
+class GraphHost:
+    """The `Host` of pyfuncdbg's own runtime."""
+
+    name = 'pyfuncdbg'
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        """The array behind an eager tensor, array, scalar; a 0-d object array for anything else."""
+        if isinstance(value, EagerTensor):
+            value = value._value
+        if isinstance(value, np.ndarray | np.generic | bytes | int | float | complex | str):
+            return np.asarray(value)
+        if hasattr(value, 'fetched'):               # `IndexedSlices`: what was computed of it
+            return self.to_numpy(value.values)
+        boxed = np.empty((), object)
+        boxed[()] = value
+        return boxed
+
+    def tensor_name(self, value: Any) -> str:
+        """'mm:0' of a symbolic tensor, '' of anything else."""
+        return value.name if isinstance(value, SymbolicTensor) else ''
+
+    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
+        """A value of the kind of `like` with a copy of `array`.
+
+        Raises:
+            ValueError: Its dtype or shape is not that of `like`.
+        """
+        if not isinstance(like, EagerTensor | np.ndarray | np.generic | bytes | int | float | complex | str):
+            raise ValueError(f'what it holds is no tensor of values: {type(like).__name__}')
+        old = self.to_numpy(like)
+        if array.dtype != old.dtype or array.shape != old.shape:
+            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
+                             f'replaces')
+        copy = array.copy() if array.ndim or array.dtype == object else array[()]
+        if isinstance(like, EagerTensor):
+            return EagerTensor(copy, like.dtype)
+        return np.array(copy) if isinstance(like, np.ndarray) else copy
+
+    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Call a site's function on values or arrays, outside of any run; no hook sees it."""
+        again = site.attrs.get('_call')
+        if again is None:
+            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
+        return again(list(inputs))  # type: ignore[no-any-return]
+
+    def untouched(self) -> AbstractContextManager[Changed]:
+        """Put back random states and variables at the end."""
+        from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import untouched
+        return untouched(self)
+
+    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
+        """Call another function at a Python site."""
+        replace = site.attrs.get('_replace')
+        if replace is None:
+            raise ValueError(f'{site.name!r} is no Python call of this process')
+        replace(function, count)
+        site.function = function
+
+    def rng_state(self) -> Any:
+        """NumPy's global generator, `random`'s, and those of eager random ops."""
+        import random  # a program that never pauses need not have it
+
+        from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES  # which imports this
+        eager = {key: (value, value.bit_generator.state) for key, value in list(EAGER_RESOURCES.items())
+                 if isinstance(value, np.random.Generator)}
+        return np.random.get_state(), random.getstate(), eager
+
+    def set_rng_state(self, state: Any) -> None:
+        """Put back what `rng_state` gave; a generator that was not there yet is made again when it is needed."""
+        import random
+
+        from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES
+        numpy_state, python_state, eager = state
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+        for key in [key for key, value in list(EAGER_RESOURCES.items()) if isinstance(value, np.random.Generator)]:
+            if key not in eager:
+                EAGER_RESOURCES.pop(key, None)
+        for key, (generator, content) in eager.items():
+            generator.bit_generator.state = content
+            EAGER_RESOURCES[key] = generator
+
+
+host = GraphHost()
+
+
+def tensor_names(tensors: Sequence[Any]) -> tuple[str, ...]:
+    """'node:slot' of each symbolic tensor, '' of others."""
+    return tuple(t.name if isinstance(t, SymbolicTensor) else '' for t in tensors)

@@ -1,0 +1,45 @@
+"""What a call may change outside of itself in this runtime, and how it is put back: variables and random generators.
+
+Asked by those who make a call once more to look at it (`Host.untouched`), on their thread.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES
+
+storages: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Where variables have their values; `ops.state` puts each in. A value is replaced, never written to."""
+
+
+@contextmanager
+def untouched(host: Any) -> Iterator[Changed]:
+    """Keep variables and random states while the block runs; gives a function that names what was changed so far."""
+    kept = [(storage, storage.value) for storage in list(storages)]
+    rng = host.rng_state()
+    generators = {key: (found, found.bit_generator.state) for key, found in list(EAGER_RESOURCES.items())
+                  if isinstance(found, np.random.Generator)}
+
+    def changed() -> Sequence[str]:
+        return [storage.name for storage, value in kept if storage.value is not value]
+
+    try:
+        yield changed
+    finally:
+        for storage, value in kept:
+            storage.value = value
+        host.set_rng_state(rng)
+        for key, found in list(EAGER_RESOURCES.items()):
+            if not isinstance(found, np.random.Generator):
+                continue
+            if key not in generators:
+                del EAGER_RESOURCES[key]        # made by the call: it is made again when it is needed
+        for key, (found, state) in generators.items():
+            found.bit_generator.state = state
+            EAGER_RESOURCES[key] = found

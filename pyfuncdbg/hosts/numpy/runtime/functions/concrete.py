@@ -1,0 +1,204 @@
+"""A concrete function: one trace, with the arguments it is for, callable with tensors."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, call_traced
+from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
+
+
+class ConcreteFunction:
+    """One trace, callable with tensors."""
+
+    def __init__(self, trace: Traced, arguments: Arguments, compiled: bool = False) -> None:
+        """Of a trace for some arguments; with `compiled` it may call no Python function."""
+        self._trace = trace
+        self._inputs = arguments.inputs
+        self._unchecked = compiled
+        self._parameters = arguments.described()
+
+    # ------------------------------------------------------------------ what it is
+    @property
+    def graph(self) -> Any:
+        """The traced graph."""
+        graph = self._trace.graph
+        graph.shown_of = self._trace                # its nodes live as long as the trace: now as long as who looks at them
+        return graph
+
+    @property
+    def name(self) -> bytes:
+        """b'__inference_f_7'."""
+        return self._trace.name.encode()
+
+    @property
+    def function_def(self) -> Any:
+        """Its FunctionDef."""
+        return self._trace.function_def()
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The placeholders, captured ones last."""
+        return [*self._trace.inputs, *(inner for _, inner in self._trace.graph.captures)]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The output tensors of the trace."""
+        return list(self._trace.outputs)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """The outer tensors that the trace captured."""
+        return [outer for outer, _ in self._trace.graph.captures]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables that it reads."""
+        found = [reference() for reference in self._trace.graph.variables.values()]
+        return tuple(variable for variable in found if variable is not None)
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those of `variables` that are trainable."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The outputs in the structure that the function returned, as the trace's tensors."""
+        return self._trace.pack(self._trace.outputs)
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with a named spec for each tensor."""
+        return (tuple(value for _, kind, value in self._parameters if kind != 'KEYWORD_ONLY'),
+                {name: value for name, kind, value in self._parameters if kind == 'KEYWORD_ONLY'})
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the outputs, in their structure."""
+        return nest.map_structure(lambda t: None if t is None else t.shape, self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the outputs, in their structure."""
+        return nest.map_structure(lambda t: None if t is None else t.dtype, self.structured_outputs)
+
+    # ------------------------------------------------------------------ calling
+    def usable_in(self, graph: Graph | None) -> bool:
+        """Whether what the trace captured can be reached from `graph` (None: eager code)."""
+        symbolic = [outer.graph for outer, _ in self._trace.graph.captures if isinstance(outer, SymbolicTensor)]
+        if not symbolic:
+            return True
+        around = []
+        while graph is not None:
+            around.append(graph)
+            graph = graph.outer
+        return all(home in around for home in symbolic)
+
+    def call(self, tensors: Sequence[Tensor], variables: Sequence[Any] = ()) -> Any:
+        """Run the trace on its tensor arguments; `variables` are those among the arguments."""
+        trace = self._trace
+        if self._unchecked:
+            from pyfuncdbg.hosts.numpy.runtime.functions.compilation import check_compilable  # it knows loops and branches, which take 2 ms
+            check_compilable(trace)
+            self._unchecked = False
+        read = [*variables, *self.variables] if trace.graph.variables or variables else ()
+        if read:
+            graph = context.current_graph()
+            for variable in read:
+                if graph is not None and graph.building_function:
+                    graph.note_variable(variable)
+                if recording.active.recordings and variable.trainable:
+                    recording.read(variable.handle, variable)
+        outside = [outer for outer, _ in trace.graph.captures]
+        if outside and context.current_graph() is None and not any(isinstance(t, SymbolicTensor) for t in tensors):
+            foreign = next((outer for outer in outside if isinstance(outer, SymbolicTensor)), None)
+            if foreign is not None:
+                raise out_of_scope(foreign)
+        inputs = [*tensors, *outside]
+        return trace.pack(call_traced(trace, inputs))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the trace.
+
+        Raises:
+            TypeError: The arguments do not fit its signature.
+            InvalidArgumentError: A tensor is of another dtype.
+        """
+        try:
+            leaves, variables = self._checked(args, kwargs)
+            return self.call(leaves, variables)
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
+
+    def _checked(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The tensors and variables of a call."""
+        leaves = nest.flatten([list(args), kwargs])
+        if kwargs or len(leaves) != len(self._inputs) or not all(isinstance(leaf, Tensor) for leaf in leaves):
+            given = leaves
+            leaves, variables = arguments_of_call(args, kwargs, self._parameters, self._inputs, self._trace.short_name,
+                                                  self._shown())
+            if not all(isinstance(leaf, Tensor) for leaf in given):
+                self._check_shapes(leaves, args, kwargs)
+        else:
+            variables = []
+        for i, (tensor, expected) in enumerate(zip(leaves, self._inputs, strict=True)):
+            if tensor.dtype != expected.dtype and expected.dtype is not resource:
+                name = self._trace.name
+                raise InvalidArgumentError(
+                    None, None, f'cannot compute {name} as input #{i}(zero-based) was expected to be a '
+                                f'{expected.dtype.kernel_name} tensor but is a {tensor.dtype.kernel_name} tensor '
+                                f'[Op:{name}]')
+        return leaves, variables
+
+    def _check_shapes(self, tensors: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Of Python values among the arguments; what is all tensors runs whatever its shapes."""
+        for tensor, expected in zip(tensors, self._inputs, strict=False):
+            if expected.dtype is not resource and not expected.shape.is_compatible_with(tensor.shape):
+                raise TypeError(f'Binding inputs to tf.function failed due to `Can not cast '
+                                f'{TensorSpec(tensor.shape, tensor.dtype)} to '
+                                f'{TensorSpec(expected.shape, expected.dtype)}`. '
+                                f'Received args: {tuple(args)} and kwargs: {dict(kwargs)} for signature: {self._shown()}.')
+
+    # ------------------------------------------------------------------ text
+    def _shown(self) -> str:
+        texts = [f'{name}: {type_text(value)}' for name, _, value in self._parameters]
+        first = next((i for i, (_, kind, _) in enumerate(self._parameters) if kind == 'KEYWORD_ONLY'), None)
+        if first is not None:
+            texts.insert(first, '*')
+        return f'({", ".join(texts)}) -> {self._result()}'
+
+    def _result(self) -> str:
+        shown = nest.map_structure(lambda t: None if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs)
+        return type_text(shown)
+
+    def __repr__(self) -> str:
+        return f'<ConcreteFunction {self._shown()} at 0x{id(self):X}>'
+
+    def __str__(self) -> str:
+        return f'ConcreteFunction {self.pretty_printed_signature()}'
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Its parameters, results and captured tensors, one a line; without `verbose` on one line."""
+        if not verbose:
+            return f'{self._trace.short_name}{self._shown()}'
+        lines = ['Input Parameters:']
+        lines += [f'  {name} ({kind}): {type_text(value)}' for name, kind, value in self._parameters] or ['  None']
+        lines += ['Output Type:', f'  {self._result()}', 'Captures:']
+        lines += [f'  {id(outer)}: {TensorSpec(outer.shape, outer.dtype)}' for outer,
+                  _ in self._trace.graph.captures] or ['  None']
+        return '\n'.join(lines)
+

@@ -1,0 +1,81 @@
+"""What a variable made in a function starts with, outside of the function: its value, or its nodes in the graph around.
+
+A variable outlives the function that makes it. What its first value depends on is lifted: captured tensors, and in eager
+code the arguments of the first call.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import compiled, needed_ops
+
+
+def lifted(tensor: SymbolicTensor) -> EagerTensor:
+    """The tensor as an eager one.
+
+    Raises:
+        ValueError: It depends on an argument of the function that has no value yet.
+    """
+    before = errstate.state.set(errstate.IGNORE)
+    try:
+        with conversion(False):                     # the function being traced is converted, not what runs meanwhile
+            return EagerTensor(_value(tensor, tensor))
+    finally:
+        errstate.state.reset(before)
+
+
+def _value(tensor: Any, wanted: SymbolicTensor) -> Any:
+    if not isinstance(tensor, SymbolicTensor):
+        return tensor._value
+    outside = _outside(tensor, wanted, arguments=True)
+    values = [_value(outer, wanted) for outer in outside.values()]
+    plan = compiled(tensor.graph, (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
+    (value,) = plan.function(eager_execution(), *values)
+    return value
+
+
+def repeated(tensor: Any, graph: Graph) -> Any:
+    """The nodes behind a tensor of a function once more, in a graph around it that is current.
+
+    Raises:
+        ValueError: It depends on an argument of the function.
+    """
+    return _repeated(tensor, tensor, graph)
+
+
+def _repeated(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
+    if not isinstance(tensor, SymbolicTensor) or tensor.graph is graph:
+        return graph.admit(tensor)
+    found = {op: [_repeated(outer, wanted, graph)] for op, outer in _outside(tensor, wanted, arguments=False).items()}
+    made: dict[Operation, Operation] = {}
+    for op in needed_ops([tensor.op], set()):
+        if op not in found:
+            with graph.control_dependencies([made[before] for before in op.control_inputs if before in made]):
+                made[op] = graph.create_op(op.type, [found[t.op][t.index] for t in op.inputs], op.attrs, op.type)
+            found[op] = [*made[op].outputs, *made[op].hidden]
+    return found[tensor.op][tensor.index]
+
+
+def _outside(tensor: SymbolicTensor, wanted: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
+    """What the placeholders of its function stand for that a tensor depends on; `arguments`: those of the first call too."""
+    graph = tensor.graph
+    known = {inner.op: outer for outer, inner in (*graph.captures, *(graph.given if arguments else ()))
+             if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet
+    found = {}
+    for op in needed_ops([tensor.op], set()):
+        if op.type == INPUT:
+            if op not in known:
+                raise ValueError(f'A variable made in a function cannot start with {wanted!r}: its value depends on '
+                                 f'an argument that is not known, {op.outputs[0]!r}. Make the variable outside, or give it '
+                                 'a value that does not depend on arguments.')
+            found[op] = known[op]
+    return found

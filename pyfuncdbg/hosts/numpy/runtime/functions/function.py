@@ -1,0 +1,223 @@
+"""`tf.function`: a Python function traced once per kind of arguments into a graph, and run through plans."""
+from __future__ import annotations
+
+import functools
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
+from pyfuncdbg.hosts.numpy.runtime.functions.retracing import Retracing, retracing_of
+from pyfuncdbg.hosts.numpy.runtime.functions.signature import Signature
+from pyfuncdbg.hosts.numpy.runtime.traces.traced import traced
+
+_numbers = itertools.count()
+_run_eagerly = False
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Call the Python functions behind every `tf.function` directly."""
+    global _run_eagerly
+    _run_eagerly = bool(run_eagerly)
+
+
+def functions_run_eagerly() -> bool:
+    """Whether `tf.function`s are called directly."""
+    return _run_eagerly
+
+
+_tracing = new_rlock()
+"""One thread traces at a time: with a lock for each function, two that call each other could wait for one another."""
+
+
+class _Traces:
+    """The traces of one function, or of one method of one object.
+
+    Attributes:
+        found: By the key of the arguments and the graph around.
+        settled: Whether the first call is over, in which variables may be made.
+    """
+
+    __slots__ = ('found', 'settled')
+
+    def __init__(self) -> None:
+        self.found: dict[Any, ConcreteFunction] = {}
+        self.settled = False
+
+    def drop_dead(self) -> None:
+        """Forget the traces for argument objects that are gone."""
+        for key in [key for key in self.found if any(type(part) is weakref.ref and part() is None for part in key[0][0])]:
+            del self.found[key]
+
+
+class Function:
+    """What `tf.function` returns.
+
+    Args:
+        python_function: The function to trace.
+        signature: How its arguments are read.
+        name: What it is called in graphs.
+        autograph: Whether errors in it are told as TensorFlow's AutoGraph tells them.
+        traces: Those of the same method of the same object so far.
+        compiled: Whether it is to be compiled: then it may call no Python function.
+        retracing: What is counted for functions of this text.
+    """
+
+    def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, autograph: bool = True,
+                 traces: _Traces | None = None, compiled: bool = False, retracing: Retracing | None = None) -> None:
+        self._python_function = python_function
+        self._signature = signature
+        self._name = name
+        self._autograph = autograph
+        self._compiled = compiled
+        self._retracing = retracing_of(python_function) if retracing is None else retracing
+        self._traces = _Traces() if traces is None else traces
+        self._methods: dict[int, tuple[weakref.ref[Any], _Traces]] = {}
+        functools.update_wrapper(self, python_function, updated=())
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The function that was decorated."""
+        return self._python_function
+
+    @property
+    def input_signature(self) -> Any:
+        """The specs given, or None."""
+        return self._signature.specs
+
+    @property
+    def function_spec(self) -> Signature:
+        """How arguments are read."""
+        return self._signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function; traced first where no trace fits the arguments."""
+        if _run_eagerly:
+            return self._python_function(*args, **kwargs)
+        self._retracing.calls += 1
+        try:
+            arguments = self._signature.bind(args, kwargs)
+            return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
+
+    def _trace_for(self, arguments: Arguments, called: bool = False) -> ConcreteFunction:
+        graph = context.current_graph()
+        key = arguments.key, _home(graph)
+        found = self._traces.found.get(key)
+        if found is None or not found.usable_in(graph):
+            with _tracing:
+                found = self._traces.found.get(key)
+                if found is None or not found.usable_in(graph):
+                    self._traces.drop_dead()
+                    found = self._wider(arguments, key[1], graph)
+                    if found is None:
+                        found = self._traced(arguments)
+                        if called:
+                            self._retracing.traced(self._python_function, reduced=self._signature.seen is not None)
+                    self._traces.found[key] = found
+        return found
+
+    def _wider(self, arguments: Arguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
+        """A trace for wider shapes that serves these arguments too: the narrowest."""
+        found = [(key, known) for (key, its_home), known in self._traces.found.items()
+                 if its_home == home and known.usable_in(graph) and arguments.within(key)]
+        return min(found, key=lambda one: _unknown_sizes(one[0]))[1] if found else None
+
+    def _traced(self, arguments: Arguments) -> ConcreteFunction:
+        """A new trace. The first may make variables; another one that makes none then takes its place."""
+        def trace(first: bool) -> Any:
+            return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,
+                          self._autograph)
+        made = trace(not self._traces.settled)
+        self._traces.settled = True
+        if made.graph.variables_made:
+            made = trace(False)
+        made.graph.variables_made = None
+        return ConcreteFunction(made, arguments, self._compiled)
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The trace for these arguments, which may be specs."""
+        return self._trace_for(self._signature.bind(args, kwargs, allow_specs=True))
+
+    def experimental_get_tracing_count(self) -> int:
+        """How many traces there are."""
+        return len(set(map(id, self._traces.found.values())))
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """The signatures of all traces."""
+        return '\n\n'.join(found.pretty_printed_signature(verbose) for found in dict.fromkeys(self._traces.found.values()))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method: the traces belong to the object and go with it."""
+        if instance is None:
+            return self
+        return Function(self._python_function.__get__(instance, owner), self._signature.without_self(), self._name,
+                        self._autograph, self._traces_of(instance), self._compiled, self._retracing)
+
+    def _traces_of(self, instance: Any) -> _Traces | None:
+        """By identity: objects that are equal have traces of their own. None where there are no weak references."""
+        key, methods = id(instance), self._methods
+        known = methods.get(key)
+        if known is not None and known[0]() is instance:
+            return known[1]
+        try:
+            reference = weakref.ref(instance, lambda _: methods.pop(key, None))
+        except TypeError:
+            return None
+        traces = _Traces()
+        methods[key] = reference, traces
+        return traces
+
+    def __repr__(self) -> str:
+        return f'<pyfuncdbg.tf.function {self._python_function!r}>'
+
+
+def _unknown_sizes(key: Any) -> int:
+    """How much is not known of the shapes of a trace's arguments."""
+    shapes = [part[1] for part in key[0] if type(part) is tuple and len(part) == 2]
+    return sum(1000 if shape is None else sum(size is None for size in shape) for shape in shapes)
+
+
+def _home(graph: Graph | None) -> int:
+    """What keeps traces of different graphs of TensorFlow 1 apart; eager code and functions in it share theirs."""
+    while graph is not None and graph.building_function:
+        graph = graph.outer
+    return 0 if graph is None else id(graph)
+
+
+def function(func: Callable[..., Any] | None = None, input_signature: Any = None, autograph: bool = True,
+             jit_compile: bool | None = None, reduce_retracing: bool = False, experimental_implements: Any = None,
+             experimental_autograph_options: Any = None, experimental_attributes: Any = None,
+             experimental_relax_shapes: bool | None = None, experimental_compile: bool | None = None,
+             experimental_follow_type_hints: bool | None = None) -> Any:
+    """Trace a function into a graph and run that; usable as a decorator with and without arguments.
+
+    Args:
+        func: The function.
+        input_signature: Specs of its positional arguments; one trace then serves all calls.
+        autograph: Python control flow is executed while tracing either way; False leaves errors in it unchanged.
+        jit_compile: Refuse to run a function that calls Python functions, as TensorFlow's compiler does. Every trace is
+            compiled to a plan in any case.
+        reduce_retracing: Trace with wider shapes once a second shape comes.
+
+    Returns:
+        A `Function`, or a decorator where `func` is not given.
+
+    Raises:
+        TypeError: `input_signature` does not fit the function.
+    """
+    def decorated(inner: Callable[..., Any]) -> Function:
+        if not callable(inner):
+            raise TypeError(f'{inner!r} is not a callable object')
+        signature = Signature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
+        return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph,
+                        compiled=bool(experimental_compile if jit_compile is None else jit_compile))
+    return decorated if func is None else decorated(func)

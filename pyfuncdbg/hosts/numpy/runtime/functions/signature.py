@@ -1,0 +1,217 @@
+"""The parameters of a traced function: how the arguments of a call are read, checked and cast."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import Ascribed, components, is_composite_spec, spec_of
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, as_argument
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _Text:
+    """Stands for a type or default of a parameter where a signature is shown."""
+
+    __slots__ = ('_text',)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a traced function.
+
+    Attributes:
+        parameters: As `inspect` gives them; None for a callable that tells nothing.
+        specs: The `input_signature`, None without.
+        seen: Shapes met so far by kind of arguments, for `reduce_retracing`; None without.
+        plain: The names, where all parameters are positional.
+    """
+
+    parameters: inspect.Signature | None
+    specs: tuple[Any, ...] | None
+    seen: dict[Any, dict[int, TensorShape]] | None
+    plain: tuple[str, ...] | None
+
+    @staticmethod
+    def of(func: Callable[..., Any], input_signature: Any, relax: bool) -> Signature:
+        """The signature of a function.
+
+        Raises:
+            TypeError: `input_signature` is no sequence of specs, or does not fit the function.
+        """
+        try:
+            parameters = inspect.signature(func)
+        except (TypeError, ValueError):
+            parameters = None
+        if input_signature is not None:
+            _check_specs(input_signature, parameters)
+        return _made(parameters, None if input_signature is None else tuple(input_signature), {} if relax else None)
+
+    def without_self(self) -> Signature:
+        """The signature of the bound method."""
+        if self.parameters is None:
+            return self
+        rest = list(self.parameters.parameters.values())[1:]
+        return _made(self.parameters.replace(parameters=rest), self.specs, self.seen)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> Arguments:
+        """Read the arguments of a call.
+
+        Raises:
+            TypeError: They do not fit the parameters or the specs.
+        """
+        if self.specs is not None and allow_specs and not args and not kwargs:
+            args = self.specs
+        if not kwargs and self.plain is not None and len(args) == len(self.plain):
+            names: Sequence[str] = self.plain
+        else:
+            args, kwargs, names = self._bound(args, kwargs)
+        if self.specs is not None:
+            count = len(self.specs)
+            fitted = [self._fitted(spec, value, args, allow_specs) for spec, value in zip(self.specs, args, strict=False)]
+            self._check_defaults(args, kwargs)
+            return self._widened([*fitted, *args[count:]], kwargs, names, allow_specs)
+        return self._widened(args, kwargs, names, allow_specs)
+
+    def _check_defaults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Parameters beyond the specs have their default: the one trace is for that."""
+        if self.parameters is None or self.specs is None:
+            return
+        for parameter, value in list(zip(self.parameters.parameters.values(), args, strict=False))[len(self.specs):]:
+            default = parameter.default
+            if default is not inspect.Parameter.empty and value is not default and isinstance(
+                    default, (int, float, str, bytes, type(None))) and value != default:
+                raise self._binding_error(f'Can not cast {value!r} to {type_text(default)}', args, kwargs)
+
+    def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any],
+                                                                              Sequence[str]]:
+        """Positional arguments, keyword arguments and the names of the positional ones, defaults filled in."""
+        if self.parameters is None:
+            return args, kwargs, [f'args_{i}' for i in range(len(args))]
+        try:
+            bound = self.parameters.bind(*args, **kwargs)
+        except TypeError as error:
+            raise self._binding_error(str(error), args, kwargs) from None
+        bound.apply_defaults()
+        names = []
+        for name, parameter in self.parameters.parameters.items():
+            if parameter.kind in _POSITIONAL:
+                names.append(name)
+            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                names += [f'{name}_{i}' for i in range(len(bound.arguments[name]))]
+        return bound.args, bound.kwargs, names
+
+    def _binding_error(self, why: str, args: Sequence[Any], kwargs: Mapping[str, Any], shown: str = '') -> TypeError:
+        return TypeError(f'Binding inputs to tf.function failed due to `{why}`. Received args: {tuple(args)} and kwargs: '
+                         f'{dict(kwargs)} for signature: {shown or self.shown()}.')
+
+    def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], allow_specs: bool) -> Arguments:
+        """The arguments, with shapes that fit all calls so far where retracing is to be reduced."""
+        if self.specs is not None:
+            shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs), expand_composites=True))}
+            return Arguments(args, kwargs, names, allow_specs, shapes)
+        plain = Arguments(args, kwargs, names, allow_specs, {})
+        if self.seen is None:
+            return plain
+        kind = plain.key[1], tuple(i.dtype for i in plain.inputs)
+        wide = self.seen.setdefault(kind, {i: inp.shape for i, inp in enumerate(plain.inputs)})
+        for i, inp in enumerate(plain.inputs):
+            wide[i] = wide[i].most_specific_compatible_shape(inp.shape)
+        return Arguments(args, kwargs, names, allow_specs, dict(wide))
+
+    def shown(self) -> str:
+        """The parameters with their specs, as TensorFlow's messages show them."""
+        if self.parameters is None:
+            return '(...)'
+        shown = []
+        for i, parameter in enumerate(self.parameters.parameters.values()):
+            kind: Any = inspect.Parameter.empty
+            if self.specs is not None and parameter.kind in _POSITIONAL:
+                if i < len(self.specs):
+                    kind = _Text(type_text(self.specs[i]))
+                elif parameter.default is not inspect.Parameter.empty:
+                    kind = _Text(type_text(parameter.default))
+            default = parameter.default
+            if default is not inspect.Parameter.empty:
+                default = _Text('<captured_default_value>')
+            shown.append(parameter.replace(annotation=kind, default=default))
+        return str(self.parameters.replace(parameters=shown, return_annotation=inspect.Signature.empty))
+
+    def _fitted(self, spec: Any, value: Any, args: Sequence[Any], allow_specs: bool) -> Any:
+        """An argument as its spec, or structure of specs, wants it."""
+        if nest.is_nested(spec):
+            try:
+                nest.assert_same_structure(spec, value, check_types=isinstance(spec, Mapping))
+            except (TypeError, ValueError) as error:
+                raise self._binding_error(misfit(spec, value) or str(error), args, {}) from None
+            leaves = zip(nest.flatten(spec), nest.flatten(value), strict=True)
+            return nest.pack_sequence_as(spec, [self._fitted(s, v, args, allow_specs) for s, v in leaves])
+        if is_composite_spec(spec):
+            if not spec.is_compatible_with(value):
+                raise self._binding_error(_misfit(spec, value), args, {})
+            return value if is_composite_spec(value) else Ascribed(value, spec)
+        tensor = value._as_tensor() if hasattr(value, 'standing_on') else as_argument(value, allow_specs)
+        if tensor is None or (isinstance(value, (np.ndarray, np.generic)) and tensor.dtype != spec.dtype):
+            try:
+                tensor = EagerTensor(to_array(value, spec.dtype))
+            except (TypeError, ValueError) as error:
+                raise self._binding_error(str(error), args, {}) from None
+        if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
+            raise self._binding_error(f'Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}', args, {})
+        return tensor
+
+
+def _misfit(spec: Any, value: Any) -> str:
+    """Which part of a composite does not fit, or that the whole does not."""
+    given = spec_of(value)
+    for ours, part in zip(spec._component_specs, [] if given is None else components(value), strict=False):
+        if not ours.is_compatible_with(part):
+            return f'Can not cast {TensorSpec(part.shape, part.dtype)} to {ours}'
+    return f'Can not cast {value if given is None else given!r} to {spec!r}'
+
+
+def _made(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> Signature:
+    plain = None
+    if parameters is not None and all(p.kind in _POSITIONAL for p in parameters.parameters.values()):
+        plain = tuple(parameters.parameters)
+    return Signature(parameters, specs, seen, plain)
+
+
+def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:
+    if not isinstance(specs, (list, tuple)):
+        raise TypeError(f'input_signature must be either a tuple or a list, got {type(specs)}.')
+    leaves = nest.flatten(list(specs))
+    if any(not hasattr(spec, 'is_subtype_of') or not hasattr(spec, 'dtype') for spec in leaves):
+        raise TypeError('input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args '
+                        f'{leaves} with types {[type(spec) for spec in leaves]}.')
+    if parameters is None:
+        return
+    kinds = [p for p in parameters.parameters.values() if p.kind in _POSITIONAL]
+    kinds = kinds[1:] if kinds and kinds[0].name == 'self' else kinds
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.parameters.values()):
+        return
+    if len(specs) > len(kinds):
+        raise TypeError(f'input_signature contains {len(specs) - len(kinds)} extra type constraints.')
+    for parameter in parameters.parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.default is inspect.Parameter.empty:
+            raise TypeError(f'Since input_signature is defined, keyword-only parameter `{parameter.name}` must have a '
+                            'default value')
+    missing = [p.name for p in kinds[len(specs):] if p.default is inspect.Parameter.empty]
+    if missing:
+        raise TypeError(f"input_signature missing type constraint for {missing[0]}")

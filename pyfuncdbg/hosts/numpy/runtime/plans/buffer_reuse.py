@@ -1,0 +1,142 @@
+"""Who else may see the memory of a value: what a plan may overwrite, hand to a user's function, or must copy.
+
+Worked out once when a plan is compiled, from what each op promises (`free`, `python`, `in_execution`).
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.plans.plan import Step
+
+_WORTH_REUSING = 64
+"""Elements from which writing into an old buffer beats making a new one."""
+
+
+class Sharing:
+    """What is known about the memory behind each slot.
+
+    Attributes:
+        last_use: Index of the step after which a slot is not used, by slot; fetched slots are not in it.
+        to_copy: Fetched slots that are copied before they are returned.
+    """
+
+    __slots__ = ('_fresh', '_roots', '_seen', '_shapes', '_users', 'fetched', 'last_use', 'to_copy')
+
+    def __init__(self, steps: Sequence[Step], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor],
+                 slots: Mapping[int, int], protect: bool) -> None:
+        self.fetched = [slots[id(t)] for t in fetches]
+        self._fresh: set[int] = set()
+        self._roots: dict[int, int] = {}
+        self._seen: set[int] = set()
+        self._shapes: dict[int, tuple[object, ...]] = {}
+        self._users: dict[int, set[int]] = {}
+        self.last_use: dict[int, int] = {}
+        for index, step in enumerate(steps):
+            self._add(index, step, slots)
+        for slot in self.fetched:
+            self.last_use.pop(slot, None)
+        self.to_copy = self._copies() if protect else set()
+
+    def _add(self, index: int, step: Step, slots: Mapping[int, int]) -> None:
+        definition = step.op.definition
+        for slot in step.inputs:
+            # A user's function, a variable or a list may keep it.
+            self._use(slot, index, kept=definition.in_execution or definition.retains)
+        for slot, tensor in zip(step.outputs, [*step.op.outputs, *step.op.hidden], strict=False):
+            self.last_use.setdefault(slot, index)
+            sizes = tensor.shape.sizes
+            if sizes is not None and None not in sizes:
+                self._shapes[slot] = (tensor.dtype.name, *sizes)
+            if not (definition.free or definition.in_execution or definition.retains):
+                self._fresh.add(slot)
+        if definition.free and step.inputs:
+            self._pass_on(step)
+        for group in step.gradients:                 # who watches gradient calls may keep what they show
+            for shown in (*group.incoming, *group.outgoing, group.record):
+                known = None if shown is None else slots.get(id(shown))
+                if known is not None and known in self.last_use:
+                    self._use(known, index, kept=True)
+
+    def _use(self, slot: int, index: int, kept: bool) -> None:
+        self.last_use[slot] = index
+        self._users.setdefault(self.root(slot), set()).add(index)
+        if kept:
+            self._seen.add(self.root(slot))
+
+    def _pass_on(self, step: Step) -> None:
+        """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else
+        of
+        any that has their dtype (`Split` has its data behind the axis)."""
+        op = step.op
+        for place, slot in enumerate(step.outputs):
+            if len(op.inputs) == len(op.outputs):
+                sources = [step.inputs[place]]
+            else:
+                sources = [s for s, t in zip(step.inputs, op.inputs, strict=True) if t.dtype is op.outputs[place].dtype]
+            for other in sources[1:]:
+                self._join(sources[0], other)
+            self._roots[slot] = self.root(sources[0])
+
+    def _join(self, a: int, b: int) -> None:
+        """Two slots may be the same memory."""
+        first, second = self.root(a), self.root(b)
+        if first == second:
+            return
+        self._roots[second] = first
+        self._users.setdefault(first, set()).update(self._users.pop(second, ()))
+        if second not in self._fresh:
+            self._fresh.discard(first)
+        if second in self._seen:
+            self._seen.add(first)
+
+    def root(self, slot: int) -> int:
+        """The slot whose memory this one may share."""
+        while slot in self._roots:
+            slot = self._roots[slot]
+        return slot
+
+    def _copies(self) -> set[int]:
+        """Fetched values that somebody else holds: constants, feeds, variables, or another fetch."""
+        copies, taken = set(), set()
+        for slot in dict.fromkeys(self.fetched):
+            root = self.root(slot)
+            if root not in self._fresh or root in self._seen or root in taken or self.fetched.count(slot) > 1:
+                copies.add(slot)
+            taken.add(root)
+        return copies
+
+    def owned(self, step: Step, index: int) -> frozenset[int]:
+        """Positions of a Python op's inputs that nobody else will look at: the run made them and this is the last use."""
+        found = set()
+        for position, slot in enumerate(step.inputs):
+            root = self.root(slot)
+            alone = step.inputs.count(slot) == 1 and root in self._fresh and max(self._users[root]) == index
+            if alone and root not in {self.root(s) for s in self.fetched}:
+                found.add(position)
+        return frozenset(found)
+
+    def reusable(self, step: Step, index: int) -> int | None:
+        """An input slot whose buffer may hold the result: large, of the same type and shape, the run's own, its last use."""
+        if not step.op.definition.into or len(step.outputs) != 1:
+            return None
+        shape = self._shapes.get(step.outputs[0])
+        if shape is None or _elements(shape) < _WORTH_REUSING:
+            return None
+        for slot in step.inputs:
+            if (slot in self._fresh and self.root(slot) == slot and slot not in self._seen
+                and self._shapes.get(slot) == shape
+                    and max(self._users[slot]) == index and slot not in {self.root(s) for s in self.fetched}
+                    and step.inputs.count(slot) == 1):
+                return slot
+        return None
+
+
+def _elements(shape: tuple[object, ...]) -> int:
+    count = 1
+    for size in shape[1:]:
+        count *= size  # type: ignore[operator]
+    return count

@@ -1,0 +1,259 @@
+"""Runs a plan's steps as soon as they are ready, on several threads: sessions with `inter_op_parallelism_threads`.
+
+The thread of the run takes part, so a run inside of a call never waits for a thread. Runs with a deadline, and those whose
+steps are timed, go this way too, on their one thread.
+"""
+from __future__ import annotations
+
+import contextvars
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import DeadlineExceededError
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
+
+_orders: weakref.WeakKeyDictionary[Plan, Order] = weakref.WeakKeyDictionary()
+
+
+class Pool:
+    """The threads of one session, beside those that its runs are called on. They end with it.
+
+    Args:
+        size: How many steps of a run may overlap.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._threads = ThreadPoolExecutor(size - 1, thread_name_prefix='pyfuncdbg session') if size > 1 else None
+
+    def help(self, work: Any, count: int) -> list[Future[None]]:
+        """Let threads do `work`, as many as there are but `count` at most, each in a copy of the caller's context."""
+        if self._threads is None:
+            return []
+        return [self._threads.submit(contextvars.copy_context().run, work) for _ in range(min(self.size - 1, count))]
+
+    def close(self) -> None:
+        """End the threads; a step that runs is waited for, unless one of them calls."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=not threading.current_thread().name.startswith('pyfuncdbg session'))
+
+
+class StepExecution(Execution):
+    """The execution that one thread's steps of a run get. What the run's steps share is the run's own.
+
+    Attributes:
+        control: How a debugger steers what runs on this thread.
+    """
+
+    __slots__ = ('_whole', 'control', 'index')
+
+    def __init__(self, whole: PooledRun, execution: Execution) -> None:
+        super().__init__(execution.run, execution.resources, execution.errstate)
+        self.gradient_calls = execution.gradient_calls
+        self.deadline = execution.deadline
+        self._whole = whole
+        self.control: Any = self
+        self.index = 0
+
+    def steer(self, control: Any) -> Any:
+        before, self.control = self.control, control
+        return before
+
+    def standing(self) -> History:
+        plan, position = self._whole.arranged(self.index)
+        history = History(plan, self)
+        history.values.known.update(self._whole.known)
+        history.position = position
+        return history
+
+
+class ThreadControl:
+    """The control of a run on several threads: each thread steers what it runs."""
+
+    __slots__ = ('_whole',)
+
+    def __init__(self, whole: PooledRun) -> None:
+        self._whole = whole
+
+    def __getattr__(self, name: str) -> Any:
+        execution = self._whole.executions.get(threading.get_ident())
+        return getattr(self._whole.execution if execution is None else execution.control, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """Somebody wants to pause the run after a step: with what, after which, and how things stood before it."""
+
+    on_pause: Callable[[], None]
+    after: int
+    marked: Mark | None
+
+
+class PooledRun:
+    """One run of a plan.
+
+    Attributes:
+        execution: What it is part of.
+        known: Values by slot.
+        executions: By the ids of the threads that take part.
+    """
+
+    def __init__(self, plan: Plan, execution: Execution, pool: Pool, timing: Timing | None = None) -> None:
+        order = _orders.get(plan)
+        if order is None:
+            order = _orders[plan] = Order(plan)
+        self.execution = execution
+        self.known: dict[int, Any] = dict(plan.constants)
+        self.executions: dict[int, StepExecution] = {}
+        self._plan, self._pool, self._timing = plan, pool, timing
+        self._progress = Progress(order)
+        self._changed = threading.Condition(new_lock())
+        self._running: set[int] = set()
+        self._error: BaseException | None = None
+        self._pause: _Pause | None = None
+        self._dropping = hooks.passive
+
+    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The results.
+
+        Raises:
+            DeadlineExceededError: The run's time is over before the last step has begun.
+            Exception: What the first step raised that failed; no other begins then, and those that run are waited for.
+        """
+        plan, execution = self._plan, self.execution
+        execution.feeds = values
+        if execution.paused:                    # somebody steps from the beginning
+            return Executor(plan, execution).start(values)
+        self.known.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
+        before = execution.steer(ThreadControl(self))
+        try:
+            helpers = self._pool.help(self._work, sum(step.op.definition.python for step in plan.steps) - 1)
+            self._work()
+            self._settle(helpers)
+        finally:
+            execution.steer(before)
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None              # its traceback leads here: a cycle
+        if self._pause is not None:
+            return self._handed_over(self._pause)
+        fed = {id(t) for t in plan.feeds}
+        return tuple((own_feed if id(t) in fed else own)(self.known[plan.slots[id(t)]]) for t in plan.fetches)
+
+    def _settle(self, helpers: Sequence[Future[None]]) -> None:
+        """Wait until no thread works for this run any more; Ctrl-C meanwhile ends it."""
+        for helper in helpers:
+            while not helper.cancel() and not helper.done():
+                try:
+                    helper.result()
+                except KeyboardInterrupt as error:
+                    self._fail(error, None)
+
+    # ------------------------------------------------------------------ on each thread
+    def _work(self) -> None:
+        """Run steps until there are no more to begin. What ends it early stops the others too."""
+        execution = StepExecution(self, self.execution)
+        outer = errstate.state.set(errstate.IGNORE)
+        self.executions[threading.get_ident()] = execution
+        try:
+            while (index := self._begun(execution)) is not None:
+                self._step(execution, index)
+        except BaseException as error:          # Ctrl-C while this thread waits: the others end what they are at
+            self._fail(error, None)
+        finally:
+            del self.executions[threading.get_ident()]
+            errstate.state.reset(outer)
+
+    def _begun(self, execution: StepExecution) -> int | None:
+        """A step that this thread is to run; None when it has nothing more to do."""
+        with self._changed:
+            while not self._stopped():
+                if self._progress.ready:
+                    index = self._progress.next()
+                    self._running.add(index)
+                    execution.index = index
+                    return index
+                if not self._running:
+                    break
+                self._changed.wait()
+            self._changed.notify_all()
+            return None
+
+    def _stopped(self) -> bool:
+        return self._error is not None or self._pause is not None
+
+    def _step(self, execution: StepExecution, index: int) -> None:
+        step = self._plan.steps[index]
+        try:
+            execution.check_deadline()
+            self._run(execution, index, step)
+        except BaseException as error:          # of the step, Ctrl-C and the user's abort among them: it ends the run
+            self._fail(error, execution.failed or step, index)
+            return
+        with self._changed:
+            self._running.discard(index)
+            woken = self._progress.finish(index)
+            if self._dropping:
+                self._progress.drop(step, self.known)
+            asked = execution if execution.paused else self.execution if self.execution.paused else None
+            if asked is not None and asked.on_pause is not None and self._pause is None:
+                self._pause = _Pause(asked.on_pause, index, execution.marked)
+            if woken > 1 or not self._running or self._stopped():
+                self._changed.notify_all()
+
+    def _run(self, execution: StepExecution, index: int, step: Step) -> None:
+        executor = Executor(self._plan, execution)
+        inputs = [self.known[slot] for slot in step.inputs]
+        started = perf_counter_ns()
+        outputs = executor.outputs(index, step, inputs)
+        if self._timing is not None:
+            self._timing.add(step.op, started, perf_counter_ns())
+        for slot, value in zip(step.outputs, outputs, strict=True):
+            if slot >= 0:
+                self.known[slot] = value
+        executor.report_gradients(step, self.known)
+
+    def _fail(self, error: BaseException, step: Step | None, index: int = -1) -> None:
+        """The first failure is the run's."""
+        with self._changed:
+            self._running.discard(index)
+            if self._error is None:
+                self._error = error
+                if step is not None and not isinstance(error, DeadlineExceededError):
+                    self.execution.failed = step
+            self._changed.notify_all()
+
+    # ------------------------------------------------------------------ for debuggers
+    def arranged(self, last: int) -> tuple[Plan, int]:
+        """The plan with the steps that are done first, then `last`, then the others; and the place of `last`."""
+        with self._changed:
+            done = set(self._progress.done) - {last}
+        rest = [index for index in range(len(self._plan.steps)) if index != last and index not in done]
+        return self._plan.arranged([*sorted(done), last, *rest]), len(done)
+
+    def _handed_over(self, pause: _Pause) -> tuple[Any, ...]:
+        """Go on step by step, on the thread of the run."""
+        plan, place = self.arranged(pause.after)
+        executor = Executor(plan, self.execution)
+        executor.history.values.known.update(self.known)
+        executor.history.position = place + 1
+        if pause.marked is not None:
+            executor.history.ran_since(replace(pause.marked, plan=plan, position=place))
+        self.execution.pause(pause.on_pause)
+        return executor.run()

@@ -1,0 +1,289 @@
+"""A plan: what one set of fetches needs of a graph, as straight-line Python.
+
+One local per tensor, kernels as names, `del` after the last use. `Session.run` and traced functions compile a plan once
+and call it; `executor` walks the same steps one by one when somebody wants to pause.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import computed_again
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, site_attrs
+from pyfuncdbg.hosts.numpy.runtime.cluster.server import check_function
+from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import Source
+
+HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
+"""`hand_over(plan, execution, position, locals)`: the results of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One op in a plan.
+
+    Attributes:
+        op: The node.
+        kernel: Its kernel with the attrs bound; takes the execution first if `op.definition.in_execution`.
+        inputs: Slots of its inputs.
+        outputs: Slots of its outputs, the hidden ones last.
+        recorded: Whether its kernel gets `record=True` and returns a `Recorded`.
+        gradients: Backward steps whose results are complete after this op, where gradient calls are watched.
+    """
+
+    op: Operation
+    kernel: Kernel
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    recorded: bool
+    gradients: tuple[GradientStep, ...] = ()
+
+
+class Plan:
+    """A compiled plan.
+
+    Attributes:
+        steps: In order of execution.
+        feeds: The fed tensors; `execute` takes their values in this order.
+        fetches: The fetched tensors; `execute` returns their values in this order.
+        slots: The slot of every tensor that has a value in this plan.
+        constants: Values by slot that are known before the run.
+        source: The text of the plan.
+        live: For each position at which it may be left, which slot each local holds.
+        during: For each step that calls Python, which slot each local holds meanwhile.
+        ends: For each step the slots that nothing after it needs, but for fed values and constants.
+        watched: Site and function of the steps without effects that were executed as calls, by index.
+    """
+
+    __slots__ = ('__weakref__', '_by_name', '_sites', 'constants', 'during', 'ends', 'feeds', 'fetches', 'function', 'graph',
+                 'live', 'names', 'slots', 'source', 'steps', 'watched')
+
+    def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
+                 fetches: Sequence[SymbolicTensor],
+                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing, hand_over: HandOver) -> None:
+        self.graph = graph
+        self.steps = tuple(steps)
+        self.feeds = tuple(feeds)
+        self.fetches = tuple(fetches)
+        self.slots = slots
+        self.constants = constants
+        source = Source(self, sharing)
+        self.source, self.names, self.live, self.ends = source.text, source.names, source.live, source.ends
+        self.during = source.during
+        self._by_name: dict[str, int] | None = None
+        self.watched: dict[int, tuple[CallSite, Callable[..., tuple[Any, ...]]]] = {}
+        self.names['hand_over'] = partial(hand_over, self)
+        self._sites: tuple[CallSite, ...] | None = None
+        filename = f'<plan of {len(self.steps)} ops>'
+        exec(compile(self.source, filename, 'exec'), self.names)
+        self.function: Callable[..., tuple[Any, ...]] = self.names['plan']
+
+    def sites(self) -> tuple[CallSite, ...]:
+        """The site of every step, in order."""
+        if self._sites is None:
+            self._sites = tuple(site_of(step.op) for step in self.steps)
+        return self._sites
+
+    def arranged(self, order: Sequence[int]) -> Plan:
+        """This plan with its steps in another valid order, given by their indices."""
+        hand_over = self.names['hand_over'].func
+        return Plan(self.graph, [self.steps[index] for index in order], self.feeds, self.fetches, self.slots, self.constants,
+                    Sharing([self.steps[index] for index in order], self.feeds, self.fetches, self.slots, True), hand_over)
+
+    def failed_step(self, error: BaseException) -> Step | None:
+        """The step in which an error that came out of `function` was raised: the line of the plan's own frame tells."""
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code is self.function.__code__:
+                index = self.step_at(traceback.tb_lineno)
+                return None if index is None else self.steps[index]
+            traceback = traceback.tb_next
+        return None
+
+    def step_at(self, line: int) -> int | None:
+        """Index of the step that a line of the source belongs to."""
+        lines = self.source.split('\n')
+        for number in range(line - 1, -1, -1):
+            _, mark, index = lines[number].rpartition('  # ')
+            if mark:
+                return int(index)
+        return None
+
+    @property
+    def by_name(self) -> Mapping[str, int]:
+        """The slot of each tensor that has a value in this plan, by name."""
+        if self._by_name is None:
+            self._by_name = {t.name: slot for t in self.graph.tensors() if (slot := self.slots.get(id(t))) is not None}
+        return self._by_name
+
+
+def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
+    """The node that has failed in a frame of a function with `step` and `execution`: what debuggers ask about an error."""
+    step, execution = frame.f_locals.get('step'), frame.f_locals['execution']
+    return (site_of(step.op), execution.run) if step is not None else None
+
+
+def overlaps(plan: Plan) -> bool:
+    """Whether it has Python calls that may overlap: two or more."""
+    return sum(step.op.definition.python for step in plan.steps) > 1
+
+
+def site_of(op: Operation) -> CallSite:
+    """The call site of a node: that of its Python function, or one for the op."""
+    function = op.attrs.get('_py_function')
+    return op_site(op) if function is None else function.site
+
+
+def op_site(op: Operation) -> CallSite:
+    """The site of a node as an op: also a Python op has one, around its Python call."""
+    sites = op.graph.sites
+    site = sites.get(op.serial)
+    if site is None:
+        site = sites[op.serial] = CallSite(
+            op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
+            outputs=[t.name for t in op.outputs],
+            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs)},
+            steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
+    return site
+
+
+def sites_around(graph: Graph) -> tuple[CallSite, ...]:
+    """The nodes that a graph is a part of, outermost first."""
+    found: list[CallSite] = []
+    while graph.outer is not None and len(graph.place) > len(graph.outer.place):
+        node = graph.outer.find(graph.place[len(graph.outer.place):-1])
+        if node is not None:
+            found.insert(0, op_site(node))
+        graph = graph.outer
+    return tuple(found)
+
+
+def needed_ops(roots: Iterable[Operation], fed: set[int], done: Collection[Operation] = ()) -> list[Operation]:
+    """The ops that must run for `roots`, in order of creation; nothing behind a fed tensor, and none that is done."""
+    found: set[Operation] = set()
+    recording: set[Operation] = set()           # must run for their record, even if their outputs are fed
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op in found or op in done or (op.outputs and op not in recording and all(id(t) in fed for t in op.outputs)):
+            continue
+        found.add(op)
+        recording.update(t.op for t in op.inputs if t.index >= len(t.op.outputs))
+        stack.extend(t.op for t in op.inputs if id(t) not in fed)
+        stack.extend(op.control_inputs)
+    return in_order(found)
+
+
+def in_order(ops: set[Operation]) -> list[Operation]:
+    """Ops so that each comes after what it needs: by creation, but for inputs that came later.
+
+    Raises:
+        InvalidArgumentError: Some need each other.
+    """
+    ordered = sorted(ops, key=lambda op: op.serial)
+    position = {op: i for i, op in enumerate(ordered)}
+    if all(position.get(t.op, -1) < i for i, op in enumerate(ordered) for t in op.inputs) and all(
+            position.get(c, -1) < i for i, op in enumerate(ordered) for c in op.control_inputs):
+        return ordered
+    from graphlib import CycleError, TopologicalSorter
+    sorter = TopologicalSorter({op: [*(t.op for t in op.inputs if t.op in ops), *(c for c in op.control_inputs if c in ops)]
+                                for op in ordered})
+    try:
+        return list(sorter.static_order())
+    except CycleError as error:
+        cycle = list(dict.fromkeys(op.name for op in error.args[1]))
+        text = f'Graph is invalid, contains a cycle with {len(cycle)} nodes, including: {", ".join(cycle)}'
+        raise InvalidArgumentError(None, None, f'Graph execution error:\n\n{text}') from None
+
+
+def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
+             protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
+             done: Collection[Operation] = (), merge: bool = True) -> Plan:
+    """Compile a plan.
+
+    Args:
+        graph: The graph.
+        roots: Ops that must run, beside those that the fetches need.
+        feeds: Tensors whose values are given.
+        fetches: Tensors whose values are wanted.
+        protect: Fetched arrays are the caller's own, to write to.
+        hand_over: Goes on with a plan that is left after a Python call.
+        gradients: The backward steps to report as calls.
+        done: Ops that have run already, whose outputs are fed where they are needed.
+        merge: Whether equal calls without effect are made once.
+    """
+    fed = {id(t) for t in feeds}
+    ops = needed_ops([*roots, *(t.op for t in fetches if id(t) not in fed)], fed, done)
+    if graph.building_function:                 # a session asks for all of its graph
+        check_function(ops)
+    wanted = {id(t) for op in ops for t in op.inputs} | {id(t) for t in fetches}
+    slots: dict[int, int] = {}
+    for tensor in feeds:
+        slots.setdefault(id(tensor), len(slots))
+    steps: list[Step] = []
+    constants: dict[int, Any] = {}
+    after = _completed(ops, gradients, fed)
+    same = doubles(ops, fed) if merge else {}
+    for op in ops:
+        if op in same:
+            slots.update((id(t), slots[id(other)]) for t, other in zip(op.outputs, same[op].outputs, strict=True))
+            continue
+        recorded = any(id(t) in wanted for t in op.hidden)
+        outputs = [*op.outputs, *(op.hidden if recorded else ())]
+        fed_outputs = [t for t in op.outputs if id(t) in fed]
+        for tensor in outputs:
+            slots.setdefault(id(tensor), len(slots))
+        kernel = _bound(op, wanted if recorded else ())
+        numbers = tuple(slots[id(t)] for t in outputs) if not fed_outputs else tuple(
+            slots[id(t)] if id(t) not in fed else -1 for t in outputs)
+        if is_constant(op):
+            value = kernel()
+            constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
+            continue
+        steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
+    return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect), hand_over)
+
+
+def _bound(op: Operation, wanted: Collection[int]) -> Kernel:
+    definition = op.definition
+    dtype = op.inputs[0].dtype.array if op.inputs and not definition.in_execution else None
+    kernel = kernel_for(definition, dtype if isinstance(dtype, np.dtype) else None)
+    attrs = {key: op.attrs[key] for key in definition.kernel_attrs if key in op.attrs}
+    if 'node' in definition.kernel_attrs:
+        attrs['node'] = op.name
+    if 'device' in definition.kernel_attrs:
+        attrs['device'] = op.device
+    if wanted and 'asked' in definition.kernel_attrs:
+        attrs['asked'] = tuple(id(t) in wanted for t in op.hidden)
+    return partial(kernel, **attrs) if attrs else kernel
+
+
+def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed: set[int]) -> dict[Operation,
+                                                                                                   tuple[GradientStep, ...]]:
+    """For each op, the backward steps whose results are all there once it has run."""
+    position = {op: i for i, op in enumerate(ops)}
+    after: dict[Operation, tuple[GradientStep, ...]] = {}
+    for step in gradients:
+        producers = [t.op for t in step.outgoing if t is not None and t.op in position]
+        incoming = [t.op for t in step.incoming if t is not None and t.op in position]
+        # Zeros for an output without a gradient are left out of the plan where the rule does not use them.
+        if producers and all(t is None or t.op in position or id(t) in fed or t.op.type == ZEROS for t in step.incoming):
+            last = max([*producers, *incoming], key=position.__getitem__)
+            after[last] = (*after.get(last, ()), step)
+    return after
+

@@ -1,0 +1,176 @@
+"""The text of a plan: one line of Python for each op, values in a few local names that are used again when a value dies."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
+    from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+
+
+class Source:
+    """Writes one plan.
+
+    Attributes:
+        text: The source of `plan(x, r0, r1, ...)`; a comment '  # i' marks the line of step i.
+        names: The globals it uses.
+        live: For each position at which the plan may be left: which slot each local holds.
+        during: For each step that calls Python, which slot each local holds meanwhile.
+        ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
+    """
+
+    def __init__(self, plan: Plan, sharing: Sharing) -> None:
+        self._plan = plan
+        self._sharing = sharing
+        self._local: dict[int, str] = {}
+        self._free: list[str] = []
+        self._count = 0
+        self.names: dict[str, Any] = {f'c{slot}': value for slot, value in plan.constants.items()}
+        self.live: dict[int, dict[str, int]] = {}
+        self.during: dict[int, dict[str, int]] = {}
+        feeds = [self._take(slot) for slot in dict.fromkeys(plan.slots[id(t)] for t in plan.feeds)]
+        self._lines = [f'def plan({", ".join(["x", *feeds])}):']
+        ends: dict[int, list[int]] = {}
+        for slot, index in sharing.last_use.items():
+            ends.setdefault(index, []).append(slot)
+        made = {slot for step in plan.steps for slot in step.outputs if slot >= 0}
+        self.ends = {index: tuple(slot for slot in slots if slot in made) for index, slots in ends.items()}
+        for index, step in enumerate(plan.steps):
+            self._step(index, step, ends.get(index, ()))
+        fetched = ''.join(f'{self._fetched(t)}, ' for t in plan.fetches)
+        self._lines.append(f'    return ({fetched})')
+        self.text = '\n'.join(self._lines)
+
+    # ------------------------------------------------------------------ locals
+    def _take(self, slot: int) -> str:
+        """A local for a new value."""
+        if slot < 0:
+            return '_'
+        if self._free:
+            name = self._free.pop()
+        else:
+            name = f'r{self._count}'
+            self._count += 1
+        self._local[slot] = name
+        return name
+
+    def _of(self, slot: int) -> str:
+        """The name that holds a value."""
+        return f'c{slot}' if slot in self._plan.constants else self._local[slot]
+
+    def _name(self, tensor: SymbolicTensor | None) -> str:
+        """The name that holds a tensor's value, 'None' if the plan does not have it."""
+        slot = None if tensor is None else self._plan.slots.get(id(tensor))
+        return 'None' if slot is None or (slot not in self._local and slot not in self._plan.constants) else self._of(slot)
+
+    # ------------------------------------------------------------------ lines
+    def _step(self, index: int, step: Step, ends: Sequence[int]) -> None:
+        """The lines of one step. Without gradient calls a result may take the local of an input that dies here."""
+        python, dying = step.op.definition.python, []
+        if python:
+            self.during[index] = {name: slot for slot, name in self._local.items()}
+        arguments = [self._of(slot) for slot in step.inputs]
+        for slot in sorted(ends):
+            name = self._local.get(slot)
+            if name is not None and slot in step.inputs:
+                dying.append(name)
+        early = dying if not step.gradients else []
+        reused = self._sharing.reusable(step, index)
+        target = None if reused is None else self._local[reused]
+        if target is not None and target in early:
+            early = [*(name for name in early if name != target), target]
+        self._free.extend(early)
+        targets = [self._take(slot) for slot in step.outputs]
+        self._lines.append(f'    {self._line(index, step, arguments, targets, target)}  # {index}')
+        for number, group in enumerate(step.gradients):
+            self._lines.append(f'    {self._gradient_line(group, f"g{index}_{number}")}')
+        dead = [name for name in dying if name not in targets]
+        if step.gradients:
+            self._free.extend(dying)
+        for slot in ends:
+            name = self._local.pop(slot, None)
+            if name is not None and slot not in step.inputs:      # a result that nobody uses
+                dead.append(name)
+                self._free.append(name)
+        if dead:
+            self._lines.append(f'    del {", ".join(dict.fromkeys(dead))}')
+        if python:
+            self.live[index + 1] = {name: slot for slot, name in self._local.items()}
+            self._lines.append(f'    if x.paused: return hand_over(x, {index + 1}, locals())')
+
+    def _line(self, index: int, step: Step, arguments: list[str], targets: Sequence[str], reused: str | None) -> str:
+        definition = step.op.definition
+        if reused is not None:
+            self.names[f'k{index}'] = definition.kernel
+            # 0.04 µs less than by keyword, which NumPy asks for only where a third array might mean something else.
+            place = reused if definition.infix else f'out={reused}'
+            return f'{targets[0]} = k{index}({", ".join(arguments)}, {place})'
+        if definition.infix and kernel_for(definition, step.op.inputs[0].dtype.array) is not definition.kernel:
+            return f'{targets[0]} = {arguments[0]} {definition.infix} {arguments[1]}'
+        kernel = step.kernel
+        arguments = [*(['x'] if definition.in_execution else []), *arguments]
+        if isinstance(kernel, partial):             # 0.2 µs less than to let it put its keywords together at each call
+            for number, (key, value) in enumerate(kernel.keywords.items()):
+                self.names[f'a{index}_{number}'] = value
+                arguments.append(f'{key}=a{index}_{number}')
+            kernel = kernel.func
+        self.names[f'k{index}'] = kernel
+        if definition.python:
+            owned = self._sharing.owned(step, index)
+            self.names[f'o{index}'] = owned
+            arguments.append(f'owned=o{index}')
+        if step.recorded:
+            self.names['unpacked'] = unpacked
+            return f'{", ".join(targets)}, = unpacked(k{index}({", ".join(arguments)}, record=True))'
+        call = f'k{index}({", ".join(arguments)})'
+        if definition.outputs == 1:
+            return f'{targets[0]} = {call}'
+        return f'{", ".join(targets)}, = {call}' if targets else call
+
+    def _gradient_line(self, group: GradientStep, name: str) -> str:
+        """A line that reports one backward step as a gradient call."""
+        self.names[name] = group.report
+        given, results = (''.join(f'{self._name(t)}, ' for t in tensors) for tensors in (group.incoming, group.outgoing))
+        return f'{name}(x, ({given}), ({results}), {self._name(group.record)})'
+
+    def _fetched(self, tensor: SymbolicTensor) -> str:
+        """A fetched value as the caller gets it."""
+        slot = self._plan.slots[id(tensor)]
+        name = self._of(slot)
+        if slot in self._sharing.to_copy:
+            self.names['own'], self.names['own_feed'] = own, own_feed
+            return f'own_feed({name})' if any(t is tensor for t in self._plan.feeds) else f'own({name})'
+        if tensor.shape.rank:
+            return name
+        self.names['settled'] = settled
+        return f'settled({name})'
+
+
+def unpacked(recorded: Any) -> tuple[Any, ...]:
+    """All outputs of a `Recorded`, the hidden ones last."""
+    return (*recorded.outputs, *recorded.hidden)
+
+
+def own(value: Any) -> Any:
+    """A copy for the caller to write to; a scalar at rank 0, but a string is an array also there."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.ndim or value.dtype.hasobject else value[()]
+    return value
+
+
+def own_feed(value: Any) -> Any:
+    """A copy of a fed value; a scalar comes back as an array of rank 0, as from TensorFlow."""
+    return np.array(value)
+
+
+def settled(value: Any) -> Any:
+    """A scalar instead of an array of rank 0, but for strings."""
+    return value if not isinstance(value, np.ndarray) or value.ndim or value.dtype.hasobject else value[()]

@@ -1,0 +1,53 @@
+"""What a run is at while one of its Python calls is under way: the plan is found from its frame on the stack.
+
+Asked by debuggers, on the thread of the run. A run at full speed keeps no books for it.
+"""
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.host import RunView
+    from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+
+
+def innermost(execution: Execution) -> RunView | None:
+    """What the innermost plan of an execution is at that is under way on this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith('<plan of ') and frame.f_locals.get('x') is execution:
+            return _of_plan(frame, execution)
+        executor = frame.f_locals.get('self') if frame.f_code.co_name == '_walk' else None
+        if getattr(executor, 'execution', None) is execution:
+            return executor
+        frame = frame.f_back
+    return execution.standing()
+
+
+def marked(execution: Execution) -> Mark | None:
+    """How things stand before the Python call that a plan at full speed is at; None in one that runs step by step."""
+    earlier = execution.marked
+    if execution.used is not None and (earlier is None or execution.used is not earlier.used):
+        return None                             # a step around this one keeps its own books
+    view = innermost(execution)
+    if not isinstance(view, History):
+        return None
+    mark = view.mark()
+    execution.used = mark.used
+    return mark
+
+
+def _of_plan(frame: FrameType, execution: Execution) -> History | None:
+    plan: Plan = frame.f_globals['hand_over'].args[0]
+    position = plan.step_at(frame.f_lineno)
+    if position is None or position not in plan.during:
+        return None
+    history = History(plan, execution)
+    history.values.load(execution.feeds, frame.f_locals, plan.during[position])
+    history.position = position
+    return history

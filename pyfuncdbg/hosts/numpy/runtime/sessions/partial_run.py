@@ -1,0 +1,262 @@
+"""`Session.partial_run`: one run of a graph in several steps, each with some of the feeds and some of the fetches.
+
+A node runs once, in the first step in which all it needs is there, whether or not that step asks for it; what later steps
+need is kept. Each step is a run for those who watch. On the caller's thread.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
+from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import run_located
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, needed_ops
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
+
+_SITES = {name: CallSite(name, name, 'run', host) for name in ('Session.partial_run_setup', 'Session.partial_run')}
+_NO_HANDLE = "Must run 'setup' before performing partial runs!"
+
+
+def _refused(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f'Graph execution error:\n\n{message}')
+
+
+def _usable(session: BaseSession) -> Graph:
+    if session._closed:
+        raise RuntimeError('Attempted to use a closed Session.')
+    if not session._graph.version:
+        raise RuntimeError('The Session graph is empty. Add operations to the graph before calling run().')
+    return session._graph
+
+
+def _to_be_fed(graph: Graph, key: Any) -> SymbolicTensor:
+    """A feed that a setup announces: TensorFlow fails to say what is wrong with one."""
+    try:
+        return feed_tensor(graph, key)
+    except TypeError as error:
+        raise TypeError(str(error).replace('feed_dict key', 'feed_list key', 1)) from None
+
+
+class PartialRun:
+    """One run under way.
+
+    Attributes:
+        elements: What the setup's fetches stand for: to read what an assignment gave is another node each time.
+        waiting: Ops that have not run, in order.
+        values: What is known, by tensor: fed, or given by a node and still of use.
+        unfed, unfetched: Tensors that steps may still feed and fetch.
+        error: What a node raised that its step did not ask for; the next step raises it.
+    """
+
+    def __init__(self, graph: Graph, feeds: Sequence[SymbolicTensor], wanted: Fetches,
+                 elements: dict[int, tuple[Any, Any]]) -> None:
+        roots = [*wanted.targets, *(t.op for t in wanted.tensors)]
+        self.graph = graph
+        self.elements = elements
+        self.waiting: Sequence[Operation] = needed_ops(roots, {id(t) for t in feeds})
+        self.feeds, self.fetches = set(feeds), set(wanted.tensors)
+        self.unfed, self.unfetched = set(feeds), set(wanted.tensors)
+        self.values: dict[SymbolicTensor, Any] = {}
+        self.done: set[Operation] = set()
+        self.error: OpError | None = None
+        self.lock = new_rlock()
+
+    @property
+    def over(self) -> bool:
+        """Whether everything was fed and fetched."""
+        return not self.unfed and not self.unfetched
+
+    def check(self, feeds: Iterable[SymbolicTensor], fetches: Sequence[SymbolicTensor]) -> None:
+        """Refuse a step that the setup did not announce, or that cannot be computed yet; nothing is changed.
+
+        Raises:
+            InvalidArgumentError: With TensorFlow's text.
+        """
+        given = set(feeds)
+        for tensors, left, known, what, past in ((given, self.unfed, self.feeds, 'feed', 'fed'),
+                                                 (fetches, self.unfetched, self.fetches, 'fetch', 'fetched')):
+            for tensor in tensors:
+                if tensor not in known:
+                    raise _refused(f'The {what} {tensor.name} was not specified in partial_run_setup.')
+                if tensor not in left:
+                    raise _refused(f'The {what} {tensor.name} has already been {past}.')
+        missing = self._missing(fetches, self.unfed - given)
+        if missing is not None:
+            raise _refused(f"Fetch {missing.name} can't be computed from the feeds that have been fed so far.")
+
+    def _missing(self, fetches: Iterable[SymbolicTensor], pending: set[SymbolicTensor]) -> SymbolicTensor | None:
+        """A tensor still to be fed, that a fetch needs."""
+        waiting = set(self.waiting)
+        stack = [t.op for t in fetches if t not in self.values]
+        seen: set[Operation] = set()
+        while stack:
+            op = stack.pop()
+            if op in seen or op not in waiting:
+                continue
+            seen.add(op)
+            for tensor in op.inputs:
+                if tensor in pending:
+                    return cast(SymbolicTensor, tensor)
+                if tensor not in self.feeds and tensor not in self.values:
+                    stack.append(tensor.op)
+            stack.extend(op.control_inputs)
+        return None
+
+    def ready(self) -> list[Operation]:
+        """The waiting ops that can run with what is known, in order."""
+        waiting, can = set(self.waiting), set[Operation]()
+        for op in self.waiting:
+            if all(t in self.values or (t.op in can and t not in self.unfed) for t in op.inputs) and all(
+                    control in can or control not in waiting for control in op.control_inputs):
+                can.add(op)
+        return [op for op in self.waiting if op in can]
+
+    def plan(self, ops: Sequence[Operation], fetches: Sequence[SymbolicTensor]) -> tuple[Plan, list[SymbolicTensor]]:
+        """A plan of these ops that gives the fetches and what later ops need, and the tensors it takes."""
+        running = set(ops)
+        later = {t for op in self.waiting if op not in running for t in op.inputs} | self.unfetched
+        made = [t for op in ops for t in (*op.outputs, *op.hidden) if t in later]
+        asked_for = itertools.chain((t for op in ops for t in op.inputs), fetches)
+        given = [t for t in dict.fromkeys(asked_for) if t in self.values]
+        wanted = [t for t in dict.fromkeys((*fetches, *made)) if t not in self.values]
+        plan = compiled(self.graph, ops, given, wanted, protect=True, hand_over=take_over, done=self.done)
+        return plan, given
+
+    def ran(self, ops: Sequence[Operation], plan: Plan, results: Sequence[Any]) -> None:
+        """Keep what a plan gave, and drop what nobody needs any more."""
+        self.values.update(zip(plan.fetches, results, strict=True))
+        self.done.update(ops)
+        self.waiting = [op for op in self.waiting if op not in self.done]
+        needed = {t for op in self.waiting for t in op.inputs} | self.unfetched
+        for tensor in [t for t in self.values if t not in needed]:
+            del self.values[tensor]
+
+
+    def run_rest(self, ops: Sequence[Operation], execution: Execution) -> None:
+        """Run ops that no fetch of this step needs; what one of them raises is for the next step."""
+        if not ops:
+            return
+        plan, given = self.plan(ops, ())
+        try:
+            self.ran(ops, plan, run_located(plan, execution, [self.values[t] for t in given]))
+        except OpError as error:
+            self.error = error
+
+
+class PartialRuns:
+    """Those of one session, by handle."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._under_way: dict[str, PartialRun] = {}
+
+    def setup(self, session: BaseSession, fetches: Any, feeds: Any) -> str:
+        """What `Session.partial_run_setup` does; what needs no feed runs now."""
+        graph = _usable(session)
+        keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
+        tensors = [_to_be_fed(graph, tensor) for key in keys
+                   for tensor in (key._type_spec._to_components(key) if hasattr(key, 'fed') else [key])]
+        elements: dict[int, tuple[Any, Any]] = {}
+        wanted = Fetches(graph, fetches, elements)
+        for i, tensor in enumerate(tensors):
+            if any(t is tensor for t in tensors[:i]):  # `in` would ask whether tensors are equal
+                raise _refused(f'Endpoint "{tensor.name}" fed more than once.')
+            if any(t is tensor for t in wanted.tensors):
+                raise _refused(f'{tensor.name} is both fed and fetched.')
+        if not wanted.tensors and not wanted.targets:
+            raise _refused('Must specify at least one target to fetch or execute.')
+        names = (','.join(t.name for t in tensors), ','.join(t.name for t in wanted.tensors),
+                 ','.join(op.name for op in wanted.targets))
+        handle = f'{names[0]}->{names[1]}/{names[2]}/1/;{next(self._numbers)}'
+        partial = PartialRun(graph, tensors, wanted, elements)
+        if not all(is_constant(op) for op in partial.ready()):
+            self._step(session, 'Session.partial_run_setup', partial, {}, [])
+        self._under_way[handle] = partial
+        return handle
+
+    def run(self, session: BaseSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
+        """What `Session.partial_run` does."""
+        graph = _usable(session)
+        flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
+        fed = {tensor: converter(tensor)(value) for tensor, value in ((feed_tensor(graph, k), v) for k, v in flat.items())}
+        partial = self._under_way.get(handle) if isinstance(handle, str) else None
+        wanted = Fetches(graph, fetches, None if partial is None else partial.elements)
+        if not wanted.tensors and not wanted.targets and not fed:
+            return wanted.pack([])
+        if wanted.targets:
+            raise RuntimeError('partial_run() requires empty `target_list`. Received: '
+                               f'target_list={wanted.targets} (non-empty)')
+        if not isinstance(handle, str):
+            raise TypeError(f'partial_run() takes the handle that partial_run_setup() gave, a str, not {handle!r}')
+        if partial is None:
+            raise _refused(_NO_HANDLE)
+        with partial.lock:
+            asked = [t for t in wanted.tensors if t not in fed]
+            partial.check(fed, asked)
+            try:
+                if partial.error is not None:
+                    raise partial.error
+                found = self._step(session, 'Session.partial_run', partial, fed, asked)
+            except BaseException:
+                self._under_way.pop(handle, None)
+                raise
+            if partial.over:
+                self._under_way.pop(handle, None)
+        found.update((tensor, own_feed(value)) for tensor, value in fed.items())
+        return wanted.pack([bytes_at_rank_0(found[t]) for t in wanted.tensors])
+
+    def _step(self, session: BaseSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
+              asked: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
+        """Run what the fetches need, then what else can run now."""
+        partial.unfed -= set(fed)
+        partial.values.update((t, np.array(value) if isinstance(value, np.ndarray) else value) for t, value in fed.items())
+        partial.unfetched -= set(asked)
+        ready = partial.ready()
+        needed = set(needed_ops([t.op for t in asked if t not in partial.values], {id(t) for t in partial.values},
+                                partial.done))
+        first = [op for op in ready if op in needed]
+        rest = [op for op in ready if op not in needed]
+        plan, given = partial.plan(first, asked)
+        found: dict[SymbolicTensor, Any] = {}
+        run = Run(name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in fed],
+                  fetches=[t.name for t in asked])
+        execution = Execution(run, session._resources, errstate.current())
+        run.control = execution
+
+        def whole(*values: Any) -> list[Any]:
+            partial.values.update(zip(fed, values, strict=True))     # a hook may have changed them
+            found.update((t, partial.values[t]) for t in asked if t in partial.values)
+            results = run_located(plan, execution, [partial.values[t] for t in given])
+            partial.ran(first, plan, results)
+            found.update(zip(plan.fetches, results, strict=True))
+            partial.run_rest(rest, execution)
+            return [own(found[t]) if t in partial.values else found[t] for t in asked]
+
+        errstate.state.set(errstate.IGNORE)
+        try:
+            values = [partial.values[t] for t in fed]
+            outputs = around(_SITES[name], whole, run, values) if hooks.run else whole(*values)
+        finally:
+            run.control = None
+            errstate.state.set(execution.errstate)
+        return dict(zip(asked, outputs, strict=True))

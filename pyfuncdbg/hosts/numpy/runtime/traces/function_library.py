@@ -1,0 +1,246 @@
+"""Functions of a GraphDef's library: a trace as a FunctionDef, and a FunctionDef as a trace that nodes can call.
+
+`Graph.as_graph_def` asks traces for the one, an import makes the other. On the thread that builds.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put, value_of
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
+from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+
+
+# ---------------------------------------------------------------- a trace as data
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A trace as the function of a node that gives all its functions the same arguments, which each need not use.
+
+    Attributes:
+        trace: The function.
+        feeds: For each input and captured tensor, which argument it is.
+        arguments: Tensors of the types that the node gives.
+    """
+
+    trace: Traced
+    feeds: Sequence[int]
+    arguments: Sequence[Any]
+
+    @property
+    def graph(self) -> Graph:
+        """Its graph."""
+        return self.trace.graph
+
+    def function_def(self) -> Any:
+        """Its FunctionDef."""
+        return function_def(self.trace, self.feeds, self.arguments)
+
+
+def function_def(trace: Traced, feeds: Sequence[int] | None = None, arguments: Sequence[Any] = ()) -> Any:
+    """The FunctionDef of a trace, with names as TensorFlow gives them.
+
+    Args:
+        trace: The trace.
+        feeds: For each input and captured tensor, which argument it is; None: they are the arguments.
+        arguments: Then tensors of the types of the arguments.
+    """
+    from pyfuncdbg.hosts.numpy.graph.proto.messages import FunctionDef
+    message = FunctionDef()
+    message.signature.name = trace.name
+    taken: set[str] = set()
+    inputs = [*trace.inputs, *(inner for _, inner in trace.graph.captures)]
+    places: dict[int, str] = {}
+    for i in range(len(inputs) if feeds is None else len(arguments)):
+        inner = [inputs[i]] if feeds is None else [t for t, at in zip(inputs, feeds, strict=True) if at == i]
+        name = _unique(inner[0].op.name if inner else 'placeholder', taken)
+        places.update({id(tensor): name for tensor in inner})
+        tensor = inner[0] if inner else arguments[i]
+        message.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+        attrs = message.arg_attr[i].attr
+        own = inner[0].op if inner else None
+        put(attrs['_user_specified_name'], own.attrs.get('_user_specified_name', own.name) if own is not None else name)
+        if tensor.dtype.is_numpy_compatible:
+            put(attrs['_output_shapes'], [tensor.shape])
+    fed = {tensor.op for tensor in inputs}
+    nodes = [op for op in trace.graph.operations if op not in fed]
+    for op in nodes:
+        _add_node(message, op, places)
+    for tensor in trace.outputs:
+        name = _unique(tensor.op.name, taken)
+        message.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+        message.ret[name] = places[id(tensor)]
+    for op in nodes:
+        if op.definition.stateful:
+            message.signature.is_stateful = True
+            message.signature.control_output.append(op.name)
+            message.control_ret[op.name] = op.name
+    put(message.attr['_construction_context'], 'kEagerRuntime')
+    return message
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """A node's name as that of an argument: small letters, digits and '_', not given twice."""
+    plain = re.sub(r'[^a-z0-9_]', '_', name.lower())
+    plain = plain.lstrip('0123456789_') or 'unknown'
+    found, count = plain, 0
+    while found in taken:
+        count += 1
+        found = f'{plain}_{count}'
+    taken.add(found)
+    return found
+
+
+def _add_node(message: Any, op: Any, places: dict[int, str]) -> None:
+    node = message.node_def.add()
+    node.CopyFrom(op.node_def)
+    del node.input[:]
+    node.input.extend([places[id(tensor)] for tensor in op.inputs] + [f'^{before.name}' for before in op.control_inputs])
+    for tensor, (output, index) in zip(op.outputs, _outputs(op.type, op.shown_attrs(), len(op.outputs)), strict=True):
+        places[id(tensor)] = f'{op.name}:{output}:{index}'
+
+
+def _outputs(op_type: str, attrs: Mapping[str, Any], count: int) -> list[tuple[str, int]]:
+    """For each output its name in TensorFlow's registry, and its place among those of that name."""
+    known = signature(op_type)
+    if known is not None:
+        found = [(argument.name, i) for argument in known.outputs for i in range(len(argument.dtypes(attrs)))]
+        if len(found) == count:
+            return found
+    return [('output', i) for i in range(count)]
+
+
+# ---------------------------------------------------------------- data as a trace
+class Library:
+    """The functions of a GraphDef, each made a trace when a node first asks for it.
+
+    Attributes:
+        trust: Whether Python functions that are stored in nodes are loaded, which runs code.
+    """
+
+    def __init__(self, message: Any, trust: bool = False) -> None:
+        self.trust = trust
+        self._messages = {function.signature.name: function for function in message.function}
+        self._made: dict[str, Traced] = {}
+        self._open: list[str] = []
+
+    def __call__(self, name: str) -> Traced:
+        """The function of this name.
+
+        Raises:
+            ValueError: There is none, it calls itself, or its body makes no graph.
+        """
+        return self.adapted(name)
+
+    def adapted(self, name: str, adapt: Callable[[Any], None] | None = None) -> Traced:
+        """The function of this name, made of its FunctionDef after `adapt` has changed a copy of that.
+
+        Raises:
+            ValueError: As for a call; or what `adapt` raised.
+        """
+        if name in self._open:
+            raise ValueError(f'Function {name} calls itself: {" -> ".join([*self._open, name])}')
+        if name not in self._messages:
+            raise ValueError(f'Function {name} is not defined.')
+        if adapt is None and name in self._made:
+            return self._made[name]
+        self._open.append(name)
+        try:
+            if adapt is None:
+                self._made[name] = made = self._trace(self._messages[name])
+            else:
+                message = type(self._messages[name]).FromString(self._messages[name].SerializeToString())
+                adapt(message)
+                made = self._trace(message)
+        finally:
+            self._open.pop()
+        return made
+
+    def _trace(self, message: Any) -> Traced:
+        from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+        name = message.signature.name
+        graph = Graph(name=name, building_function=True)
+        types = [{'dtype': _dtype(argument), 'shape': _shape(message, i), **_name_given(message, i)}
+                 for i, argument in enumerate(message.signature.input_arg)]
+        inputs = [graph.create_op(INPUT, (), attrs, argument.name).outputs[0]
+                  for argument, attrs in zip(message.signature.input_arg, types, strict=True)]
+        tensors = {argument.name: tensor for argument, tensor in zip(message.signature.input_arg, inputs, strict=True)}
+        by_name = {node.name: node for node in message.node_def}
+        nodes = [_flattened(node, tensors, by_name) for node in message.node_def]
+        wanted = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
+        made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
+        outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
+        return Traced(graph, inputs, outputs, list, name)
+
+
+def _dtype(argument: Any) -> Any:
+    from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+    try:
+        return as_dtype(argument.type)
+    except TypeError:
+        raise ValueError(f"Argument '{argument.name}' of a function has no dtype that is known: {argument.type}") from None
+
+
+def _name_given(message: Any, index: int) -> dict[str, Any]:
+    """What the user called an argument."""
+    if index not in message.arg_attr or '_user_specified_name' not in message.arg_attr[index].attr:
+        return {}
+    return {'_user_specified_name': value_of(message.arg_attr[index].attr['_user_specified_name'])}
+
+
+def _shape(message: Any, index: int) -> TensorShape:
+    if index in message.arg_attr and '_output_shapes' in message.arg_attr[index].attr:
+        shapes = value_of(message.arg_attr[index].attr['_output_shapes'])
+        if isinstance(shapes, list) and len(shapes) == 1 and isinstance(shapes[0], TensorShape):
+            return shapes[0]
+    return TensorShape(None)
+
+
+def _flattened(node: Any, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> Any:
+    """A body's NodeDef with its inputs as a GraphDef names them."""
+    flat = type(node)()
+    flat.CopyFrom(node)
+    del flat.input[:]
+    flat.input.extend(name if name.startswith('^') else _flat(name, arguments, by_name) for name in node.input)
+    return flat
+
+
+def _flat(name: str, arguments: Mapping[str, Any], by_name: Mapping[str, Any]) -> str:
+    """'node:output:1' as 'node:3'.
+
+    Raises:
+        ValueError: No such node or output.
+    """
+    if name in arguments:
+        return name
+    node_name, _, rest = name.partition(':')
+    output, _, index = rest.partition(':')
+    node = by_name.get(node_name)
+    if node is None or not index.isdecimal():
+        raise ValueError(f"No node of the function gives '{name}'")
+    return f'{node_name}:{_position(node, output, int(index))}'
+
+
+def _position(node: Any, output: str, index: int) -> int:
+    known = signature(node.op)
+    if known is None:
+        return index
+    attrs = {key: value_of(value) for key, value in node.attr.items()}
+    position = 0
+    for argument in known.outputs:
+        if argument.name == output:
+            return position + index
+        try:
+            position += len(argument.dtypes({**known.defaults, **attrs}))
+        except (TypeError, KeyError) as error:
+            raise ValueError(f"Node '{node.name}': its attrs do not say how many outputs it has") from error
+    raise ValueError(f"Node '{node.name}': {node.op} has no output '{output}'")
+

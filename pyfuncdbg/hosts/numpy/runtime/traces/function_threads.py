@@ -1,0 +1,72 @@
+"""How many steps of a traced function may overlap: `tf.config.threading`. By default one, on the caller's thread.
+
+Steps with effects keep the order of the program; Python functions without may overlap. The setting is the process's.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.hooks.locks import new_lock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
+
+
+class FunctionThreads:
+    """The setting and its threads.
+
+    Attributes:
+        overlap: Whether steps may overlap at all: asked at each call of a function.
+    """
+
+    def __init__(self) -> None:
+        self._counts = {'inter': 0, 'intra': 0}
+        self._pool: Pool | None = None
+        self._lock = new_lock()
+        self.overlap = False
+
+    def pool(self) -> Pool:
+        """The threads, made when they are first needed."""
+        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool(self._counts['inter'])
+            return self._pool
+
+    def set(self, kind: str, count: int) -> None:
+        """Set a number of threads; those that are there end."""
+        if not isinstance(count, int):
+            raise TypeError(f'the number of threads is an int, not {count!r}')
+        with self._lock:
+            pool, self._pool = self._pool, None
+            self._counts[kind] = count
+            self.overlap = self._counts['inter'] > 1
+        if pool is not None:
+            pool.close()
+
+    def get(self, kind: str) -> int:
+        """What was set, 0 for the default."""
+        return self._counts[kind]
+
+
+function_threads = FunctionThreads()
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """How many steps of a traced function may overlap; 0 or 1: none, they run on the caller's thread."""
+    function_threads.set('inter', num_threads)
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """What was set, 0 for the default."""
+    return function_threads.get('inter')
+
+
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """How many threads one op may use. It is NumPy that decides: the number is kept for who asks."""
+    function_threads.set('intra', num_threads)
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """What was set, 0 for the default."""
+    return function_threads.get('intra')

@@ -1,0 +1,349 @@
+"""A traced function: its graph, and how it is run and differentiated.
+
+A call of it is one op. Run for a gradient, it also gives every tensor of its graph, so that a backward function of any
+order finds what it needs and no Python function is called twice.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CONSTANT, IDENTITY, INPUT, PURE_CALL, Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.call_frames import tells_failure
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion, converted_callable
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute, take_over
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, function_error
+from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
+from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, failed_in, overlaps
+from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code
+
+
+class Traced:
+    """One trace.
+
+    Attributes:
+        graph: Its graph; `graph.captures` are outer tensors that every call passes after its arguments.
+        inputs: The placeholders of its arguments.
+        outputs: Its output tensors.
+        pack: Puts output tensors into the structure that the Python function returned.
+        name: '__inference_f_7'.
+    """
+
+    __slots__ = ('_backward', '_kept', '_plans', '_pure', '_site', 'graph', 'inputs', 'name', 'outputs', 'pack')
+
+    def __init__(self, graph: Graph, inputs: Sequence[SymbolicTensor], outputs: Sequence[SymbolicTensor],
+                 pack: Callable[[Sequence[Any]], Any], name: str) -> None:
+        self.graph = graph
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.pack = pack
+        self.name = name
+        self._plans: dict[Any, Plan] = {}
+        self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
+        self._pure: tuple[int, bool] | None = None
+        self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
+        self._site = CallSite(self.short_name, 'tf.function', 'run', host)
+
+    def __del__(self) -> None:
+        # A graph and its nodes, a plan and its function refer to each other: without this, what they hold (captured
+        # tensors, the user's functions) would wait for the garbage collector.
+        for plan in self._plans.values():
+            plan.names.clear()
+        self.graph.dismantle()
+
+    @property
+    def short_name(self) -> str:
+        """The name of the Python function."""
+        return self.name.removeprefix('__inference_').rpartition('_')[0]
+
+    def function_def(self) -> Any:
+        """Its FunctionDef, for the library of a GraphDef."""
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import function_def  # who writes no graph needs no messages
+        return function_def(self)
+
+    def kept(self) -> Sequence[SymbolicTensor]:
+        """The tensors that a call gives beside the outputs when a gradient may need them: all but the inputs."""
+        if self._kept is None or self._kept[0] != self.graph.version:
+            given = {id(t) for t in (*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs)}
+            found = []
+            for op in self.graph.operations:
+                if op.type not in (INPUT, CONSTANT):
+                    for tensor in (*op.outputs, *op.recorded()):
+                        if id(tensor) not in given:
+                            found.append(tensor)
+            self._kept = self.graph.version, tuple(found)
+        return self._kept[1]
+
+    def is_pure(self) -> bool:
+        """Whether nothing in it has an effect. Every call asks."""
+        if self._pure is None or self._pure[0] != self.graph.version:
+            effects = (op for op in self.graph.operations if op.definition.stateful and op.type != INPUT)
+            self._pure = self.graph.version, next(effects, None) is None
+        return self._pure[1]
+
+    def available(self) -> list[SymbolicTensor]:
+        """What a gradient may need of a call: arguments, captured tensors, outputs, and what else is kept."""
+        return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
+
+    def plan(self, record: bool | tuple[int, ...]) -> Plan:
+        """The plan of a call; with `record` one that also gives `kept()`, or of `available()` those at these places."""
+        if record is True:
+            self.kept()                             # the nodes have their hidden outputs from now on: another version
+        key = record, self.graph.version, bool(hooks.gradient)
+        plan = self._plans.get(key)
+        if plan is None:
+            available = self.available() if isinstance(record, tuple) and record else []
+            kept = [available[place] for place in record] if isinstance(record, tuple) else self.kept() if record else ()
+            self._plans = {k: p for k, p in self._plans.items() if k[1] == self.graph.version}
+            feeds = [*self.inputs, *(inner for _, inner in self.graph.captures)]
+            effects = [op for op in self.graph.operations if
+                       op.definition.stateful and op.type != INPUT] if self.graph.automatic else []
+            plan = self._plans[key] = compiled(self.graph, effects, feeds, [*self.outputs, *kept], protect=False,
+                                               hand_over=take_over,
+                                               gradients=self.graph.gradient_steps if hooks.gradient else ())
+        return plan
+
+    def run(self, execution: Execution, values: Sequence[Any], record: bool) -> Any:
+        """Run the trace on NumPy values, as a run of its own where it is called from eager code."""
+        plan = self.plan(record)
+        if execution is eager_execution():
+            results = self._as_run(plan, execution, values)
+        else:
+            results = self._within(plan, execution, values)
+        count = len(self.outputs)
+        return recording.Recorded(results[:count], results[count:]) if record else tuple(results)
+
+    def _as_run(self, plan: Plan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
+        run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
+                  fetches=[t.name for t in self.outputs])
+        execution = Execution(run, outer.resources, outer.errstate)
+        run.control = execution
+        try:
+            if hooks.run:
+                rest: list[Any] = []
+
+                def whole(*fed: Any) -> Sequence[Any]:
+                    results = self._within(plan, execution, fed)
+                    rest[:] = results[len(self.outputs):]
+                    return results[:len(self.outputs)]
+                return [*around(self._site, whole, run, list(values)), *rest]
+            return self._within(plan, execution, values)
+        finally:
+            run.control = None
+            outer.errstate = execution.errstate
+
+    @tells_failure(failed_in)
+    def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            if function_threads.overlap and type(execution) is Execution and overlaps(plan):
+                from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
+                return PooledRun(plan, execution, function_threads.pool()).run(values)
+            return execute(plan, execution, values)
+        except KERNEL_ERRORS as error:
+            step = execution.failed or plan.failed_step(error)
+            if step is None:
+                raise
+            raised: Any = function_error(error, step.op, self.name)
+            if raised is error:
+                raise
+            raise raised from error
+        finally:
+            raised = None                           # its traceback leads here: a cycle
+
+    # ------------------------------------------------------------------ differentiating
+    def backward(self, targets: Sequence[int], filled: Sequence[int] = (), slices: Slices | None = (),
+                 absent: Sequence[tuple[Tensor, SlicesType]] = ()) -> tuple[Traced, list[Any]]:
+        """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
+
+        Args:
+            targets: Of which tensors a gradient is given: places in `available()`; one may stand more than once.
+            filled: Inputs that get zeros where no gradient comes to them; the others have none there.
+            slices: Inputs whose gradients are `IndexedSlices` (of zeros where none comes to them), all others tensors; None:
+                each as its rule gives it.
+            absent: Further tensors, on which it does not depend, that get slices of zeros after the inputs.
+
+        Returns:
+            The function, which packs a list with the gradient or None of each input and captured tensor; and for each value
+            that it needs: its place in `available()`, or a tensor from outside that the rules brought in.
+        """
+        form = (tuple(targets), tuple(filled), None if slices is None else tuple(slices),
+                tuple((id(tensor), kind) for tensor, kind in absent))
+        found = self._backward.get((form, self.graph.version))
+        if found is None:
+            found = self._made_backward(targets, filled, None if slices is None else dict(slices), absent)
+            self._backward[form, self.graph.version] = found
+        return found
+
+    def _made_backward(self, targets: Sequence[int], filled: Sequence[int], slices: dict[int, SlicesType] | None,
+                       absent: Sequence[tuple[Tensor, SlicesType]]) -> tuple[Traced, list[Any]]:
+        available = self.available()
+        index = {id(t): i for i, t in reversed(list(enumerate(available)))}
+        inputs = available[:len(self.inputs) + len(self.graph.captures)]
+        graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
+        graph.forward, graph.place, graph.repeats = self.graph, self.graph.place, self.graph.repeats
+        chosen = [available[place] for place in targets]
+        with graph.as_default(), recording.suspended():
+            seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
+            found = backpropagated(graph, chosen, inputs, seeds)
+            found = [zeros_like(t) if g is None and i in filled else g
+                     for i, (t, g) in enumerate(zip(inputs, found, strict=True))]
+            if slices is not None:
+                found = [as_slices(g, slices[i], inputs[i]) if i in slices else dense(g) for i, g in enumerate(found)]
+            found += [as_slices(None, kind, graph.admit(tensor)) for tensor, kind in absent]
+            found = [_mapped(graph.admit, g) for g in found]
+        needed = [outer for outer, _ in graph.captures]
+        missing = [t for t in needed if id(t) not in index and isinstance(t, SymbolicTensor) and t.graph is self.graph]
+        if missing:
+            raise LookupError(f'{missing[0]!r} is not kept for the gradient of {self.short_name}')
+        outputs: list[Any] = []
+        places = [_mapped(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
+                          g) for g in found]
+        backward = Traced(graph, seeds, outputs, lambda values: [_mapped(values.__getitem__, p) for p in places], graph.name)
+        return backward, [index.get(id(t), t) for t in needed]
+
+
+Slices = Sequence[tuple[int, SlicesType]]
+"""Places of inputs, each with the type of its slices."""
+
+
+def _mapped(function: Callable[[Any], Any], gradient: Any) -> Any:
+    """A gradient with the function's results for its tensor, or for those of its slices; None stays."""
+    if not isinstance(gradient, IndexedSlices):
+        return None if gradient is None else function(gradient)
+    parts = (gradient.values, gradient.indices, gradient.dense_shape)
+    return IndexedSlices(*(None if part is None else function(part) for part in parts))
+
+
+# ---------------------------------------------------------------- the op
+def _call(execution: Execution, *values: Any, _py_trace: Traced, owned: Any = (), record: bool = False) -> Any:
+    return _py_trace.run(execution, values, record)
+
+
+def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for t in attrs['_py_trace'].outputs]
+
+
+def _hidden(node: Node) -> Sequence[Output]:
+    return [(t.dtype, t.shape) for t in node.attrs['_py_trace'].kept()]
+
+
+def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
+    trace: Traced = node.attrs['_py_trace']
+    hidden = node.recorded()
+    incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
+    first = len(trace.inputs) + len(trace.graph.captures)
+    backward, needed = trace.backward([first + i for i, g in enumerate(incoming) if g is not None], slices=None)
+    available = [*node.inputs, *node.outputs, *hidden]
+    values = [g for g in incoming if g is not None] + [available[i] if isinstance(i, int) else i for i in needed]
+    return backward.pack(call_traced(backward, values))  # type: ignore[no-any-return]
+
+
+def call_traced(trace: Traced, values: Sequence[Any]) -> list[Any]:
+    """Call a trace as an op: a node that may be left out or moved where nothing in it has an effect.
+
+    Args:
+        trace: The function.
+        values: Its arguments, then what it captures.
+    """
+    attrs = {'f': FunctionName(trace.name), '_py_trace': trace, '_collective_manager_ids': [],
+             '_read_only_resource_inputs': []}
+    results = apply(PURE_CALL if trace.is_pure() else CALL, values, attrs)
+    return results if isinstance(results, list) else []
+
+
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], Traced]) -> Attrs:
+    return {'_py_trace': functions(attrs['f'].name)}
+
+
+_CALL = register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True, kernel_attrs=('_py_trace',),
+                       in_execution=True, hidden=_hidden, python=True, sealed=True, restore=_restored))
+register(replace(_CALL, name=PURE_CALL, stateful=False))
+
+
+def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool,
+           reworded: bool = True) -> Traced:
+    """Trace a Python function for arguments of these types.
+
+    Args:
+        python_function: The user's function.
+        arguments: What it is traced for.
+        name: '__inference_f_7'.
+        may_create: Whether it may make variables.
+        reworded: Tell errors in it the way TensorFlow's AutoGraph does.
+
+    Raises:
+        ValueError: It makes variables on a call that is not its first.
+        TypeError: It returns something that is no tensor.
+    """
+    graph = Graph(name=name, outer=context.current_graph(), building_function=True)
+    graph.variables_made = 0 if may_create else None
+    with graph.as_default(), recording.suspended():
+        inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
+                  for i in arguments.inputs]
+        if may_create:                          # a variable may start with what depends on the first call's arguments
+            graph.given = tuple(zip(arguments.tensors, inputs, strict=True))
+        args, kwargs = arguments.rebuilt(inputs)
+        with in_user_code(reworded), conversion(reworded):
+            result = converted_callable(python_function)(*args, **kwargs)
+        outputs: list[Any] = []
+        places: list[int] = []
+        for leaf in nest.flatten(result, expand_composites=True):
+            if leaf is None:
+                places.append(-1)
+                continue
+            places.append(len(outputs))
+            outputs.append(apply(IDENTITY, (_returned(leaf, python_function),)))
+    graph.given = ()
+    if not any(isinstance(outer, SymbolicTensor) for outer, _ in graph.captures):
+        graph.outer = None
+
+    def pack(values: Sequence[Any]) -> Any:
+        return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places], expand_composites=True)
+    # One tensor is the common result: looking for structures takes a third of the time of a small call.
+    return Traced(graph, inputs, outputs, itemgetter(0) if isinstance(result, Tensor) else pack, name)
+
+
+def _node_name(argument: str) -> str:
+    """An argument's name as that of a node, which may not begin with '_'."""
+    return INPUT if argument.startswith('_') else argument
+
+
+def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
+    if isinstance(leaf, Tensor):
+        return leaf
+    if hasattr(leaf, '_as_tensor'):
+        return leaf._as_tensor()  # type: ignore[no-any-return]
+    if isinstance(getattr(leaf, 'flow', None), Tensor):     # a TensorArray
+        return leaf.flow  # type: ignore[no-any-return]
+    try:
+        if isinstance(leaf, Operation):
+            raise TypeError(leaf)
+        value = to_array(leaf)
+    except (TypeError, ValueError) as error:
+        raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
+                        'ExtensionTypes or '
+                        f'None values; in compilation of {function}, found return value of type {type(leaf).__name__}, '
+                        f'which is '
+                        'not a Tensor or ExtensionType.') from error
+    return apply(CONSTANT, (), {'dtype': of_value(value), 'value': value})  # type: ignore[no-any-return]

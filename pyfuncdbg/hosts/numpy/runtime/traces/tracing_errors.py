@@ -1,0 +1,104 @@
+"""Errors in a function that is being traced: told with the user's own lines, as TensorFlow's AutoGraph tells them."""
+from __future__ import annotations
+
+import linecache
+from textwrap import indent
+from types import TracebackType
+from typing import Any
+
+from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
+from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.tracing_notice import is_part
+
+_REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
+             UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
+"""Types whose only argument is their text, so that one with more text can stand for them; subclasses may differ."""
+_HEAD = 'in user code:\n\n'
+
+
+class _LongKeyError(KeyError):
+    """A KeyError whose text is shown as it is, not as the repr of a key."""
+
+    def __init__(self, text: str, key: Any) -> None:
+        super().__init__(key)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+_LongKeyError.__name__ = 'KeyError'
+
+
+_INLINE = ('<listcomp>', '<setcomp>', '<dictcomp>')
+"""Functions of the compiler: their line is that of the frame around."""
+_FRAMES, _TEXT = '_pyfuncdbg_frames', '_pyfuncdbg_text'
+
+
+class in_user_code:                             # noqa: N801  a context manager; of a generator StopIteration cannot come out
+    """Add the user's frames to the text of what a function raises. The error itself is the cause of the new one."""
+
+    def __init__(self, reworded: bool) -> None:
+        """With `reworded` off errors pass unchanged."""
+        self._reworded = reworded
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, _: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if not self._reworded or not isinstance(error, Exception):
+            return
+        frames, converted = _frames(traceback)
+        if not converted:
+            return
+        known = getattr(error, _FRAMES, None)   # told already, by a traced function that this one calls
+        frames += known or []
+        text = getattr(error, _TEXT) if known else f'{type(error).__name__}: {error}'
+        made = _made(error, f'{_HEAD}{"".join(frames)}\n' + indent(text, '    ') + '\n')
+        if made is None:
+            return
+        setattr(made, _FRAMES, frames)
+        setattr(made, _TEXT, text)
+        leave_out_ours(error)
+        raise made from (error.__cause__ if known else error)
+
+
+def _made(error: Exception, text: str) -> Exception | None:
+    """An error of the same type with another text; None where only the program can make one."""
+    kind = type(error)
+    if kind in _REWORDED or (kind.__init__ is Exception.__init__ and kind.__new__ is Exception.__new__):
+        return kind(text)
+    if isinstance(error, KeyError) and kind in (KeyError, _LongKeyError):
+        return _LongKeyError(text, error.args[0] if error.args else None)
+    if isinstance(error, OpError) and kind.__init__ is OpError.__init__ and error.code is not None:
+        return kind(error.node_def, error.op, text)
+    return None
+
+
+def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
+    """The frames of the program, and whether any is converted.
+
+    Of a function and the blocks of it that run as functions it is the innermost. `*` marks what is converted, `**` what is
+    called by that and is not.
+    """
+    found: list[str] = []
+    mark, converted = '  *', False
+    while traceback is not None:
+        code, line = traceback.tb_frame.f_code, traceback.tb_lineno
+        traceback = traceback.tb_next
+        if is_machinery(code.co_filename):
+            if code.co_name == 'unconverted_call':
+                mark = '  **'
+            continue
+        if code.co_name in _INLINE and found:
+            continue
+        if mark == '  *' and is_library(code.co_filename):
+            mark = '  **'
+        if is_part(code) and found:
+            found.pop()
+        text = linecache.getline(code.co_filename, line).strip()
+        found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')
+        converted |= mark == '  *'
+        mark = '' if mark == '  **' else mark
+    return found, converted

@@ -1,0 +1,96 @@
+"""Attaches to the TensorFlow that is imported, and takes everything back.
+
+`pyfuncdbg.attach` calls it, or the import of TensorFlow under `pyfuncdbg run`; on the thread that does so.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
+from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map as conversions
+from pyfuncdbg.hosts.tensorflow.nodes import creation_stack as creation
+from pyfuncdbg.hosts.tensorflow.tapes import custom_gradient as custom
+from pyfuncdbg.hosts.tensorflow.tapes import forward_log as forward
+from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops as observers
+from pyfuncdbg.hosts.tensorflow.graph_ops import op_calls
+from pyfuncdbg.hosts.tensorflow.python_calls import refused_results as refusals
+from pyfuncdbg.hosts.tensorflow.sessions import runs
+from pyfuncdbg.hosts.tensorflow.graph_ops import saved_model as saving
+from pyfuncdbg.hosts.tensorflow.tapes import backward_step as steps
+from pyfuncdbg.hosts.tensorflow.tapes import symbolic_gradients as symbolic
+from pyfuncdbg.hosts.tensorflow.tapes import gradient_tape as tapes
+from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import Conversions
+from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CustomGradients
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
+from pyfuncdbg.hosts.tensorflow.examination.examination import FILES, Examination
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.python_calls.hidden_frames import OwnFrames, own_files
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import Tapes
+from pyfuncdbg.hooks import source_map
+from pyfuncdbg.hooks.facts import Fact
+
+
+class TensorFlowAttachment:
+    """What was put into TensorFlow.
+
+    Args:
+        examine: Look for faults of TensorFlow's own too.
+
+    Raises:
+        AttachError: TensorFlow is of another version or not whole; nothing was changed.
+    """
+
+    def __init__(self, examine: bool = False) -> None:
+        found = parts()
+        source_map.install(Conversions())
+        host = TensorFlowHost(found)
+        going = self._runs = Runs(host)
+        causes = Causes(Ensured(found))
+        self._ops = OpCalls(found, host, going)
+        self._calls = Calls(found, host, causes, going, self._ops)
+        self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
+        files = [str(module.__file__) for module in (
+            calls, conversions, creation, custom, forward, observers, op_calls, refusals, runs, saving, steps, symbolic,
+            tapes)]
+        self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
+        self._patches = Patches()
+        self._examination = Examination(found, causes) if examine else None
+        try:
+            causes.install(found, self._patches)
+            conversions.install(found, self._patches)
+            creation.install(found, self._patches)
+            saving.install(found, self._patches)
+            self._calls.install(self._patches)
+            going.install(found, self._patches, self._calls.sites)
+            self._tapes.install(self._patches)
+            self._ops.install(self._patches, self._calls.sites)
+            self._frames.install()
+            if self._examination is not None:
+                self._examination.install(self._patches, self._calls.sites)
+        except BaseException:
+            self._calls.gradients.forget()
+            self._ops.remove()
+            self._tapes.remove()
+            self._patches.restore()
+            raise
+
+    def facts(self) -> Iterable[Fact]:
+        """What an examination has found by now."""
+        return self._examination.facts() if self._examination is not None else ()
+
+    def remove(self) -> None:
+        """Put TensorFlow back as it was. Calls that are being made end as they began."""
+        self._calls.on = False
+        self._calls.gradients.forget()
+        self._ops.remove()
+        self._tapes.remove()
+        self._patches.restore()
+        self._frames.remove()
+        self._runs.forget()
+        self._calls.sites.forget()

@@ -1,0 +1,309 @@
+"""The calls themselves: what stands in the place of TensorFlow's registry of functions, and of its eager `numpy_function`.
+
+TensorFlow calls these on its own threads, with the GIL, or on the program's in eager mode. What a function raises leaves
+with the traceback that it would have without us: TensorFlow makes it part of its message.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import get_native_id
+from types import FrameType, FunctionType, TracebackType
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
+from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, Entry, Given, Last, Sites, as_list, at_place, given
+from pyfuncdbg.hooks.call import CallSite, current
+from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
+from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.own_files import is_package
+
+try:
+    from pyfuncdbg.hosts.tensorflow.quick import Quick
+except ImportError:                             # not compiled
+    Quick = None  # type: ignore[assignment, misc]
+
+_MOST_KNOWN = 4096
+_NONE: Any = object()
+
+
+class Calls:
+    """Stands between TensorFlow and the functions that it calls.
+
+    Attributes:
+        on: Whether anything is attached; off, everything only passes on.
+        gradients: Links backward steps to calls.
+    """
+
+    def __init__(self, parts: Parts, host: TensorFlowHost, causes: Causes, runs: Runs, ops: OpCalls) -> None:
+        self.on = True
+        self._parts = parts
+        self._host = host
+        self._causes = causes
+        self._runs = runs
+        self._ops = ops
+        registry = parts.scripts.FuncRegistry
+        self._original: Callable[..., Any] = registry.__call__
+        self._insert: Callable[..., str] = registry.insert
+        self._eager_function: type = parts.scripts.EagerFunc
+        self._common: Callable[..., Any] = parts.scripts.py_func_common
+        self.gradients = Gradients(host, self._entry_of)
+        self.sites = Sites(parts, host, self._original)
+        self._refusals = Refusals(parts, self._original, causes)
+        if Quick is not None:
+            registered = parts.scripts._py_funcs
+            self._runs.quick = Quick(self._refusals, registered, causes, self._runs, self.sites, self.gradients, _plain_site,
+                                     self._eager_function)
+
+    def install(self, patches: Patches) -> None:
+        """Take TensorFlow's places."""
+        patches.replace(self._parts.scripts.FuncRegistry, 'insert', self._registration())
+        patches.replace(self._parts.scripts.FuncRegistry, '__call__', self._trampoline())
+        patches.replace(self._parts.scripts, 'py_func_common', self._plain_calls())
+        calls_wrapped(self._parts.conversion.do_not_convert(_nothing))
+
+    # ------------------------------------------------------------------ the registry
+    def _registration(self) -> Callable[..., str]:
+        def insert(registry: Any, func: Any) -> str:
+            token = self._insert(registry, func)
+            if self.on:
+                self.sites.registered(func)
+            return token
+        return insert
+
+    def _trampoline(self) -> Callable[..., Any]:
+        original, quick = self._original, self._runs.quick
+
+        def described(frame: FrameType) -> Entrance | None:
+            names = frame.f_locals
+            func = names['registry'].get(names['token'], None)
+            entry = self.sites.of(names['registry'], names['token'], func, frame) if func is not None else None
+            if entry is None or entry.site is None:
+                return None
+            call, hook = looked_on(names['args'])
+            return Entrance(entry.site, self._runs.of(entry), list(names['args']), call, (hook,) if call is not None else ())
+
+        @begins_call(described)
+        def __call__(registry: Any, token: str, device: Any, args: Any) -> Any:  # noqa: N807
+            try:
+                if not hooks.python and not hooks.gradient and self._causes.aborted is None:
+                    return original(registry, token, device, args)
+                made = NotImplemented
+                if quick is not None and self.on:
+                    made = quick.call(registry, token, device, args)
+                if made is NotImplemented:
+                    made = self._watched(registry, token, device, args)
+                if type(made) is Exhausted:
+                    raise made.error
+                return made
+            except BaseException as error:
+                if (result := refused(error, _NONE)) is not _NONE:
+                    return result               # TensorFlow refuses it itself
+                error.__traceback__ = _theirs(error.__traceback__)
+                if self.on and not _ends_generator(error):
+                    self._causes.note(error)
+                raise
+        return __call__
+
+    def _watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
+        original = self._original
+        reference = registry._funcs.data.get(token)     # its `get` is Python code, which costs 1 µs where it is cold
+        if not self.on or reference is None or (registered := reference()) is None:
+            return original(registry, token, device, args)
+        entry: Entry | None = getattr(registered, MARK, None)
+        if entry is None:
+            if type(registered) is Observer:
+                return registered(*args)
+            frame = sys._getframe(1)
+            caller = self.sites.eager_caller(frame) if type(registered) is self._eager_function else None
+            if caller is not None and not registered._is_grad_func:
+                return self._call_eagerly(registered, caller, registry, token, device, args)
+            entry = self.sites.of(registry, token, registered, frame)
+        site = entry.site
+        if site is None:
+            return self._call_own(registered, entry, registry, token, device, args)
+        if (aborted := self._causes.aborted) is not None:
+            raise aborted.with_traceback(None)
+        run = self._runs.of(entry, args)
+        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
+        if entry.known[0] is not stamp:
+            entry.known = stamp, hooks.wanted(site, run)
+        wanted = entry.known[1]
+        if wanted is False and run.aborted is None:
+            next(site.counter)
+            if entry.last is not None:
+                entry.last.call = 0             # an older one is not what a backward step would ask for
+            return unwatched(run, original, registry, token, device, args)
+        way = entry.ways.get(device)
+        if way is None:
+            way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
+            entry.quick = site, entry.root, entry.last
+        if isinstance(wanted, bool) or run.aborted is not None:
+            # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
+            outputs = around(site, way, run, list(args), thread=get_native_id())
+        else:
+            outputs = gated(wanted, stamp, site, way, run, list(args))[0]
+        ended(run, site, outputs)
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+
+    def _call_own(self, registered: Any, entry: Entry, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """A function of TensorFlow's own: one of its backward steps, mostly."""
+        if not is_gradient(registered):
+            return self._original(registry, token, device, args)
+        outputs = self.gradients.step(registered, lambda: self._runs.of(entry), args,
+                                      lambda *inputs: given(self._original(registry, token, device, list(inputs))))
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+
+    def _call_eagerly(self, registered: Any, caller: FrameType, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """An eager `py_function`: TensorFlow registers it for this call alone."""
+        if (aborted := self._causes.aborted) is not None:
+            raise aborted.with_traceback(None)
+        run, stamp = self._runs.eager(), hooks.stamp    # as in `_call_plainly`
+        function, name = user_function(registered), str(caller.f_locals.get('name') or EAGER)
+        if function is None:
+            return self._original(registry, token, device, args)
+        code = function.__code__ if type(function) is FunctionType else None
+        key = EAGER, id(code), name
+        if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
+            return unwatched(run, self._original, registry, token, device, args)
+        site = self.sites.eager_site(name, EAGER, function, self.sites.again_eagerly(registered))
+        wanted = hooks.wanted(site, run)
+        if wanted is False and code is not None and len(stamp) < _MOST_KNOWN:
+            stamp[key] = code
+        way = self._way(site, registry, token, device)
+        outputs = (around(site, way, run, list(args)) if wanted is True or run.aborted is not None else
+                   gated(wanted, stamp, site, way, run, list(args))[0] if wanted is not False else
+                   given(unwatched(run, self._original, registry, token, device, args)))
+        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+
+    def _entry_of(self, token: str) -> Entry | None:
+        """That of a graph's function, once it was called."""
+        reference = self._parts.scripts._py_funcs._funcs.data.get(token)
+        return getattr(reference(), MARK, None) if reference is not None else None
+
+    def _way(self, site: CallSite, registry: Any, token: str, device: Any,
+             last: Last | None = None) -> Callable[..., Sequence[Any]]:
+        """TensorFlow's own call, inside of the hooks; of a graph's function with its last one."""
+        original, expect = self._refusals.call, self.gradients.expect
+        if site.op_type != EAGER:
+            return lambda *inputs: given(original(registry, token, device, inputs))
+
+        def differentiable(*inputs: Any) -> Sequence[Any]:
+            if hooks.gradient:
+                call = current.get()            # another one, or none, where nobody is interested in this call
+                (last or expect(token, site)).call = call.id if call is not None and call.site is site else 0
+                del call                        # frames of an error lead here: as in `around`
+            if not hooks.op:
+                return given(original(registry, token, device, list(inputs)))
+            with self._ops.on_this_thread():
+                return given(original(registry, token, device, list(inputs)))
+        return differentiable
+
+    def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs that a hook has replaced, as TensorFlow takes them."""
+        if not isinstance(registered, self._parts.scripts.EagerFunc):
+            return [self._host.to_numpy(output) for output in outputs]
+        dtypes = registered._out_dtypes
+        if len(outputs) != len(dtypes):
+            raise ValueError(f'{len(outputs)} outputs were given in the place of {len(dtypes)}')
+        tensors = [self._host.tensor(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)]
+        tapes, key = self._parts.scripts.tape_cache, token.encode()
+        recorded = registered._support_graph_mode_gradient or self._parts.record.could_possibly_record()
+        if recorded and key not in tapes:       # a hook gave the outputs: what was not computed has no gradient
+            with self._parts.context.eager_mode(), self._parts.tape.GradientTape() as tape:
+                pass
+            tapes[key] = tape, list(args), tensors
+        return tensors
+
+    # ------------------------------------------------------------------ eager numpy_function
+    def _plain_calls(self) -> Callable[..., Any]:
+        common = self._common
+
+        def py_func_common(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:  # noqa: N803
+            watched = self.on and (hooks.python or self._causes.aborted is not None) and callable(func) and (
+                self._parts.context.executing_eagerly())
+            try:
+                return common(partial(self._call_plainly, func, name) if watched else func, inp, Tout, stateful, name)
+            except BaseException as error:
+                error.__traceback__ = _theirs(error.__traceback__)
+                raise
+        return py_func_common
+
+    @begins_call(described_by('inputs'))
+    def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
+        """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
+        inputs, quick = list(arrays), self._runs.quick
+        try:
+            if quick is not None and (made := quick.plain(func, name, inputs, arrays)) is not NotImplemented:
+                return made
+            self._causes.raise_abort()
+            run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
+            code = func.__code__ if type(func) is FunctionType else None
+            key = 'eager numpy_function', id(code), name
+            if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
+                return unwatched(run, func, *arrays)    # as hooks said of another call at once: its line makes no difference
+            site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func), func)
+            wanted = hooks.wanted(site, run)
+            if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
+                stamp[key] = code
+            call = _giving(self._refusals.plainly, func)
+            outputs = around(site, call, run, inputs) if wanted is True else instrument(site, call)(run, inputs)
+            return outputs.raw if type(outputs) is Given else list(outputs)
+        except BaseException as error:
+            if (result := refused(error, _NONE)) is not _NONE:
+                return result                   # TensorFlow refuses it itself
+            raise
+
+
+def _giving(plainly: Callable[..., Any], func: Any) -> Callable[..., Sequence[Any]]:
+    """Calls a function, and keeps what it gave as it was."""
+    def call(*inputs: Any) -> Sequence[Any]:
+        return given(plainly(func, *inputs))
+    return call
+
+
+def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:
+    return as_list(func(*inputs))
+
+
+def _plain_site(place: CallSite, func: Any) -> CallSite:
+    return at_place(place, _plainly_again, func)
+
+
+def _ends_generator(error: BaseException) -> bool:
+    """Whether it only says that a generator has no more elements."""
+    return type(error) is StopIteration
+
+
+def _theirs(entry: TracebackType | None) -> TracebackType | None:
+    """A traceback without our frames: what the function raised looks as it does without us.
+
+    One that has no others stays: TensorFlow's C++ dies of an exception that has none.
+    """
+    first = entry
+    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
+        entry = entry.tb_next
+    if entry is None:
+        return first
+    step: TracebackType | None = entry
+    while step is not None:
+        while step.tb_next is not None and is_package(step.tb_next.tb_frame.f_code.co_filename):
+            step.tb_next = step.tb_next.tb_next
+        step = step.tb_next
+    return entry
+
+
+def _nothing() -> None:
+    """Stands for a user's function."""
+

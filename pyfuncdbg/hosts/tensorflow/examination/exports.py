@@ -1,0 +1,83 @@
+"""Script ops in a SavedModel: their functions are not in it, and another process cannot call them.
+
+Looks into each model that the program saves, on its thread, and notices calls of functions that are in no registry.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
+
+
+class Exports:
+    """Knows which saved models need functions of this process, and which functions were asked for in vain."""
+
+    def __init__(self, parts: Parts, place_of: Callable[[str], Frame | None]) -> None:
+        """`place_of` tells where the op of a token was made."""
+        self._parts = parts
+        self._place_of = place_of
+        self._lock = new_lock()
+        self._saved: dict[tuple[str, str, str], Frame] = {}
+        self._missing: Counter[str] = Counter()
+
+    def install(self, patches: Patches) -> None:
+        """Notice models that are saved, and functions that are asked for."""
+        saving = sys.modules.get('tensorflow.python.saved_model.save')
+        if saving is not None and hasattr(saving, 'save_and_return_nodes'):
+            patches.replace(saving, 'save_and_return_nodes', self._saving(saving.save_and_return_nodes))
+        registry = self._parts.scripts.FuncRegistry
+        patches.replace(registry, 'get', self._getting(registry.get))
+
+    def _saving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def save_and_return_nodes(obj: Any, export_dir: Any, *args: Any, **options: Any) -> Any:
+            try:
+                found = original(obj, export_dir, *args, **options)
+            except BaseException as error:
+                without_this_frame(error)
+                raise
+            try:
+                self._look(os.fspath(export_dir))
+            except Exception:                   # a model that cannot be read here (another file system) is not looked into
+                return found
+            return found
+        return save_and_return_nodes
+
+    def _look(self, folder: str) -> None:
+        model = sys.modules['tensorflow.core.protobuf.saved_model_pb2'].SavedModel()
+        model.ParseFromString((Path(folder) / 'saved_model.pb').read_bytes())
+        for meta in model.meta_graphs:
+            functions = meta.graph_def.library.function
+            for node in [*meta.graph_def.node, *[node for function in functions for node in function.node_def]]:
+                if node.op in TYPES:
+                    token = node.attr['token'].s.decode(errors='replace')
+                    with self._lock:
+                        self._saved[folder, token, node.op] = self._place_of(token) or NOWHERE
+
+    def _getting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def get(registry: Any, token: Any, default: Any = None) -> Any:
+            found = original(registry, token, default)
+            if found is None and sys._getframe(1).f_code.co_name == '__call__':
+                with self._lock:
+                    self._missing[str(token)] += 1
+            return found
+        return get
+
+    def facts(self) -> Iterator[Fact]:
+        """Models by function, and functions that are missing."""
+        with self._lock:
+            saved, missing = dict(self._saved), dict(self._missing)
+        for (folder, token, op_type), place in saved.items():
+            yield Fact('export', 0, place.filename, place.line, {'folder': folder, 'token': token, 'op_type': op_type})
+        for token, count in missing.items():
+            yield Fact('missing', data={'token': token, 'calls': count})

@@ -1,0 +1,130 @@
+"""Entries of TensorFlow's registry of functions, and tapes in its cache, that nobody will ask for again.
+
+Every eager `py_function` call adds an entry that lives as long as the process; so do functions of graphs that are gone. A
+call under a tape, or of a graph that is differentiated, leaves its tape until a backward step takes it.
+"""
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.examination.holdings import Holding, holding
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, STATELESS
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Who made an entry: a place, for which function, and whether that is a backward step."""
+
+    place: Frame
+    op_type: str
+    function: str
+    backward: bool
+
+
+class Leaks:
+    """Knows where each entry of the registry was made."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lock = new_lock()
+        self._entries: dict[str, _Entry] = {}
+        self._known: dict[_Entry, _Entry] = {}
+        self._graphs: dict[str, weakref.ref[Any]] = {}
+        self._made: Counter[_Entry] = Counter()
+
+    def install(self, patches: Patches) -> None:
+        """Notice each entry."""
+        registry = self._parts.scripts.FuncRegistry
+        patches.replace(registry, 'insert', self._insertion(registry.insert))
+
+    def _insertion(self, original: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+        internal = self._parts.scripts._internal_py_func.__code__
+
+        def insert(registry: Any, func: Any) -> str:
+            token = original(registry, func)
+            frame = sys._getframe(1)
+            stateful = frame.f_locals.get('stateful') if frame.f_code is internal else True
+            with contextlib.suppress(Exception):        # an object of the program's may raise anything when it is asked
+                self._note(token, func, bool(stateful))
+            return token
+        return insert
+
+    def _note(self, token: str, registered: Any, stateful: bool) -> None:
+        eager = isinstance(registered, self._parts.scripts.EagerFunc)
+        backward = is_gradient(registered)
+        function = None if backward else user_function(registered)
+        name = str(getattr(function, '__qualname__', None) or type(function).__name__) if function is not None else ''
+        place = program_line(sys._getframe(1)) or NOWHERE
+        made = _Entry(place, EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
+        with self._lock:
+            made = self._known.setdefault(made, made)
+            self._entries[token] = made
+            self._made[made] += 1
+            if not self._parts.context.executing_eagerly():
+                self._graphs[token] = weakref.ref(self._parts.ops.get_default_graph())
+
+    def place_of(self, token: str) -> Frame | None:
+        """Where the op with this token was made."""
+        known = self._entries.get(token)
+        return known.place if known is not None else None
+
+    def facts(self) -> Iterator[Fact]:
+        """Entries and tapes that stay, by place."""
+        registry = self._parts.scripts._py_funcs
+        with self._lock:
+            entries, graphs, made = dict(self._entries), dict(self._graphs), Counter(self._made)
+        stays: dict[_Entry, list[Any]] = {}
+        eager: Counter[_Entry] = Counter()
+        for token, entry in entries.items():
+            graph = graphs.get(token)
+            registered = registry.get(token) if graph is None or graph() is None else None
+            if registered is not None:
+                stays.setdefault(entry, []).append(registered)
+                eager[entry] += graph is None
+        for entry, functions in stays.items():
+            yield self._fact('leak', entry, len(functions), made[entry], holding(functions, self._parts.ops.EagerTensor),
+                             eager=eager[entry], size=registry.size())
+        yield from self._tapes(entries, made)
+        yield from self._uncalled(entries, graphs)
+
+    def _uncalled(self, entries: dict[str, _Entry], graphs: dict[str, weakref.ref[Any]]) -> Iterator[Fact]:
+        """Places whose nodes have never been called: a graph may have failed before it could run."""
+        registry = self._parts.scripts._py_funcs
+        called = {entry.place for token, entry in entries.items() if hasattr(registry.get(token), MARK)}
+        newest = {entries[token].place: token for token in graphs if entries[token].function and not entries[token].backward}
+        for place, token in newest.items():
+            if place not in called:
+                yield Fact('uncalled', 0, place.filename, place.line, {
+                    'op_type': entries[token].op_type, 'function': entries[token].function,
+                    'number': int(token.rpartition('_')[2] or 0)})
+
+    def _tapes(self, entries: dict[str, _Entry], made: Counter[_Entry]) -> Iterator[Fact]:
+        held: dict[_Entry, list[Any]] = {}
+        cache = self._parts.scripts.tape_cache
+        cached = list(cache.items())
+        for token, kept in cached:
+            entry = entries.get(token.decode(errors='replace'))
+            if entry is not None:
+                held.setdefault(entry, []).append(tuple(kept[1:]))
+        for entry, values in held.items():
+            yield self._fact('tape', entry, len(values), made[entry], holding(values, self._parts.ops.EagerTensor),
+                             size=len(cached))
+
+    @staticmethod
+    def _fact(kind: str, entry: _Entry, count: int, made: int, kept: Holding, **more: int) -> Fact:
+        return Fact(kind, 0, entry.place.filename, entry.place.line, {
+            'op_type': entry.op_type, 'function': entry.function, 'backward': entry.backward, 'entries': count,
+            'calls': made, 'arrays': kept.arrays, 'bytes': kept.nbytes, 'around': kept.around, 'whole': kept.whole, **more})

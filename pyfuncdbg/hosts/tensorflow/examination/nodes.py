@@ -1,0 +1,103 @@
+"""What the graph around a script op tells: what does not know its shape because of it, and what waits for it for nothing.
+
+Read when calls have ended, on their threads, and when facts are gathered.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import partial, wraps
+from importlib import import_module
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
+from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, Surface, shapes_around
+
+_MOST = 2_000
+_CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
+            'StatelessWhile'}
+"""Types of nodes that give what functions return, output by output."""
+_QUIET = TYPES | _CALLERS | {'Identity', 'NoOp', 'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
+
+
+_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
+"""The graphs of functions that live. Not sought among all objects: whoever holds those for a moment holds tuples that other
+threads are making, which then get a SystemError."""
+
+
+def watch_graphs(patches: Patches) -> None:
+    """Note the graphs of functions that are made from now on."""
+    kind = import_module('tensorflow.python.framework.func_graph').FuncGraph
+    original = kind.__init__
+
+    @wraps(original)
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        _graphs.add(self)
+    patches.replace(kind, '__init__', made)
+
+
+def readable(op: Any) -> dict[str, Any]:
+    """What reads the facts of a node, as an attribute of its site; it does not keep the graph."""
+    return {SURROUNDINGS: partial(_read, weakref.ref(op.graph), op.name)}
+
+
+def _read(reference: weakref.ref[Any], name: str) -> dict[str, Any]:
+    graph = reference()
+    return {} if graph is None else node_facts(graph.get_operation_by_name(name))
+
+
+def node_facts(op: Any) -> dict[str, Any]:
+    """Facts of a node: those on shapes, and `waits_for`: tokens of script ops that run before it though it does not need
+    what they give."""
+    facts = shapes_around(op.outputs, _SURFACE)
+    before = [control for control in op.control_inputs if control.type in TYPES]
+    if before:
+        needed = {node.name for node in _ancestors(op)}
+        idle = [control.get_attr('token').decode() for control in before if control.name not in needed]
+        if idle:
+            facts['waits_for'] = idle
+    return facts
+
+
+def _returned(tensor: Any) -> Iterator[tuple[str, list[Any]]]:
+    slots = [slot for slot, output in enumerate(getattr(tensor.graph, 'outputs', None) or ()) if output is tensor]
+    if slots:
+        yield str(tensor.graph.name), [node.outputs[slot] for node in _callers(tensor.graph) for slot in slots
+                                       if slot < len(node.outputs)]
+
+
+def _callers(graph: Any) -> Iterator[Any]:
+    """The nodes that call the function of a graph, in the graph in which it was traced or else in all that live."""
+    outer = getattr(graph, 'outer_graph', None)
+    if outer is None or str(graph.name).startswith(DATASET):
+        return
+    found = list(_calls_of(graph, outer))
+    if not found:                               # traced before, perhaps by an eager call
+        found = [node for other in [*_graphs] for node in _calls_of(graph, other)]
+    yield from found
+
+
+def _calls_of(graph: Any, outer: Any) -> Iterator[Any]:
+    functions = getattr(outer, '_functions', None) or {}
+    names = {name.decode() if isinstance(name, bytes) else str(name) for name, function in dict(functions).items()
+             if getattr(function, 'graph', None) is graph}
+    for node in outer.get_operations() if names else ():
+        if node.type in _CALLERS and names.intersection(
+                function.name for value in node.node_def.attr.values() for function in (value.func, *value.list.func)):
+            yield node
+
+
+def _ancestors(op: Any) -> Iterator[Any]:
+    """The nodes whose values it is made of."""
+    waiting, seen = [op], {op.name}
+    while waiting and len(seen) < _MOST:
+        for tensor in waiting.pop().inputs:
+            if tensor.op.name not in seen:
+                seen.add(tensor.op.name)
+                waiting.append(tensor.op)
+                yield tensor.op
+
+
+_SURFACE = Surface(TYPES, _QUIET, _returned)

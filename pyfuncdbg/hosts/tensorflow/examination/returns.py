@@ -1,0 +1,102 @@
+"""What a `py_function` really returned, before TensorFlow casts it to `Tout` and drops what is too much.
+
+Runs around each call, on its thread. The other script ops check what they get, and calls show it as it is.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hooks.locks import new_lock
+
+_MOST = 4096
+
+
+class Returns:
+    """Counts the forms in which each site's function returned its values."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lock = new_lock()
+        self._forms: dict[int, Counter[tuple[str, ...]]] = {}
+        self._declared: dict[int, list[str]] = {}
+        self._lost: dict[tuple[int, int], list[float]] = {}
+
+    def install(self, patches: Patches) -> None:
+        """See what functions return."""
+        kind = self._parts.scripts.EagerFunc
+        patches.replace(kind, '_call', self._calling(kind._call))
+
+    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def _call(registered: Any, device: Any, args: Any) -> Any:
+            call = current.get()
+            if registered._is_grad_func or call is None or call.site.kind != 'python':
+                return original(registered, device, args)
+            function, dtypes = registered._func, registered._out_dtypes
+
+            def observed(*values: Any) -> Any:
+                result = function(*values)
+                with contextlib.suppress(Exception):    # an object of the program's may raise anything when it is asked
+                    self._note(call.site.id, result, dtypes)
+                return result
+
+            # A stand-in: threads share the object that is registered.
+            stand_in = object.__new__(type(registered))
+            vars(stand_in).update(vars(registered), _func=observed)
+            return original(stand_in, device, args)
+        return _call
+
+    def _note(self, site: int, result: Any, dtypes: Any) -> None:
+        several = isinstance(result, (list, tuple))
+        values = list(result) if several else [result]
+        form = ('list' if several else 'none' if result is None else 'one', *[_dtype_of(value) for value in values[:32]])
+        with self._lock:
+            if len(self._forms) >= _MOST:
+                return
+            self._forms.setdefault(site, Counter())[form] += 1
+            self._declared[site] = [str(getattr(dtype, 'name', '')) for dtype in dtypes]
+            for slot, (value, dtype) in enumerate(zip(values, dtypes, strict=False)):
+                if isinstance(value, np.ndarray | np.generic):
+                    self._compare(site, slot, value, dtype)
+
+    def _compare(self, site: int, slot: int, value: Any, dtype: Any) -> None:
+        """Note how far a cast changes the values."""
+        wanted = getattr(dtype, 'as_numpy_dtype', None)
+        array = np.asarray(value)
+        if wanted is None or array.dtype == wanted or array.dtype.kind not in 'iuf' or np.dtype(wanted).kind not in 'iuf':
+            return
+        before = array.astype(np.float64)
+        with np.errstate(all='ignore'):
+            off = np.abs(array.astype(wanted).astype(np.float64) - before)
+            changed = off > 1e-6 * np.maximum(np.abs(before), 1.0)
+        known = self._lost.setdefault((site, slot), [0.0, 0.0])
+        known[0] += float(np.count_nonzero(changed))
+        known[1] = max(known[1], float(off[np.isfinite(off)].max(initial=0.0)))
+
+    def facts(self) -> Iterator[Fact]:
+        """The forms of each site."""
+        with self._lock:
+            forms = {site: Counter(found) for site, found in self._forms.items()}
+            declared, lost = dict(self._declared), dict(self._lost)
+        for site, found in forms.items():
+            changed = {str(slot): figures for (of, slot), figures in lost.items() if of == site}
+            for form, count in found.items():
+                yield Fact('returned', site, data={'form': form[0], 'dtypes': list(form[1:]), 'calls': count,
+                                                   'declared': declared[site], 'changed': changed})
+
+
+def _dtype_of(value: Any) -> str:
+    """The dtype of an array or tensor; of anything else its type, in brackets."""
+    dtype = getattr(value, 'dtype', None)
+    if isinstance(value, np.ndarray | np.generic):
+        return str(value.dtype)
+    name = getattr(dtype, 'name', None)
+    return name if isinstance(name, str) else f'<{type(value).__name__}>'

@@ -1,0 +1,62 @@
+"""A SavedModel as it would be without observers: they are of this process, and no other could run them.
+
+Functions that were traced while ops are watched have observers, and the model that is saved has their graphs. TensorFlow
+calls this on the thread that saves, before the model is written.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import SCOPE
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+
+
+def install(parts: Parts, patches: Patches) -> None:
+    """Take TensorFlow's place."""
+    patches.replace(parts.saving, '_build_meta_graph', _building(parts.saving._build_meta_graph, parts.registry.get))
+
+
+def _building(original: Callable[..., Any], definition: Callable[[str], Any]) -> Callable[..., Any]:
+    def _build_meta_graph(*args: Any, **settings: Any) -> Any:
+        try:
+            built = original(*args, **settings)
+        except BaseException as error:
+            without_this_frame(error)
+            raise
+        _clean(built[0], definition)
+        return built
+    return _build_meta_graph
+
+
+def _clean(meta: Any, definition: Callable[[str], Any]) -> None:
+    """Take everything that is of observers out of a MetaGraphDef, whose own list of ops lacks some that functions use."""
+    functions = meta.graph_def.library.function
+    ops = meta.meta_info_def.stripped_op_list.op
+    observed = [function for function in functions if _take_nodes(function.node_def)]
+    if not observed:
+        return
+    for function in observed:
+        for name, node in list(function.control_ret.items()):
+            if node.startswith(SCOPE):
+                del function.control_ret[name]
+        kept = [name for name in function.signature.control_output if name in function.control_ret]
+        function.signature.control_output[:] = kept
+        function.signature.is_stateful = any(
+            (op := definition(node.op)) is None or op.is_stateful for node in function.node_def)
+    used = {node.op for nodes in (meta.graph_def.node, *(function.node_def for function in functions)) for node in nodes}
+    for index in reversed([index for index, op in enumerate(ops) if op.name not in used]):
+        del ops[index]
+
+
+def _take_nodes(nodes: Any) -> bool:
+    """Take observers out of the nodes of a function, and what waits for them; whether there were any."""
+    ours = [index for index, node in enumerate(nodes) if node.name.startswith(SCOPE)]
+    for index in reversed(ours):
+        del nodes[index]
+    for node in nodes if ours else ():
+        kept = [name for name in node.input if not name.startswith(f'^{SCOPE}')]
+        if len(kept) < len(node.input):
+            node.input[:] = kept
+    return bool(ours)

@@ -1,0 +1,165 @@
+"""How those who watch read and make TensorFlow's values.
+
+Asked on the thread of a call, which may be one of TensorFlow's own.
+"""
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.python_calls.kept_variables import KeptVariables
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.host import READERS, Changed
+
+_PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
+_MOST_DENSE = 1 << 20
+
+
+class TensorFlowHost:
+    """The `Host` of the real TensorFlow."""
+
+    name = 'tensorflow'
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._eager = parts.ops.EagerTensor
+        READERS[self._eager] = self._eager._numpy_internal      # immutable, and its memory is shown
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        """The array behind an eager tensor, a variable, an array; rows of a ragged tensor; a 0-d object array for others.
+
+        The memory of an eager tensor on the CPU is shown, not copied.
+        """
+        if isinstance(value, self._eager):
+            try:
+                return np.asarray(value._numpy_internal())      # what `_numpy` adds is another error
+            except Exception:                   # a resource or variant: it has no elements that could be read
+                return _boxed(value)
+        if isinstance(value, _PLAIN):
+            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's own strips NULs at the end
+        return self._of_other(value)
+
+    def _of_other(self, value: Any) -> np.ndarray:
+        kind = type(value).__name__
+        try:
+            if kind == 'RaggedTensor':
+                return np.asarray(value.numpy())
+            if kind == 'SparseTensor':
+                return self._dense(value)
+            if kind == 'IndexedSlices':
+                return self.to_numpy(value.values)
+            if hasattr(value, 'read_value') and hasattr(value, 'handle'):
+                with self._parts.context.eager_mode():
+                    return self.to_numpy(value.read_value())
+        except Exception:                       # of a graph, or deleted: there is no value to be read
+            return _boxed(value)
+        return _boxed(value)
+
+    def _dense(self, value: Any) -> np.ndarray:
+        """A sparse tensor as its elements, or as its values where that would be large."""
+        shape = tuple(int(size) for size in self.to_numpy(value.dense_shape))
+        values = self.to_numpy(value.values)
+        if int(np.prod(shape, dtype=object)) > _MOST_DENSE:
+            return values
+        dense = np.zeros(shape, values.dtype) if values.dtype != object else np.full(shape, b'', object)
+        dense[tuple(self.to_numpy(value.indices).T)] = values
+        return dense
+
+    def tensor_name(self, value: Any) -> str:
+        """'mm:0' of a symbolic tensor, '' of anything else."""
+        if isinstance(value, self._eager) or not hasattr(value, 'op') or not hasattr(value, 'value_index'):
+            return ''
+        name = value.name
+        return name if isinstance(name, str) else ''
+
+    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
+        """A value of the kind of `like` with a copy of `array`.
+
+        Raises:
+            ValueError: Its dtype or shape is not that of `like`, or `like` is no tensor of values.
+        """
+        tensor = isinstance(like, self._eager)
+        if not tensor and not isinstance(like, _PLAIN):
+            raise ValueError(f'what it holds is no tensor of values: {type(like).__name__}')
+        old = self.to_numpy(like)
+        if array.dtype != old.dtype or array.shape != old.shape:
+            raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
+                             f'replaces')
+        if tensor:
+            return self.tensor(array, like.dtype)
+        if isinstance(like, bytes):
+            return array[()]
+        copy = array.copy() if array.ndim or array.dtype == object else array[()]
+        return np.array(copy) if isinstance(like, np.ndarray) else copy
+
+    def tensor(self, value: Any, dtype: Any = None) -> Any:
+        """An eager tensor, whatever graph this thread is building."""
+        with self._parts.context.eager_mode():
+            own = np.array(value) if isinstance(value, np.ndarray) else value
+            return self._parts.ops.convert_to_tensor(own, dtype=dtype)
+
+    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Call a site's function on tensors or arrays, outside of any run; no hook sees it."""
+        again = site.attrs.get('_call')
+        if again is None:
+            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
+        return again(list(inputs))  # type: ignore[no-any-return]
+
+    @contextmanager
+    def untouched(self) -> Iterator[Changed]:
+        """Put back NumPy's and Python's random states, TensorFlow's seeds of eager ops, and eager variables."""
+        state, variables = self.rng_state(), KeptVariables(self._parts)
+        try:
+            yield variables.changed
+        finally:
+            variables.put_back()
+            self.set_rng_state(state)
+
+    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
+        """Call another function at a Python site."""
+        replace = site.attrs.get('_replace')
+        if replace is None:
+            raise ValueError(f'{site.name!r} is called once and gone: there is no node whose function could be replaced')
+        _refuse_misfit(function, count)
+        replace(function)
+        site.function = function
+
+    def rng_state(self) -> Any:
+        """NumPy's global generator, `random`'s, and the one that gives eager ops their seeds."""
+        seeds = getattr(self._parts.context.context(), '_rng', None)
+        return np.random.get_state(), random.getstate(), seeds.getstate() if seeds is not None else None
+
+    def set_rng_state(self, state: Any) -> None:
+        """Put back what `rng_state` gave."""
+        numpy_state, python_state, seeds_state = state
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
+        seeds = getattr(self._parts.context.context(), '_rng', None)
+        if seeds is not None and seeds_state is not None:
+            seeds.setstate(seeds_state)
+
+
+def _boxed(value: Any) -> np.ndarray:
+    boxed = np.empty((), object)
+    boxed[()] = value
+    return boxed
+
+
+def _refuse_misfit(function: Any, count: int) -> None:
+    if not callable(function):
+        raise ValueError(f'expected a function, got {type(function).__name__}')
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):             # a builtin that does not tell
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        name = getattr(function, '__name__', type(function).__name__)
+        raise ValueError(f'{name}{signature} cannot be called with {count} argument{"s" * (count != 1)}: {error}') from None

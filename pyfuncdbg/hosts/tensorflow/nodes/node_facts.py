@@ -1,0 +1,79 @@
+"""What the site of a node says of it: TensorFlow's attrs as data, and what stands beside them in a NodeDef.
+
+Asked once for each node, when something watches; on the thread of a run.
+"""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import unlocated
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import is_constant, shape_list
+
+_UNSHOWN = ('_output_shapes', '_class')
+_SHOWN = 6
+"""Elements of a constant that are told."""
+_LONGEST = 60
+_TOLD = 20
+"""Control inputs and constants of one node that are told."""
+
+
+def surroundings(op: Any) -> dict[str, Any]:
+    """'_device', '_control' (inputs by name), '_constants' and '_no_line' (why it has none) of a node, where there are."""
+    found: dict[str, Any] = {}
+    if (reason := unlocated(op)) is not None:
+        found['_no_line'] = reason
+    if op.device:
+        found['_device'] = op.device
+    if op.control_inputs:
+        found['_control'] = [other.name for other in op.control_inputs[:_TOLD]]
+    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_TOLD] if is_constant(tensor.op)]
+    if constants:
+        found['_constants'] = constants
+    return found
+
+
+def _content(op: Any) -> list[Any]:
+    """[dtype, shape, first elements] of a constant; those that its proto has at hand."""
+    proto = op.get_attr('value')
+    tensor = op.outputs[0]
+    shape = [size.size for size in proto.tensor_shape.dim]
+    dtype = tensor.dtype
+    if dtype.name == 'string':
+        return [dtype.name, shape, [bytes(each)[:_LONGEST] for each in proto.string_val[:_SHOWN]]]
+    item = dtype.as_numpy_dtype
+    size = np.dtype(item).itemsize
+    if proto.tensor_content:
+        first = np.frombuffer(proto.tensor_content[:size * _SHOWN], item).tolist()
+    else:
+        tensors: Any = sys.modules['tensorflow.python.framework.tensor_util']
+        first = tensors.MakeNdarray(proto).flat[:_SHOWN].tolist()
+    return [dtype.name, shape, [each for each in first if isinstance(each, (bool, int, float, str, bytes))]]
+
+
+def plain_attrs(op: Any) -> dict[str, Any]:
+    """The attrs of a node as data, for display."""
+    found = {}
+    for name in op.node_def.attr:
+        if name not in _UNSHOWN:
+            found[name] = _plain(op.get_attr(name))
+    return dict(sorted(found.items()))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode('utf-8', 'replace')
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    kind = type(value).__name__
+    if kind == 'TensorShapeProto':
+        shape = shape_list(value)
+        return '<unknown>' if shape is None else '(' + ', '.join('?' if size < 0 else str(size) for size in shape) + ')'
+    if kind == 'TensorProto':
+        return f'tensor of {value.ByteSize()} bytes'
+    name = getattr(value, 'name', None)
+    return name if isinstance(name, str) else kind

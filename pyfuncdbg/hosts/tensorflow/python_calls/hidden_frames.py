@@ -1,0 +1,66 @@
+"""Keeps our frames out of the stacks that TensorFlow takes when a node is made, which its messages show.
+
+A program under `pyfuncdbg run` has frames of the runner below its own; they are no part of it. The attachment installs this.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.hooks.call_frames import RUNNERS
+
+
+class OwnFrames:
+    """TensorFlow's own filter of stacks, on every thread, with our files in it."""
+
+    def __init__(self, stacks: Any, files: frozenset[str]) -> None:
+        self._stacks: Any = stacks._source_filter_stacks
+        self._files = files
+
+        class Filter(stacks.StackTraceFilter):  # type: ignore[misc]
+            """The outermost filter of a thread."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.internal_set.update_to(set(files))
+
+            def get_filtered_filenames(self) -> frozenset[str]:
+                return files
+
+        self._filter: Any = Filter
+        self._factory: Callable[[], Any] | None = None
+        self._replaced: dict[int, tuple[Any, Any]] = {}
+
+    def install(self) -> None:
+        """Begin; a thread that is inside of another filter keeps it."""
+        self._factory = self._stacks.default_factory
+        self._stacks[threading.get_ident()]     # the thread that attaches has one from now on
+        for thread, stack in list(self._stacks.items()):
+            if len(stack) == 1:
+                self._replaced[thread] = stack[0], self._filter()
+                stack[0] = self._replaced[thread][1]
+        self._stacks.default_factory = lambda: [self._filter()]
+
+    def remove(self) -> None:
+        """Put TensorFlow's filters back."""
+        self._stacks.default_factory = self._factory
+        for thread, stack in list(self._stacks.items()):
+            if type(stack[0]) is self._filter:
+                known = self._replaced.get(thread)
+                stack[0] = known[0] if known is not None and self._factory is not None else self._factory()[0]  # type: ignore[misc]
+        self._replaced.clear()
+
+
+def own_files(*files: str) -> frozenset[str]:
+    """The given files, and under `pyfuncdbg run` those of the frames that run the program."""
+    found: list[str] = list(files)
+    frame = sys._getframe(1)
+    runs = False
+    while frame is not None:
+        runs = runs or frame.f_code in RUNNERS
+        if runs:
+            found.append(frame.f_code.co_filename)
+        frame = frame.f_back  # type: ignore[assignment]
+    return frozenset(found)

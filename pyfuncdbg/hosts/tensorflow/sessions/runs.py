@@ -1,0 +1,292 @@
+"""Which run a call belongs to: a `Session.run`, the eager code of a thread, or the graphs that TensorFlow runs elsewhere.
+
+TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's; so is one
+of a traced function whose ops are seen, while it executes once at a time. Other calls of functions and datasets are one run.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter_ns
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import Walk
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.call_frames import Entrance, begins_call
+from pyfuncdbg.hooks.locks import new_lock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.tensorflow.quick import Quick
+
+_FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                        'StatefulPartitionedCall'))
+"""Nodes that run nodes of their own, which a plan does not know."""
+_DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
+"""`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
+
+_DIFFERENCE = 'the last bits may differ, and what becomes of NaN: what TensorFlow runs in one go it also fuses and folds'
+
+
+class Runs:
+    """The runs that go on.
+
+    Attributes:
+        quick: Makes those that a recorder looks on at, where it was compiled.
+    """
+
+    def __init__(self, host: TensorFlowHost) -> None:
+        self._host = host
+        self._thread = threading.local()
+        self.graphs = self._endless('functions and datasets')
+        self._writing: set[int] = set()         # ids of those that write to v1 variables
+        self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
+        self._executing: dict[int, tuple[Run, ...]] = {}    # of traced functions; replaced whole, under the lock
+        self._lock = new_lock()
+        self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
+        self._plans: Plans | None = None
+        self.quick: Quick | None = None
+        cell.follow(self._begin_eager)
+
+    def _endless(self, label: str) -> Run:
+        return Run(label, self._host, perf_counter_ns(), endless=True)
+
+    def eager(self) -> Run:
+        """That of the program's own code on this thread."""
+        run: Run | None = getattr(self._thread, 'run', None)
+        return run if run is not None else self._begin_eager()
+
+    def _begin_eager(self) -> Run:
+        where = f' in {cell.label}' if cell.label else ''
+        self._thread.run = run = self._endless(f'eager code of {threading.current_thread().name}{where}')
+        return run
+
+    def of(self, entry: Entry, inputs: Sequence[Any] = ()) -> Run:
+        """That of a call."""
+        if entry.eager:
+            return self.eager()
+        going = self._going.get(entry.root)
+        if going:
+            try:
+                run = going[-1]
+            except IndexError:                  # it has ended meanwhile
+                return self.graphs
+            if run.control is not None and isinstance(run.control, (Pending, Walk)) and entry.site is not None:
+                run.control.calls.began(entry.site, inputs)
+            return run
+        return self.of_function(entry.root)
+
+    def of_function(self, root: int) -> Run:
+        """That of what a traced function does, by its outermost graph.
+
+        Of several executions at once, TensorFlow does not tell which one it is: then it is no run's.
+        """
+        runs = self._executing.get(root, ())
+        return runs[0] if len(runs) == 1 else self.graphs
+
+    @contextmanager
+    def executing(self, run: Run, roots: Sequence[int]) -> Iterator[None]:
+        """A call of a traced function whose ops are seen goes on; `roots` are the graphs whose nodes it may run."""
+        with self._lock:
+            for root in roots:
+                self._executing[root] = *self._executing.get(root, ()), run
+        try:
+            yield
+        finally:
+            with self._lock:
+                for root in roots:
+                    others = tuple(other for other in self._executing[root] if other is not run)
+                    if others:
+                        self._executing[root] = others
+                    else:                       # another graph may have the number later
+                        del self._executing[root]
+
+    # ------------------------------------------------------------------ sessions
+    def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:
+        """Notice what each session runs."""
+        self._plans = Plans(self._host, sites.of_node, self._going)
+        session = parts.session.BaseSession
+        patches.replace(session, '_do_run', self._do_run(session._do_run))
+        patches.replace(session, 'make_callable', self._make_callable(session.make_callable, parts.session._FetchHandler))
+
+    def forget(self) -> None:
+        """Take our marks off TensorFlow's objects."""
+        if self._plans is not None:
+            self._plans.forget()
+            self._plans = None
+
+    def _begin(self, label: str, plan: Plan) -> Run:
+        going = Run(label, self._host, perf_counter_ns(), sites=plan.announce, feeds=plan.feed_names,
+                    fetches=plan.fetch_names)
+        going.thread = threading.get_native_id()
+        going.form = plan.form if label == 'Session.run' else None
+        if plan.writes:
+            self._writing.add(going.id)
+            for other in plan.going:
+                if isinstance(other.control, Pending):
+                    other.control.alone = False
+        plan.going.append(going)
+        return going
+
+    def _end(self, plan: Plan, going: Run) -> None:
+        plan.going.remove(going)
+        self._writing.discard(going.id)
+
+    def _do_run(self, original: _DoRun) -> _DoRun:
+        """What every run of a session goes through once its fetches and feeds are found to be right."""
+        @begins_call(described_by('fed'))
+        def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
+                    run_metadata: Any) -> list[Any]:
+            plans = self._plans
+            try:
+                if plans is None or not (hooks.python or hooks.run or hooks.op):
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                fed = list(feed_dict.values())
+                if self.quick is not None:
+                    made: list[Any] = self.quick.run(original, session, handle, target_list, fetch_list, feed_dict, options,
+                                                     run_metadata, fed)
+                    if made is not NotImplemented:
+                        return made
+                stamp = hooks.stamp             # read first: what changes meanwhile makes another
+                plan = plans.of(session.graph, fetch_list, target_list, [key.deref() for key in feed_dict])
+                known, wanted = plan.asked
+                if known is stamp and not wanted:
+                    return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
+                label = 'Session.run' if handle is None else 'Session.partial_run'
+                going = self._begin(label, plan)
+                try:
+                    if known is not stamp:
+                        plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
+                    if hooks.passive and not hooks.op:      # nobody steers it: what was fed is what TensorFlow gets
+                        return self._watched(label, going, lambda *_: original(
+                            session, handle, target_list, fetch_list, feed_dict, options, run_metadata), fed)
+                    if handle is None and not session.sess_str:
+                        going.control, going.remark = Pending(plan), _DIFFERENCE
+                        going.control.alone &= not any(
+                            other.id in self._writing for other in list(plan.going) if other is not going)
+                    plainly = partial(_run_of, original, session, handle, options, run_metadata)
+                    in_part = partial(_run_of, original, session, None, options, None)  # metadata is of one whole run
+                    return self._watched(label, going, partial(self._steered, plan, going, plainly, in_part, feed_dict), fed)
+                finally:
+                    self._end(plan, going)
+            except BaseException as error:
+                without_our_frames(error)
+                raise
+        return _do_run
+
+    @staticmethod
+    def _is_wanted(site: CallSite, plan: Plan, going: Run) -> bool:
+        """Whether anything would be seen of runs like this one: asked once, for it takes longer than the rest."""
+        if hooks.op or any(known.op_type in _FUNCTIONS for known in plan.sites):
+            return True
+        python = [known for known in plan.sites if known.kind == 'python']
+        return any(hooks.wanted(known, going) is not False for known in (site, *python))
+
+    def _steered(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, fed: dict[Any, Any],
+                 *values: Any) -> list[Any]:
+        """One run: as the program asked for it, or so that its nodes are seen.
+
+        Args:
+            plan, going: What it is.
+            plainly, in_part: Run all of it, and some of its nodes.
+            fed: What the program feeds, by tensor.
+            values: What hooks have made of those.
+        """
+        feeds = dict(zip(fed, values, strict=True))
+        pending = going.control
+        stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
+        if not isinstance(pending, Pending) or not (stepwise or hooks.op) or self._plans is None:
+            going.control = None
+            return plainly(plan.targets, plan.fetches, feeds)
+        named = dict(zip(plan.feed_names, feeds.values(), strict=True))
+        walk = pending.known = Walk(plan, going, in_part if stepwise else plainly, in_part, self._plans.op_site, named)
+        return walk.start(at_once=not stepwise)
+
+    def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
+        site = self._sites[label]
+        if not hooks.run or ('run' in hooks.choosy and hooks.wanted(site, going) is False):
+            return call(*fed)
+        outputs: Sequence[Any] = around(site, call, going, fed, thread=going.thread)
+        return outputs if isinstance(outputs, list) else list(outputs)
+
+    def _make_callable(self, original: Callable[..., Any], handler: Any) -> Callable[..., Any]:
+        """Callables without feeds run past all that a session's `run` does."""
+        def make_callable(session: Any, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Any:
+            try:
+                made = original(session, fetches, feed_list, accept_options)
+            except BaseException as error:
+                without_our_frames(error)
+                raise
+            if feed_list is not None or self._plans is None:
+                return made
+            asked = handler(session.graph, fetches, {})
+
+            def call(*args: Any, **settings: Any) -> Any:
+                plans, graph = self._plans, session.graph
+                try:
+                    if plans is None or not (hooks.python or hooks.run or hooks.op):
+                        return made(*args, **settings)
+                    plan = plans.of(graph, asked.fetches(), asked.targets(), ())
+                    going = self._begin('Session.run', plan)
+                    try:
+                        return self._whole(going, lambda: made(*args, **settings))
+                    finally:
+                        self._end(plan, going)
+                except BaseException as error:
+                    without_our_frames(error)
+                    raise
+            return call
+        return make_callable
+
+    def _whole(self, going: Run, call: Callable[[], Any]) -> Any:
+        """A run that gives its results in the structure of its fetches: they are told where that is a plain one."""
+        given: list[Any] = []
+
+        def proceed() -> list[Any]:
+            given[:] = [call()]
+            one = given[0]
+            flat = list(one) if isinstance(one, (list, tuple)) else [one]
+            return flat if len(flat) == len(going.fetches) else []
+        self._watched('Session.run', going, proceed, [])
+        return given[0]
+
+
+def ended(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
+    """A Python call of a run has ended."""
+    if isinstance(run.control, Pending):
+        run.control.calls.ended(site, outputs)
+
+
+def looked_on(inputs: Any) -> tuple[Call | None, Any]:
+    """The call that goes on with this list of inputs, of those that the compiled passage makes, and who looks on."""
+    for hook in (*hooks.python, *hooks.run):
+        halves = getattr(hook, 'halves', None)
+        if halves is not None and (call := halves.call_of(inputs)) is not None:
+            return call, hook
+    return None, None
+
+
+def described_by(name: str) -> Callable[[FrameType], Entrance | None]:
+    """What tells the call that a frame makes by the compiled passage from the inputs in this variable of the frame; of a
+    call that `chain` makes, frames of that tell."""
+    def described(frame: FrameType) -> Entrance | None:
+        call, hook = looked_on(frame.f_locals.get(name))
+        return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
+    return described
+
+
+def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata: Any, targets: Any, fetches: Any,
+            feeds: Any) -> list[Any]:
+    """One run of a session, past everything that watches."""
+    return original(session, handle, targets, fetches, feeds, options, metadata)

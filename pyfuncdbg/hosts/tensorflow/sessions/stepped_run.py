@@ -1,0 +1,363 @@
+"""A run of a session node by node, as those see it who look into it: it can pause, go back, and be given other values.
+
+Nodes without state are computed by TensorFlow's own kernels on what goes into them; the session runs the others, each once.
+Where nobody will pause, the session runs everything as the program asked for, and only then its nodes are gone through. On
+the thread of the run, in the middle of `Session.run`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import AtOnce
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
+from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
+from pyfuncdbg.hosts.tensorflow.sessions.unit_outcomes import Outcomes
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import Calls, Pending, Standing
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, WalkValues, own
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.host import RunView, result_stands
+
+_DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more; node, to or into at the card '
+         'before a run goes through it node by node')
+_HANDLE = Handle('')
+
+
+class Walk:
+    """One run; its `RunControl` while its nodes are gone through, and what it is at meanwhile.
+
+    Args:
+        plan: Of the run.
+        run: The run.
+        session_run: Makes a run of the session, as the program asked for it.
+        again: Makes a further one.
+        op_site: The site of a node as an op.
+        feeds: Values by name.
+
+    Attributes:
+        error: What the node at the position has raised, while somebody is asked about it.
+        position: Place of the node that is next.
+        calls: In which Python calls its threads are.
+    """
+
+    repeats = False
+    within: Sequence[CallSite] = ()
+
+    def __init__(self, plan: Plan, run: Run, session_run: SessionRun, again: SessionRun,
+                 op_site: Callable[[Any], CallSite], feeds: Mapping[str, Any]) -> None:
+        self._plan = plan
+        self._run = run
+        self._session_run = session_run
+        self._again = again
+        self._op_site = op_site
+        self._values = WalkValues(plan, run.host, feeds)
+        self._outcomes = Outcomes(run.host, session_run)
+        self._once: AtOnce | None = None
+        self._on_pause: Callable[[], None] | None = None
+        self._goal: int | None = None
+        self._asking = False
+        self.error: Exception | None = None
+        self.position = 0
+        self.calls = Calls(plan)
+
+    # ------------------------------------------------------------------ running
+    def start(self, at_once: bool) -> list[Any]:
+        """The fetches.
+
+        Args:
+            at_once: The session runs everything first.
+        """
+        pending = self._run.control if isinstance(self._run.control, Pending) else None
+        results = None
+        if at_once:
+            once = AtOnce(self._plan, self._values, self._run.host, pending)
+            results = once.run(self._session_run, self._again)
+            self._once = once
+        self._run.control = self
+        if pending is not None and pending.paused:
+            self._on_pause, self._goal = pending.on_pause, pending.place
+        try:
+            self._go_through()
+        except Exception as error:              # ours, if the program has its results already
+            if results is None:
+                raise
+            say_failed(f'looking into run #{self._run.id} failed', error)
+        finally:
+            self._run.control = None
+        return results if results is not None else self._results()
+
+    def _results(self) -> list[Any]:
+        known = self._values.known
+        missing = [tensor for tensor in self._plan.fetches if isinstance(known.get(tensor.name, _HANDLE), Handle)]
+        feeds = {tensor.ref(): self._run.host.to_numpy(known[tensor.name]) for tensor in self._plan.feeds}
+        late = dict(zip([tensor.name for tensor in missing],
+                        self._session_run([], missing, feeds) if missing else (), strict=True))
+        return [late[tensor.name] if tensor.name in late else own(known[tensor.name]) for tensor in self._plan.fetches]
+
+    def _go_through(self) -> None:
+        nodes = self._plan.nodes
+        while True:
+            while self._on_pause is not None and self._goal == self.position:
+                self._ask()
+            index = self.position
+            if index >= len(nodes):
+                return
+            try:
+                end = self._execute(index)
+            except Exception as error:          # a node's: it goes on, unless who pauses goes back
+                if self._asked_about(error):
+                    continue
+                raise
+            self.position = end
+
+    def _ask(self) -> None:
+        """Let who pauses look, and say where to pause next."""
+        assert self._on_pause is not None
+        self._goal, self._asking = None, True
+        self._run.remark = self._remark()
+        try:
+            self._on_pause()
+        except Exception as error:              # a mistake of who watches must not end the program
+            self.resume()
+            say_failed(f'what was to be done at step {self.position} of run #{self._run.id} failed', error)
+        except RunAborted as aborted:
+            self._run.aborted = aborted
+            raise
+        finally:
+            self._asking = False
+
+    def _remark(self) -> str:
+        """What is to be known of the nodes that come next."""
+        if self._once is not None:
+            return 'TensorFlow has done this run in one go already: these are its values, and nothing can be changed'
+        unit = self._plan.units.of[self.position] if self.position < len(self._plan.nodes) else None
+        if unit is None or not unit.session or len(unit.nodes) == 1:
+            return ''
+        count = len(unit.nodes)
+        last = unit.nodes[-1].name
+        return f'{count} nodes run as one, up to {last!r}: TensorFlow cannot run one of them without the others'
+
+    def _asked_about(self, error: Exception) -> bool:
+        """Ask about a node that raised; whether it is gone back to."""
+        if self._on_pause is None:
+            return False
+        self.error = error
+        try:
+            self._ask()
+            return self.error is None
+        finally:
+            self.error = None
+            del error
+
+    # ------------------------------------------------------------------ one node
+    def _execute(self, index: int) -> int:
+        """Run the node at a place, or the unit that begins there; the place after it."""
+        unit = self._plan.units.of[index]
+        if self._once is not None or not unit.session:
+            self._call(self._plan.nodes[index], self._computed)
+            return index + 1
+        first, *others = unit.nodes
+
+        def compute(op: Any, inputs: Sequence[Any]) -> list[Any]:
+            with self._values.replaced(op, inputs):
+                self._outcomes.run(unit, self._values, self._rerun)
+            return self._values.of(op)
+        self._call(first, compute)
+        for op in others:
+            self._call(op, lambda other, inputs: self._values.of(other))
+        return unit.end
+
+    def _rerun(self, unit: Unit) -> list[Any]:
+        return self._session_run(unit.targets, unit.fetches, self._values.feeds(unit))
+
+    def _call(self, op: Any, compute: Callable[[Any, Sequence[Any]], list[Any] | None]) -> None:
+        """Make a node's call, seen by who watches ops."""
+        values = self._values
+        once = self._once
+        inputs = values.inputs(op) if once is None else once.inputs(op)
+        unit = self._plan.units.of[self.position]
+        if once is None and unit.session and hooks.op and self._plan.references.writers:
+            inputs = current_inputs(self._plan, op, unit, inputs, values.injected, self._again)
+        seen = self._plan.units.sorts[op] != 'handle' if once is None else once.can_be_seen(op, inputs)
+        if not hooks.op or not seen:
+            outputs = compute(op, inputs)
+        else:
+            outputs = list(around(self._op_site(op), lambda *given: compute(op, given) or (), self._run, inputs))
+        if outputs:
+            values.keep(op, outputs)
+
+    def _computed(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
+        """What a node gives without a run of the session of its own; None if that is not known."""
+        if self._once is not None:
+            return self._once.outputs(op, inputs)
+        if self._plan.units.sorts[op] == 'handle':
+            return self._values.name_handles(op)
+        if self._plan.units.sorts[op] != 'pure' or any(value is None for value in inputs):
+            return None
+        try:
+            return self._plan.kernel(op)(*inputs)
+        except Exception as error:              # whatever it is: the session's own error is what the program would get
+            return self._failed(op, inputs, error)
+
+    def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
+        """Run a node that failed in the session: it raises what the program would get, which names the node."""
+        feeds = {tensor.ref(): self._run.host.to_numpy(value) for tensor, value in zip(op.inputs, inputs, strict=True)
+                 if not kernels.is_constant(tensor.op)}
+        if self._plan.units.waits_for_effects(op):
+            raise error
+        return self._session_run([], op.outputs, feeds)
+
+    # ------------------------------------------------------------------ what a debugger sees
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """The run's sites in execution order."""
+        return self._plan.sites
+
+    @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+        return self._plan.feed_names
+
+    def mark(self) -> None:
+        """Nothing is to be kept: what goes into a unit is."""
+
+    def look(self) -> RunView:
+        """This, or what is known in a Python call."""
+        return self if self._asking else Standing(self, self.calls.place())
+
+    def holds(self, tensor: str) -> bool:
+        """Whether the value of a tensor is there."""
+        return self._values.holds(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The value of a tensor of this run, such as 'mm:0'.
+
+        Raises:
+            KeyError: Unknown, not computed yet, or only TensorFlow has it.
+        """
+        return self._values.value(tensor)
+
+    def obstacle(self, position: int) -> str:
+        """Why the run cannot go back to a node; '' if it can."""
+        if not 0 <= position <= self.position:
+            return f'cannot rewind to step {position}: next is {self.position}, the first is 0'
+        units = {id(unit): unit for unit in self._plan.units.of[position:self.position]}
+        return next((reason for unit in units.values() if (reason := self._outcomes.obstacle(unit))), '')
+
+    # ------------------------------------------------------------------ steering
+    def pause(self, on_pause: Callable[[], None]) -> None:
+        """Call `on_pause` before the next node: after the one that runs now, or that the run is paused before."""
+        self._on_pause = on_pause
+        self._goal = self._snapped(self.position + 1)
+
+    def resume(self) -> None:
+        """Pause no more."""
+        self._goal = self._on_pause = None
+
+    def go_to(self, position: int) -> None:
+        """Pause again before the node at `position`, or before those that it runs together with; after the last, at the end.
+
+        Raises:
+            ValueError: It is behind the cursor.
+        """
+        if position < self.position:
+            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+        self._goal = self._snapped(position)
+
+    def _snapped(self, position: int) -> int:
+        """A place where the run can pause."""
+        if position >= len(self._plan.nodes) or self._once is not None:
+            return position
+        unit = self._plan.units.of[position]
+        if position == unit.start or not unit.session:
+            return position
+        return unit.start if unit.start > self.position else unit.end
+
+    def enter(self) -> None:
+        """Pause after the next node; a Python function that it calls is entered by who watches that.
+
+        Raises:
+            ValueError: It is called no more; nothing is changed.
+        """
+        if self.position < len(self.sites) and (site := self.sites[self.position]).kind == 'python':
+            if self._once is not None:
+                raise ValueError(_DONE)
+            if self._outcomes.stands(self._plan.units.of[self.position], self._values):
+                raise ValueError(result_stands(site.name))
+        self._goal = self._snapped(self.position + 1)
+
+    def rewind(self, position: int) -> None:
+        """Put the cursor before an earlier node, with variables and random states as they were there.
+
+        Raises:
+            ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
+        """
+        if not self._asking:
+            raise ValueError('the run is not paused between two nodes')
+        if obstacle := self.obstacle(position):
+            raise ValueError(obstacle)
+        nodes, units = self._plan.nodes, self._plan.units
+        if self._once is None and position < len(nodes) and units.of[position].session:
+            position = units.of[position].start
+        last = self.position + (1 if self.error is not None else 0)
+        for unit in reversed(list({id(unit): unit for unit in units.of[position:last]}.values())):
+            if self._once is None:
+                self._outcomes.take_back(unit)
+        for op in nodes[position:self.position]:
+            self._values.forget(op)
+        self.error = None
+        self._goal = self.position = position
+
+    def inject(self, tensor: str, value: np.ndarray) -> None:
+        """Replace a value. It stays until its node runs again.
+
+        Raises:
+            ValueError: Its shape or dtype is another, it is no tensor of values, or everything has run; nothing is changed.
+            KeyError: No such tensor, or it has no value yet.
+        """
+        old = self.value(tensor)
+        if self._once is not None:
+            raise ValueError(_DONE)
+        self._values.known[tensor] = self._run.host.from_numpy(np.asarray(value), old)
+        self._values.injected.add(tensor)
+
+    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
+        """Replace the function of a Python site from now on. If it was called already, the run goes back before it.
+
+        Raises:
+            ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
+                run cannot go back to it; nothing is changed.
+        """
+        index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
+        if index is None:
+            raise ValueError(f'{site.name!r} is no Python call of this run')
+        made = index < self.position or self._once is not None
+        if made and self._once is not None:
+            raise ValueError(_DONE)
+        if made and (obstacle := self.obstacle(index)):
+            raise ValueError(obstacle)
+        self._run.host.replace(site, function, len(site.inputs))
+        if made:
+            self.rewind(index)
+        self._outcomes.forget(self._plan.units.of[index])
+
+    def retry(self) -> None:
+        """Go back before the node that raised, or that ran last, to run it once more, its effects included.
+
+        Raises:
+            ValueError: There is none, or it cannot be gone back to.
+        """
+        if self._once is not None:
+            raise ValueError(_DONE)
+        position = self.position if self.error is not None else self.position - 1
+        if position < 0:
+            raise ValueError('nothing has run yet')
+        self.rewind(position)
+        self._outcomes.forget(self._plan.units.of[self.position])

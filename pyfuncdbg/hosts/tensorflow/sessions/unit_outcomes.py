@@ -1,0 +1,109 @@
+"""What the nodes did that a session ran: it stands when a paused run comes by again and finds everything as it was.
+
+Kept by a walk, on the thread of the run. Variables and the generators of Python and NumPy are put back; what else a node
+did (a queue, an iterator, an op's own random numbers, files) stays, and its result stands instead.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, Variables
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
+from pyfuncdbg.hooks.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Variables, and the random states of Python code, at one moment."""
+
+    variables: Mapping[Any, Any]
+    random: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a unit was given and gave, and the state around it."""
+
+    inputs: Mapping[Any, Any]
+    outputs: list[Any]
+    before: _State
+    after: _State
+
+
+class Outcomes:
+    """Of one walk."""
+
+    def __init__(self, host: Host, run: SessionRun) -> None:
+        self._host = host
+        self._run = run
+        self._known: dict[int, _Outcome] = {}
+        self._begun: dict[int, _State] = {}
+        self._variables: dict[int, Variables] = {}
+
+    def run(self, unit: Unit, values: WalkValues, run: Callable[[Unit], list[Any]]) -> None:
+        """Run a unit, or let stand what it did."""
+        inputs = values.feeds(unit)
+        known = self._known.get(unit.start)
+        before = self._begun[unit.start] = self._state(unit)
+        if known is not None and _alike(known.inputs, inputs) and _alike(known.before.variables, before.variables):
+            self._restore(unit, known.after)
+            outputs = known.outputs
+        else:
+            outputs = run(unit)
+            self._known[unit.start] = _Outcome(inputs, outputs, before, self._state(unit))
+        for tensor, value in zip(unit.fetches, outputs, strict=True):
+            values.known[tensor.name] = value
+
+    def stands(self, unit: Unit, values: WalkValues) -> bool:
+        """Whether a unit that is next would not run, for what it did stands."""
+        known = self._known.get(unit.start)
+        return known is not None and _alike(known.inputs, values.feeds(unit)) and _alike(
+            known.before.variables, self._of(unit).read(self._run))
+
+    def take_back(self, unit: Unit) -> None:
+        """Put the state before a unit back."""
+        before = self._begun.pop(unit.start, None)
+        if before is not None:
+            self._restore(unit, before)
+
+    def forget(self, unit: Unit) -> None:
+        """What a unit did no longer stands."""
+        self._known.pop(unit.start, None)
+
+    def obstacle(self, unit: Unit) -> str:
+        """Why a unit that has run cannot be gone back over; '' if it can."""
+        reason = self._of(unit).obstacle if unit.session else ''
+        return f'cannot rewind over {unit.nodes[0].name!r}: {reason}' if reason else ''
+
+    def _of(self, unit: Unit) -> Variables:
+        found = self._variables.get(unit.start)
+        if found is None:
+            found = self._variables[unit.start] = Variables(unit)
+        return found
+
+    def _state(self, unit: Unit) -> _State:
+        python = any(op.type in PYTHON for op in unit.nodes)
+        return _State(self._of(unit).read(self._run), self._host.rng_state() if python else None)
+
+    def _restore(self, unit: Unit, state: _State) -> None:
+        self._of(unit).write(self._run, state.variables)
+        if state.random is not None:
+            self._host.set_rng_state(state.random)
+
+
+def _alike(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    """Whether values are the same, bit for bit."""
+    return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+
+
+def _same(one: Any, other: Any) -> bool:
+    first, second = np.asarray(one), np.asarray(other)
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    return bool(first.tolist() == second.tolist()) if first.dtype.hasobject else first.tobytes() == second.tobytes()

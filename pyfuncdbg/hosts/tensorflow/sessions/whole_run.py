@@ -1,0 +1,206 @@
+"""A run that TensorFlow does in one go, and what is known of its nodes after that.
+
+The session runs what the program asked for, and is asked for what nodes with state or effects gave beside it. Nodes without
+are computed again, on what they had in the session; where that cannot be known they have no value. On the thread of the run.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
+from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import Contents
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON, Plan
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.unknown_value import Unknown
+
+
+class AtOnce:
+    """One run.
+
+    Args:
+        plan: Of the run.
+        values: Where what is known of its tensors is kept.
+        host: Of the run.
+        pending: The run's control while TensorFlow does it.
+    """
+
+    def __init__(self, plan: Plan, values: WalkValues, host: Host, pending: Pending | None) -> None:
+        self._plan = plan
+        self._values = values
+        self._host = host
+        self._pending = pending
+        self._references = plan.references
+        self._python = {op: site.id for op, site in zip(plan.nodes, plan.sites, strict=True)
+                        if op.type in PYTHON and op not in plan.units.flowing}
+        self._given: dict[str, Any] = {}
+        self._contents = Contents(self._references, {}, {})
+        self._alone = True
+
+    def run(self, session_run: SessionRun, again: SessionRun) -> list[Any]:
+        """Let the session do it; the fetches.
+
+        Args:
+            session_run: Makes the run, as the program asked for it.
+            again: Makes a further one.
+        """
+        plan, pending = self._plan, self._pending
+        asked = {tensor.name for tensor in plan.fetches}
+        beside = [tensor for unit in plan.units.all for tensor in unit.fetches
+                  if plan.units.sorts[tensor.op] != 'pure' and tensor.name not in asked]
+        feeds = {tensor.ref(): self._values.known[tensor.name] for tensor in plan.feeds}
+        alone = pending is None or pending.alone
+        before = values_of(self._references.read_before, again) if alone else {}
+        given: dict[str, Any] = {}
+        if pending is not None:
+            pending.calls.given = given
+        found = session_run(plan.targets, [*plan.fetches, *beside], feeds)
+        results = found[:len(plan.fetches)]
+        given |= {tensor.name: value for tensor, value in zip((*plan.fetches, *beside), found, strict=True)}
+        if len(plan.going) == 1:                # no other run can have written to variables since
+            given |= written(plan.nodes, lambda tensor: tensor.name not in given and plan.units.sorts.get(
+                tensor.op) == 'pure', again)
+        self._alone = pending is None or pending.alone      # another run that writes to variables may have begun
+        self._given = {name: value for name, value in given.items()
+                       if not self._shifts(name) or (self._alone and self._references.is_settled(name))}
+        self._contents = Contents(self._references, before if self._alone else {}, self._given)
+        return results
+
+    # ------------------------------------------------------------------ a node's inputs
+    def inputs(self, op: Any) -> list[Any]:
+        """What a node was given; None for handles, and what only TensorFlow has."""
+        python = self._python.get(op)
+        given = self._pending.calls.inputs.get(python) if self._pending is not None and python is not None else None
+        if given is not None and len(given) == len(op.inputs):
+            return list(given)
+        return [self._seen(tensor, op, value) if self._shifts(tensor.name) and not self._is_handle(tensor) else value
+                for tensor, value in zip(op.inputs, self._values.inputs(op), strict=True)]
+
+    def _is_handle(self, tensor: Any) -> bool:
+        return self._plan.units.sorts.get(tensor.op) == 'handle'
+
+    def _shifts(self, name: str) -> bool:
+        """Whether a tensor lies in memory that may have been written to during the run."""
+        alias = self._references.aliases.get(name)
+        return alias is not None and (not self._alone or any(
+            self._references.writers.get(variable) for variable in alias.variables))
+
+    def _seen(self, tensor: Any, op: Any, value: Any) -> Any:
+        """What a node found in a tensor that lies in a variable's memory; `value` was there when it was made."""
+        alias = self._references.aliases[tensor.name]
+        if not self._alone:
+            return self._shifted(tensor, alias)
+        if alias.exact:
+            version = self._references.version(op, alias.variables[0])
+            there = self._at(tensor, alias, version)
+            return self._shifted(tensor, alias, version) if there is None else there
+        for variable in alias.variables:
+            version = self._references.version(op, variable)
+            if version is None or version is not self._references.version(alias.op, variable):
+                return self._shifted(tensor, alias)
+        return value
+
+    def _at(self, tensor: Any, alias: Alias, version: Any) -> Any:
+        """The value of a tensor in a variable's memory with a version of that; None if it is not known."""
+        if version is None:
+            return None
+        if tensor.dtype._is_ref_dtype:
+            return self._contents.of(alias.variables[0], version)
+        op = tensor.op
+        first = op.inputs[tensor.value_index if op.type == 'IdentityN' else 0]
+        below = self._at(first, self._references.aliases[first.name], version)
+        if below is None or op.type in AS_IS:
+            return below
+        others = self._values.inputs(op)[1:]
+        return None if any(_is_missing(value) for value in others) else self._plan.kernel(op)(below, *others)[0]
+
+    def _unknown(self, tensor: Any, why: str) -> Unknown:
+        kind, shape = tensor.dtype.base_dtype.as_numpy_dtype, tensor.shape
+        static = shape.is_fully_defined()
+        return Unknown(np.dtype(kind if static else object), tuple(shape.as_list()) if static else (), why)
+
+    def _shifted(self, tensor: Any, alias: Alias, version: Any = None) -> Unknown:
+        """In place of what was in a variable's memory."""
+        variable = alias.variables[0]
+        if not self._alone:
+            why = f'another run wrote to variables while this one used {variable.name!r}'
+        elif version is not None:
+            why = (f'what variable {variable.name!r} held at first was not read' if version is variable else
+                   f'what {version.name!r} wrote to variable {variable.name!r} was overwritten in this run')
+        else:
+            why = f'the graph does not say which assignment to variable {variable.name!r} came first'
+        return self._unknown(tensor, why)
+
+    # ------------------------------------------------------------------ what a node gave
+    def can_be_seen(self, op: Any, inputs: Sequence[Any]) -> bool:
+        """Whether there is anything to tell of a node: what a session kept for itself is not recorded."""
+        sort = self._plan.units.sorts[op]
+        if sort == 'pure':
+            return kernels.Kernel.fits(op) and all(value is not None for value in inputs)
+        return sort != 'handle' and (not op.outputs or any(
+            tensor.name in self._given or (self._shifts(tensor.name) and op not in self._plan.units.flowing)
+            for tensor in op.outputs))
+
+    def outputs(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
+        """What a node gave; None if that is in the hands of TensorFlow alone."""
+        sort = self._plan.units.sorts[op]
+        if sort == 'handle':
+            return self._values.name_handles(op)
+        if self._alone and written_slots(op):
+            self._contents.wrote(op, inputs)
+        if sort != 'pure' and not (sort == 'read' and kernels.Kernel.fits(op) and any(
+                self._shifts(tensor.name) for tensor in op.outputs)):
+            return [self._had_there(tensor) if self._shifts(tensor.name) and op not in self._plan.units.flowing else
+                    self._given.get(tensor.name)
+                    for tensor in op.outputs]
+        if any(value is None for value in inputs):
+            return None
+        why = next((value.why for value in inputs if type(value) is Unknown), None)
+        if why is not None:
+            return [self._given[tensor.name] if tensor.name in self._given else
+                    self._had_there(tensor) if self._shifts(tensor.name) else self._unknown(tensor, why)
+                    for tensor in op.outputs]
+        try:
+            computed = self._plan.kernel(op)(*inputs)
+        except Exception:                       # TensorFlow's: the session did not run it as it is here
+            return None
+        return self._had(op, computed, self._given)
+
+    def _had_there(self, tensor: Any) -> Any:
+        """The value of a tensor in a variable's memory when its node ran, or that all who take it found."""
+        if tensor.name in self._given:
+            return self._given[tensor.name]
+        if tensor.op in self._python and self._pending is not None:
+            made = self._pending.calls.outputs.get(self._python[tensor.op], ())
+            if len(made) == len(tensor.op.outputs):
+                return made[tensor.value_index]
+        alias, references = self._references.aliases[tensor.name], self._references
+        if not alias.exact or not self._alone:
+            return self._shifted(tensor, alias)
+        variable = alias.variables[0]
+        version = references.version(alias.op, variable)
+        if alias.op in references.writers.get(variable, ()):
+            version = alias.op if version is not None else None
+        elif version is None:
+            version = references.used(tensor, variable)
+        value = self._at(tensor, alias, version)
+        return self._shifted(tensor, alias, version) if value is None else value
+
+    def _had(self, op: Any, outputs: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
+        """The outputs of a node as the session had them, where that is known; a remark where the node alone gives others."""
+        read = self._host.to_numpy
+        had = [given.get(tensor.name, value) for tensor, value in zip(op.outputs, outputs, strict=True)]
+        if not all(one is other or agree(read(one), read(other)) for one, other in zip(had, outputs, strict=True)):
+            remark()
+        return had
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value) is Unknown

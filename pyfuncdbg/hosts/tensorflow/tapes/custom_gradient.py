@@ -1,0 +1,92 @@
+"""Functions under `tf.custom_gradient`, called eagerly: they are Python calls, so that `check` can make one again.
+
+Stands where TensorFlow calls them, on the program's thread.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from types import FunctionType
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.listed import Listed, listed
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
+from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.hooks.own_files import is_library, is_machinery
+
+CUSTOM = 'CustomGradient'
+
+
+class CustomGradients:
+    """Makes them calls."""
+
+    def __init__(self, parts: Parts, host: TensorFlowHost, sites: Sites, runs: Runs) -> None:
+        self.on = True
+        self._parts = parts
+        self._host = host
+        self._sites = sites
+        self._runs = runs
+        self._thread = threading.local()
+
+    def install(self, patches: Patches) -> None:
+        """Take TensorFlow's place."""
+        patches.replace(self._parts.custom, '_eager_mode_decorator', self._calls(self._parts.custom._eager_mode_decorator))
+
+    @property
+    def going(self) -> tuple[int, str]:
+        """The call whose gradient TensorFlow is about to record on this thread, and its name; (0, '') if there is none."""
+        return getattr(self._thread, 'call', (0, ''))
+
+    def _calls(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def _eager_mode_decorator(f: Any, args: Any, kwargs: Any) -> Any:
+            try:
+                if not self.on or not hooks.python or not _is_users(f):
+                    return original(f, args, kwargs)
+                outer = self.going
+                try:
+                    return original(self._watched(f), args, kwargs)
+                finally:
+                    self._thread.call = outer
+            except BaseException as error:
+                without_this_frame(error)
+                raise
+        return _eager_mode_decorator
+
+    def _watched(self, f: Any) -> Any:
+        """The function, seen by whoever wants Python calls."""
+        @functools.wraps(f)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            site = self._sites.eager_site(f.__name__, CUSTOM, f, functools.partial(self._again, kwargs))
+            rule: Any = None
+            number = 0
+
+            def forward(*inputs: Any) -> Sequence[Any]:
+                nonlocal rule, number
+                call = current.get()
+                number = call.id if call is not None and call.site is site else 0
+                result, rule = f(*inputs, **kwargs)
+                return listed(result)
+
+            outputs = instrument(site, forward)(self._runs.eager(), list(args))
+            self._thread.call = number, f.__name__
+            return (outputs.raw if isinstance(outputs, Listed) else outputs[0] if len(outputs) == 1 else outputs), rule
+        return called
+
+    def _again(self, kwargs: dict[str, Any], f: Any, inputs: list[Any]) -> Sequence[Any]:
+        eager = nullcontext() if self._parts.context.executing_eagerly() else self._parts.context.eager_mode()
+        with eager, self._parts.record.stop_recording():
+            result, _ = f(*[self._host.tensor(value) for value in inputs], **kwargs)
+        return result if isinstance(result, (list, tuple)) else [result]
+
+
+def _is_users(f: Any) -> bool:
+    """Whether it is the program's own, and none of those that libraries have."""
+    code = f.__code__ if isinstance(f, FunctionType) else getattr(getattr(f, '__func__', None), '__code__', None)
+    return code is not None and not is_machinery(code.co_filename) and not is_library(code.co_filename)

@@ -1,0 +1,199 @@
+"""Why a gradient is None: what cuts the way from a source to what is differentiated, and what to do about it.
+
+Asked at the end of a pass, on its thread; works on the numbers of tensors in the tape's log.
+"""
+from __future__ import annotations
+
+import os.path
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import reached_as
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+
+_EAGER, _NUMPY = 'EagerPyFunc', ('PyFunc', 'PyFuncStateless')
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What got no gradient: its tensor (of a variable the handle), its name, and whether it is a variable."""
+
+    tensor: Any
+    name: str
+    variable: bool
+
+
+class Culprit(NamedTuple):
+    """The wrapped function that is to blame.
+
+    Attributes:
+        how: 'numpy': it has no gradient; 'captured': it gets at the source without being given it.
+        function: Its name.
+        filename, line: Where the program made or called the op.
+        variable: How the function names what it captured.
+    """
+
+    how: str
+    function: str
+    filename: str
+    line: int
+    variable: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The reason, and what mends it, '' if that is not known; the culprit if it is a wrapped function."""
+
+    reason: str
+    fix: str = ''
+    culprit: Culprit | None = None
+
+
+class Unconnected:
+    """Finds reasons."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def why(self, going: Pass, tape: Any, targets: Sequence[Any], source: Source) -> Why:
+        """Why a source got no gradient in a pass."""
+        trainable = self._parts.slices.IsTrainable
+        if not source.variable and not trainable(source.tensor):
+            return Why(f'it is {source.tensor.dtype.name}: only floating-point and complex numbers have gradients',
+                       f'cast it before the tape uses it: {source.name} = tf.cast({source.name}, tf.float32)')
+        if not any(trainable(target) for target in targets):
+            return Why(f'what is differentiated is {targets[0].dtype.name}: only floating-point and complex numbers have '
+                       'gradients', 'differentiate something before it is cast or rounded')
+        watched = not source.variable or tape is None or any(
+            variable.handle is source.tensor for variable in tape.watched_variables())
+        log = going.log
+        if log is None:
+            return Why('what the tape recorded is not known: nobody wanted gradients when it began',
+                       'attach, record or set the breakpoint before the tape begins')
+        number = getattr(source.tensor, '_id', 0)
+        way = _way(log, number, [getattr(target, '_id', 0) for target in targets])
+        if way is None:
+            return self._apart(log, number, targets, source, watched)
+        cut = next((made for made in way if id(made) in going.ended or self._cuts(made)), None)
+        if cut is not None:
+            return self._cut(cut)
+        if source.variable and not watched:
+            return Why('the tape does not watch it: it is not trainable (trainable=False), or the tape has '
+                       'watch_accessed_variables=False', f'tape.watch({source.name}) inside of the with block, before it '
+                       'is used')
+        if not source.variable:
+            return Why('the tape does not watch it: a tape watches variables by itself, but no tensors',
+                       f'tape.watch({source.name}) inside of the with block, before it is used')
+        return Why('the tape did not record the way to it: recording was stopped (stop_recording, or reset)')
+
+    # ------------------------------------------------------------------ a way with a cut
+    def _cuts(self, made: Made) -> bool:
+        if made.type in _NUMPY:
+            return True
+        dtype = self._dtype(made)
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex) and dtype.name not in ('resource', 'variant'):
+            return True
+        try:
+            return self._parts.ops._gradient_registry.lookup(made.type) is None
+        except LookupError:                     # a function, with a rule of its own
+            return False
+
+    def _cut(self, made: Made) -> Why:
+        at = _place(made)
+        if made.type == 'StopGradient':
+            return Why(f'tf.stop_gradient{at} cuts it off', 'take the stop_gradient away if that was not meant')
+        if made.type in _NUMPY:
+            function = self._function(made)
+            name = f' {made.name!r}' if made.name and made.name != 'PyFunc' else ''
+            return Why(f'it goes through numpy_function{name}{at}, which has no gradient: TensorFlow sees no ops in NumPy '
+                       'code',
+                       'write it with TensorFlow ops in a tf.py_function, or give it a gradient with tf.custom_gradient',
+                       _culprit('numpy', made, _name(function) if function is not None else made.name))
+        dtype = self._dtype(made)
+        if dtype is not None and not (dtype.is_floating or dtype.is_complex):
+            return Why(f'{made.type}{at} makes {dtype.name} of it: whole numbers, bools and strings have no gradient',
+                       'keep floating point on the way from it to what is differentiated')
+        return Why(f'{made.type}{at} has no gradient in TensorFlow', 'use an op that has one, or tf.custom_gradient')
+
+    # ------------------------------------------------------------------ no way
+    def _apart(self, log: Log, number: int, targets: Sequence[Any], source: Source, watched: bool) -> Why:
+        used = [made for made in log.all() if number in made.inputs]
+        for made in log.all():
+            function = self._function(made) if made.type == _EAGER else None
+            variable = reached_as(function, source.tensor) if function is not None else ''
+            if variable:
+                name = _name(function)
+                return Why(f'py_function {name!r}{_place(made)} uses it from outside of its arguments: TensorFlow '
+                           'differentiates by the arguments only',
+                           f'pass it: tf.py_function({name}, [..., {source.name}], Tout), and take it as a parameter',
+                           _culprit('captured', made, name, variable))
+        if not any(getattr(target, '_id', 0) in log.by_output for target in targets):
+            return Why('what is differentiated was not computed while the tape recorded',
+                       'compute it inside of the with block of the tape')
+        if not used and source.variable and watched:
+            return Why('it is read while the tape records, but in a list, as in tf.stack([w, 1.0]), where its way is lost',
+                       f'read it before, {source.name}_now = tf.convert_to_tensor({source.name}), to see what cuts it off')
+        if not used:
+            return Why('nothing that the tape recorded uses it',
+                       'use it inside of the with block of the tape, or leave it out of the sources')
+        last = _furthest(log, used)
+        return Why(f'what is computed from it ends at {last.type}{_place(last)} and does not come into what is '
+                   'differentiated',
+                   'if it goes on as a NumPy array or a Python number (.numpy(), float(), item()), keep it a tensor')
+
+    def _dtype(self, made: Made) -> Any:
+        return self._parts.dtypes.as_dtype(made.dtype) if made.dtype is not None else None
+
+    def _function(self, made: Made) -> Any:
+        registered = self._parts.scripts._py_funcs.get(made.token) if made.token else None
+        return user_function(registered) if registered is not None else None
+
+
+def _way(log: Log, source: int, targets: Sequence[int]) -> list[Made] | None:
+    """The ops from a source to one of the targets, by a shortest way; None if there is none."""
+    back: dict[int, tuple[Made, int]] = {}      # tensor: the op that uses it, and the tensor of that which leads on
+    waiting = deque(targets)
+    seen = set(targets)
+    while waiting and source not in seen:
+        tensor = waiting.popleft()
+        made = log.by_output.get(tensor)
+        for given in made.inputs if made is not None else ():
+            if made is not None and given not in seen:
+                seen.add(given)
+                back[given] = made, tensor
+                waiting.append(given)
+    if source not in seen:
+        return None
+    way: list[Made] = []
+    while source in back:
+        made, source = back[source]
+        way.append(made)
+    return way
+
+
+def _furthest(log: Log, used: Sequence[Made]) -> Made:
+    """The last op that depends on some."""
+    reached = {number for made in used for number in made.outputs}
+    last = used[-1]
+    for made in log.all():
+        if not reached.isdisjoint(made.inputs):
+            reached.update(made.outputs)
+            last = made
+    return last
+
+
+def _place(made: Made) -> str:
+    return f' ({os.path.basename(made.where.filename)}:{made.where.line})' if made.where is not None else ''
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, '__name__', None) or type(function).__name__)
+
+
+def _culprit(how: str, made: Made, function: str, variable: str = '') -> Culprit | None:
+    return Culprit(how, function, made.where.filename, made.where.line, variable) if made.where is not None else None

@@ -1,0 +1,192 @@
+"""A breakpoint as data, the count of its hits, and a hit. Set on any thread, counted on the threads of the calls.
+
+What counts, in one place. A *hit* is a call (or line) that the SPEC means, in an enabled breakpoint, whose condition is
+true there; without a condition each is one. Hits are numbered 1, 2, 3... as long as the breakpoint lives, on all threads
+together; those of a call that is retried keep the numbers that they had. The breakpoint *acts* at hit n if n > `after` and
+(n - `after`) is a multiple of `every`; with `once` only at the first of these, and is disabled then. Enabling it again arms
+`once` again and keeps the count. A condition that raises is no hit: the thread stops there the first time, whatever `every`,
+`after`, `once` and `do` say, and later times are counted; another condition, or enabling it again, begins anew.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pyfuncdbg.observers.debug.call_attributes import explained
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate, shown
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.locks import new_lock
+
+Timing = Literal['before', 'after-call', 'error', 'gradient']
+"""When it is tested: before the call, when it has returned, when it has raised; at the calls of its backward step."""
+
+Action = Literal['stop', 'log', 'snap']
+"""Stop the thread, write a line, or keep the call's inputs and outputs whole in the recording."""
+
+TIMINGS: tuple[Timing, ...] = ('before', 'after-call', 'error', 'gradient')
+ACTIONS: tuple[Action, ...] = ('stop', 'log', 'snap')
+
+_CALLS, _HITS = 64, 1_000
+"""Calls whose hits are kept for a retry of them, and hits of one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """Where to stop, and when.
+
+    Attributes:
+        number: As in 'breakpoint 2'.
+        spec: The place.
+        when: The condition, None for always.
+        timing: When it is tested.
+        do: What to do at a hit.
+        once, every, after: Which hits count, see above.
+        enabled: Whether it is tested at all.
+        boundary: Whether it stops before the call of a function, too, and not inside of it.
+    """
+
+    number: int
+    spec: Spec
+    when: Predicate | None = None
+    timing: Timing = 'before'
+    do: Action = 'stop'
+    once: bool = False
+    every: int = 1
+    after: int = 0
+    enabled: bool = True
+    boundary: bool = False
+
+    def names_function(self, site: CallSite) -> bool:
+        """Whether it stops inside of the function of a site, where that begins."""
+        return self.timing == 'before' and not self.boundary and self.spec.means_function(site)
+
+    @property
+    def looks_at_output(self) -> bool:
+        """Whether it is tested when there is an output."""
+        if self.timing == 'gradient':
+            return self.when is not None and bool(self.when.reads & {'out', 'tensors'})
+        return self.timing == 'after-call'
+
+    @property
+    def cases(self) -> tuple[object, ...]:
+        """Where it stops, and when: the same of two that are alike but for their numbers."""
+        return (replace(self.spec, text=''), shown(self.when), self.timing, self.do, self.once, self.every, self.after,
+                self.boundary)
+
+    def __str__(self) -> str:
+        """As a command line would set it."""
+        condition = f' if {shown(self.when)}' if self.when is not None else ''
+        return f'{self.spec}{condition}'
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A breakpoint that a call or a line has hit.
+
+    Attributes:
+        breakpoint: Which.
+        error: What its condition raised, None if it was true.
+    """
+
+    breakpoint: Breakpoint
+    error: Exception | None = None
+
+    @property
+    def reason(self) -> str:
+        """'breakpoint 2', with what the condition raised."""
+        name = f'breakpoint {self.breakpoint.number}'
+        if self.error is None:
+            return name
+        return f'{name}: {why(self.error)}, in its condition {shown(self.breakpoint.when)}'
+
+
+def why(error: Exception) -> str:
+    """'NameError: name 'sd' is not defined': what a condition raised."""
+    return f'{type(error).__name__}: {explained(error)}'
+
+
+class _Counted:
+    """The hits in one call, which may be executed several times.
+
+    Attributes:
+        numbers: Of the hits, in order, the first of them that is kept.
+        execution: Id of the newest execution.
+        met: How many hits that has had.
+    """
+
+    __slots__ = ('execution', 'met', 'numbers')
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.execution = self.met = 0
+
+
+class HitCount:
+    """Counts the hits of one breakpoint, and the times its condition raised. Any thread.
+
+    Attributes:
+        hits: So far.
+        failures: How often the condition has raised since it was set, or since the breakpoint was enabled.
+        failure: What it raised first of these times, '' if it has not.
+    """
+
+    __slots__ = ('_acted', '_counted', '_lock', 'failure', 'failures', 'hits')
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._acted = False
+        self._counted: dict[int, _Counted] = {}
+        self.hits = self.failures = 0
+        self.failure = ''
+
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether it is the first."""
+        with self._lock:
+            self.failures += 1
+            if self.failures == 1:
+                self.failure = why(error)
+            return self.failures == 1
+
+    def acts(self, breakpoint: Breakpoint, call: Call | None = None) -> bool:
+        """Count a hit in a call, if it is in one; whether the breakpoint acts at it."""
+        with self._lock:
+            if breakpoint.once and self._acted:
+                return False                    # another thread was first, and it is being disabled
+            beyond = self._number(call) - breakpoint.after
+            acts = beyond > 0 and beyond % breakpoint.every == 0
+            self._acted |= acts
+            return acts
+
+    def _number(self, call: Call | None) -> int:
+        """Which hit this is; one of a call that is retried is the one that the first execution had in its place."""
+        counted = self._counted_of(call) if call is not None else None
+        if counted is not None and counted.met <= len(counted.numbers):
+            return counted.numbers[counted.met - 1]
+        self.hits += 1
+        if counted is not None and len(counted.numbers) < _HITS:
+            counted.numbers.append(self.hits)
+        return self.hits
+
+    def _counted_of(self, call: Call) -> _Counted:
+        first = call.retry_of or call.id
+        counted = self._counted.get(first)
+        if counted is None:
+            if len(self._counted) >= _CALLS:
+                del self._counted[next(iter(self._counted))]
+            counted = self._counted[first] = _Counted()
+        if counted.execution != call.id:
+            counted.execution, counted.met = call.id, 0
+        counted.met += 1
+        return counted
+
+    def arm(self) -> None:
+        """It is enabled again."""
+        with self._lock:
+            self._acted = False
+        self.forget_failures()
+
+    def forget_failures(self) -> None:
+        """It has another condition."""
+        with self._lock:
+            self.failures, self.failure = 0, ''

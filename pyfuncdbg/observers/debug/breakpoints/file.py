@@ -1,0 +1,161 @@
+"""Breakpoints in a file: `.pyfuncdbg.toml` beside the script, which `breaks --save` writes and `breaks --load` reads.
+
+Conditions and commands are Python, so a file that came with somebody's program is never loaded by itself: only when the user
+says so.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.errors import CommandError, nearest
+
+NAME = '.pyfuncdbg.toml'
+_TABLE = 'breakpoint'
+_FIELDS: Mapping[str, type] = {'spec': str, 'if': str, 'timing': str, 'do': str, 'once': bool, 'every': int, 'after': int,
+                               'enabled': bool, 'commands': list}
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What was saved or loaded.
+
+    Attributes:
+        path: The file.
+        action: 'saved' or 'loaded'.
+        numbers: Of the breakpoints.
+        left_out: Of those that were not, with the reason.
+    """
+
+    path: str
+    action: str
+    numbers: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def beside_script() -> Path:
+    """Where the file of the program that runs is, or would be."""
+    script = sys.argv[0] if sys.argv and sys.argv[0] else ''
+    return Path(os.path.dirname(os.path.abspath(script)) if os.path.isfile(script) else '.', NAME)
+
+
+def save(breakpoints: Breakpoints, path: Path) -> Filed:
+    """Write all breakpoints, in place of those that were in the file.
+
+    Raises:
+        CommandError: The file cannot be written, or is there and holds something else.
+    """
+    if path.exists():
+        _read(path)                             # somebody's file of that name is not overwritten
+    kept: list[Breakpoint] = []
+    left_out: list[str] = []
+    lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions and commands are Python.\n"]
+    for number, entry in sorted(breakpoints.entries.items()):
+        one = entry.breakpoint
+        if one.when is not None and one.when.text is None:
+            left_out.append(f'{number}: its condition is a Python function')
+            continue
+        kept.append(one)
+        lines.append(_written(one, entry.hits, entry.commands))
+    partial = path.with_name(f'{path.name}.{os.getpid()}')
+    try:
+        partial.write_text('\n'.join(lines), encoding='utf-8')
+        os.replace(partial, path)
+    except (OSError, UnicodeEncodeError) as error:
+        partial.unlink(missing_ok=True)
+        raise CommandError(f'cannot write {str(path)!r}: {getattr(error, "strerror", None) or error}') from None
+    return Filed(str(path), 'saved', tuple(one.number for one in kept), tuple(left_out))
+
+
+def load(breakpoints: Breakpoints, path: Path) -> Filed:
+    """Set the breakpoints of a file, but for those that are set already. None is set if one of them cannot be.
+
+    Raises:
+        CommandError: The file is not there, cannot be read, or holds something else.
+    """
+    set_: list[int] = []
+    left_out: list[str] = []
+    for index, fields in enumerate(_read(path), 1):
+        known = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
+        try:
+            commands: list[str] = fields.pop('commands', [])
+            made = breakpoints.set(fields.pop('spec'), fields.pop('if', None), **fields)
+            breakpoints.entry(made.number).commands = tuple(commands)
+        except CommandError as error:
+            for number in set_:
+                breakpoints.clear(number)
+            raise CommandError(f'{path}: breakpoint {index} of the file: {error}') from None
+        if _key(made) in known:
+            breakpoints.clear(made.number)
+            left_out.append(f'{made}: is set already')
+        else:
+            set_.append(made.number)
+    return Filed(str(path), 'loaded', tuple(set_), tuple(left_out))
+
+
+def _key(one: Breakpoint) -> tuple[Any, ...]:
+    return one.spec, one.when, one.timing, one.do, one.boundary
+
+
+def _written(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
+    fields: dict[str, Any] = {'spec': one.spec.text}
+    if one.when is not None:
+        fields['if'] = one.when.text
+    if one.spec.kind != 'line' and (one.boundary or one.timing != 'before'):
+        fields['timing'] = one.timing
+    fields |= {'do': one.do, 'once': one.once, 'every': one.every, 'after': max(one.after - hits, 0), 'enabled': one.enabled,
+               'commands': list(commands)}
+    usual = {'commands': [], 'do': 'stop', 'once': False, 'every': 1, 'after': 0, 'enabled': True}
+    # JSON's strings, numbers, booleans and lists of these are TOML's too, but for one control character.
+    body = [f'{name} = {json.dumps(value, ensure_ascii=False)}'.replace('\x7f', '\\u007F') for name, value in fields.items()
+            if usual.get(name, ...) != value]
+    return '\n'.join([f'[[{_TABLE}]]', *body, ''])
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """The tables of a file, each with known fields of the right types.
+
+    Raises:
+        CommandError: It is not there, or it is not such a file.
+    """
+    try:
+        with open(path, 'rb') as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise CommandError(f'cannot read {str(path)!r}: {error.strerror or error}') from None
+    if len(data) > _LARGEST:
+        raise CommandError(f'{path}: more than {_LARGEST >> 20} MB, so it is no file of breakpoints')
+    try:
+        content = tomllib.loads(data.decode('utf-8'))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CommandError(f'{path}: no TOML: {error}') from None
+    tables = content.get(_TABLE, [])
+    wrong = [name for name in content if name != _TABLE]
+    if wrong or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        what = f'{wrong[0]!r}' if wrong else f'{_TABLE!r} of another form'
+        raise CommandError(f'{path}: holds {what}, and a file of breakpoints has tables [[{_TABLE}]] only')
+    for index, table in enumerate(tables, 1):
+        _check(path, index, table)
+    return tables
+
+
+def _check(path: Path, index: int, table: Mapping[str, Any]) -> None:
+    place = f'{path}: breakpoint {index} of the file'
+    if 'spec' not in table:
+        raise CommandError(f"{place}: no 'spec'")
+    for name, value in table.items():
+        if name not in _FIELDS:
+            raise CommandError(f'{place}: no field {name!r}; there are {", ".join(_FIELDS)}.{nearest(name, _FIELDS, 1)}')
+        lines = table['commands'] if name == 'commands' and type(value) is list else ()
+        if type(value) is not _FIELDS[name] or not all(isinstance(line, str) for line in lines):
+            expected = 'a list of str' if name == 'commands' else _FIELDS[name].__name__
+            raise CommandError(f'{place}: {name!r} is {value!r:.60}, expected {expected}')

@@ -1,0 +1,110 @@
+"""The sites that the debugger has met: what a SPEC can name, and the parameters that a condition can.
+
+Filled on the threads of the calls, at the first call of each site; asked where breakpoints are set. Keeps names only.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.conditions import function_parameters as parameters
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, function_names, names_of
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.hooks.call import CallSite, Kind, Run
+from pyfuncdbg.observers.record.records import SiteRecord
+
+_MOST = 1 << 16
+_NEARLY = 0.15
+"""By how much less a name may resemble what was typed than the nearest one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSite:
+    """A site by its names.
+
+    Attributes:
+        name: Of the node.
+        kind: Of its calls.
+        names: All under which a SPEC finds it: node, op type, function.
+        function: Names of its function, none if it has none.
+        parameters: Of its function, None if unknown.
+    """
+
+    name: str
+    kind: Kind
+    names: tuple[str, ...]
+    function: tuple[str, ...]
+    parameters: tuple[str, ...] | None
+
+
+class Catalogue:
+    """What has been met so far, bounded."""
+
+    def __init__(self) -> None:
+        self._sites: dict[int, KnownSite] = {}
+        self._by_name: dict[str, list[KnownSite]] = {}
+        self._runs: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._sites)
+
+    def add(self, site: CallSite) -> None:
+        """A site is called, or announced."""
+        if site.id not in self._sites and len(self._sites) < _MOST:
+            names = tuple(dict.fromkeys(names_of(site)))
+            known = KnownSite(site.name, site.kind, names, function_names(site.function), parameters.names_of(site.function))
+            self._sites[site.id] = known
+            for name in names:
+                self._by_name.setdefault(name, []).append(known)
+
+    def add_run(self, run: Run) -> None:
+        """A run begins: it announces its sites. Each tuple of them is looked at once."""
+        sites = run.sites
+        key = id(sites)
+        if sites and key not in self._runs:
+            if len(self._runs) >= _MOST:
+                self._runs.clear()
+            self._runs.add(key)                 # a tuple at the address of one that is gone costs some names, no stop
+            for site in sites:
+                self.add(site)
+
+    def meant(self, spec: Spec) -> list[KnownSite]:
+        """The sites that a SPEC means, as far as they are known."""
+        if spec.kind != 'name':
+            return []
+        if not spec.glob:
+            return [site for site in self._by_name.get(spec.name, ()) if not spec.function or spec.name in site.function]
+        return [site for site in list(self._sites.values()) if spec.fits(site.function if spec.function else site.names)]
+
+    def means_node(self, spec: Spec, name: str) -> bool:
+        """Whether a SPEC means the nodes of this name, as far as they are known: by the name, or by their functions'."""
+        if spec.kind != 'name':
+            return False
+        called = [site for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python']
+        if spec.function:
+            return any(spec.fits(site.function) for site in called)
+        return spec.fits((name, *[other for site in called for other in site.names]))
+
+    def near(self, spec: Spec, functions: Iterable[str] = (), others: Iterable[SiteRecord] = ()) -> str:
+        """' Did you mean ...?' with names of one kind: of nodes, op types or functions, whichever has the nearest.
+
+        Args:
+            spec: What names nothing.
+            functions: Further names of functions.
+            others: Sites that are known from elsewhere.
+        """
+        import difflib  # when something is wrong is early enough
+        sites = [*self._sites.values()]
+        kinds = [{*functions, *(name for site in sites for name in site.function), *(site.function for site in others)}]
+        if not spec.function:
+            kinds += [{*(site.name for site in sites), *(site.name for site in others)},
+                      {*(name for site in sites for name in site.names if name != site.name and name not in site.function),
+                       *(site.op_type for site in others)}]
+        hints = [(difflib.SequenceMatcher(None, close[0], spec.name).ratio(), -number, close)
+                 for number, names in enumerate(kinds)
+                 if (close := difflib.get_close_matches(spec.name, sorted(filter(None, names)), 3))]
+        if not hints:
+            return ''
+        best, _, close = max(hints)
+        return nearest(spec.name, [name for name in close
+                                   if difflib.SequenceMatcher(None, name, spec.name).ratio() >= best - _NEARLY])

@@ -1,0 +1,107 @@
+"""The breakpoints as plain data: what `break`, `breaks` and the card of a run show.
+
+Made on the thread of whoever asks; holds no condition, only its text.
+"""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
+from pyfuncdbg.observers.debug.conditions.predicate import shown
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import notebook_cell as cell
+
+_SITES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointState:
+    """One breakpoint.
+
+    Attributes:
+        number: By which commands name it.
+        spec: As typed.
+        condition: Its text, '' for none.
+        timing: As in `Breakpoint`; 'inside' where it stops in the function that is named.
+        do, once, every, after, enabled: As in `Breakpoint`.
+        hits: How often it was hit.
+        failures: How often its condition has raised.
+        failure: What that raised first, '' for nothing.
+        where: What it was found to mean: nodes, or the function and line.
+        how: Of a line, how it is watched; else ''.
+        note: What else there is to know, '' for nothing.
+        commands: What is carried out where it stops.
+    """
+
+    number: int
+    spec: str
+    condition: str
+    timing: str
+    do: str
+    once: bool
+    every: int
+    after: int
+    enabled: bool
+    hits: int
+    failures: int
+    failure: str
+    where: tuple[str, ...]
+    how: str = ''
+    note: str = ''
+    commands: tuple[str, ...] = ()
+
+
+def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
+    """One of the table."""
+    one = entry.breakpoint
+    where, how, found = _place(entry, breakpoints)
+    timing = 'inside' if _is_inside(entry, breakpoints) else one.timing
+    return BreakpointState(one.number, one.spec.text, shown(one.when), timing, one.do, one.once, one.every, one.after,
+                           one.enabled, entry.hits, *entry.failures, where, how, note or found,
+                           entry.commands)
+
+
+def states(breakpoints: Breakpoints) -> list[BreakpointState]:
+    """All of the table, in order."""
+    return [state_of(entry, breakpoints) for _, entry in sorted(breakpoints.entries.items())]
+
+
+def pending(number: int, breakpoints: Breakpoints) -> str:
+    """A sentence for a breakpoint whose file is not known yet; '' for any other."""
+    state = state_of(breakpoints.entry(number), breakpoints)
+    if state.how != 'pending' or state.where:
+        return ''
+    return f'breakpoint {number} ({state.spec}) is pending: {state.note}'
+
+
+def _is_inside(entry: Entry, breakpoints: Breakpoints) -> bool:
+    """Whether it names functions, as far as is known."""
+    one = entry.breakpoint
+    if one.timing != 'before' or one.boundary:
+        return False
+    sites = breakpoints.known.meant(one.spec)
+    return all(one.spec.means_function_of(site.name, site.names, site.function) for site in sites) if sites else bool(
+        entry.functions)
+
+
+def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
+    one: Breakpoint = entry.breakpoint
+    if one.spec.kind == 'line':
+        try:
+            placed = entry.placed
+        except CommandError as error:
+            return (), '', str(error)
+        if placed is None:
+            return (), '', ''
+        if placed.how == 'pending' and not placed.function and not os.path.isfile(placed.filename):
+            return (), placed.how, placed.note  # of a file that is not known yet
+        function = f' {placed.function}' if placed.function else ''
+        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
+    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec))) or [
+        f'{cell.shown(filename)}:{line} {function}' for filename, line, function in entry.functions]
+    if len(names) > _SITES:
+        names = [*names[:_SITES], f'and {len(names) - _SITES} more']
+    return tuple(names), '', ''

@@ -1,0 +1,61 @@
+"""What to say of breakpoints that never stopped anything, or whose condition raised: who has misspelt a name would wait for
+ever.
+
+Asked when a program or a cell of a notebook is over, on its main thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Container
+
+from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
+
+_RARE = {'error': 'error', 'gradient': 'gradient step'}
+"""What a breakpoint waits for that calls need not have."""
+
+
+def unhit(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
+    """A sentence for each of these breakpoints that is on and was never hit, or whose condition raised."""
+    return [_failed(state) if state.failures else _why(state, breakpoints) for state in states(breakpoints)
+            if state.number in numbers and ((state.enabled and not state.hits) or state.failures)]
+
+
+def _failed(state: BreakpointState) -> str:
+    times = 'once' if state.failures == 1 else f'{state.failures:,} times'
+    first = '' if state.failures == 1 else 'the first time '
+    return (f'breakpoint {state.number} ({state.spec}): its condition {state.condition} raised {times}, '
+            f'{first}{state.failure}.')
+
+
+def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
+    begin = f'breakpoint {state.number} ({state.spec}) stopped nothing: '
+    entry = breakpoints.entry(state.number)
+    kind = entry.breakpoint.spec.kind
+    if kind == 'name' and not state.where:
+        spec = entry.breakpoint.spec
+        known = what_is(spec.name)
+        is_function = known.startswith('is a function')     # of code that `exec` made, or not where it begins: not watched
+        what = 'no wrapped function of that name was called.'
+        if not (spec.function or is_function):
+            what = 'nothing of that name ran.'
+        calls = '; calls that the program makes itself were not watched' if is_function else ''
+        return begin + what + (f' {spec.name!r} {known}{calls}.' if known else breakpoints.known.near(spec, functions()))
+    if kind == 'line' and not state.where:
+        return begin + (state.note or 'no function with that line was called.')
+    if kind == 'call':
+        which = ' for which its condition is true' if state.condition and entry.reached else ''
+        return f'{begin}there was no such call{which}.'
+    if entry.functions and not entry.sites and not entry.reached:
+        return f'{begin}{", ".join(state.where)} was never called.'
+    at = f' at {", ".join(state.where)}'
+    if state.condition and entry.reached:
+        if state.timing in _RARE:
+            return f'{begin}there was no {_RARE[state.timing]} for which {state.condition!r} is true{at}.'
+        return f'{begin}{state.condition!r} was never true{at}.'
+    if kind == 'line':
+        return f'{begin}the program never came to {", ".join(state.where)}.'
+    such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there
+    if entry.breakpoint.looks_at_output:
+        return f'{begin}no {such}call{at} returned.'
+    return f'{begin}there was no {such}{_RARE.get(state.timing, "call")}{at}.'

@@ -1,0 +1,83 @@
+"""The conditions at one site, tested on the values of a call before a `Call` is made of it.
+
+A condition that is false at nearly every call costs little that way. Where one is true, or cannot be told, the call goes
+through the hooks and is tested there once more: so this is for conditions of which nobody notices that they are evaluated
+twice. Made when a site is met, asked on the threads of the calls.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.conditions.binding import OfValues
+from pyfuncdbg.observers.debug.conditions.predicate import truth
+from pyfuncdbg.observers.debug.stepping.saved_inputs import Saved, save
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import CallSite, Run
+
+_ignoring = errstate.state
+_ndarray = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGate:
+    """The gate of a site, as hooks know it."""
+
+    late: bool
+    opens: OfValues
+
+    def save(self, inputs: Sequence[Any]) -> Saved | None:
+        """What `retry` needs of the inputs, before the function can write to them."""
+        return save(inputs)
+
+
+class Owner(Protocol):
+    """The entry in the table that a breakpoint belongs to."""
+
+    breakpoint: Breakpoint
+    evaluated: bool
+
+
+def gate(site: CallSite, owners: Sequence[Owner]) -> SiteGate | None:
+    """The gate for all breakpoints at a site together; None if a call is needed to test one of them."""
+    breakpoints = [owner.breakpoint for owner in owners]
+    timings = {one.timing for one in breakpoints}
+    conditions = [condition for one in breakpoints if (condition := _condition(site, one)) is not None]
+    if len(conditions) != len(breakpoints) or timings not in ({'before'}, {'after-call'}):
+        return None
+    tests = [_test(condition, owner) for condition, owner in zip(conditions, owners, strict=True)]
+    return SiteGate(timings == {'after-call'},
+                    tests[0] if len(tests) == 1 else lambda *given: any(test(*given) for test in tests))
+
+
+def _condition(site: CallSite, breakpoint: Breakpoint) -> OfValues | None:
+    """What must be true for a hit, None if that cannot be told from the values."""
+    wanted = breakpoint.spec.ordinal
+    when = None if breakpoint.when is None else breakpoint.when.of_values(site)
+    if wanted is None:
+        return when
+    if breakpoint.when is None or when is None:     # what is asked of that one call is asked when there is a `Call`
+        return lambda run, ordinal, inputs, outputs: ordinal == wanted
+    return lambda run, ordinal, inputs, outputs: ordinal == wanted and when(run, ordinal, inputs, outputs)
+
+
+def _test(condition: OfValues, owner: Owner) -> OfValues:
+    wanted = owner.breakpoint.spec.ordinal
+
+    def opens(run: Run, ordinal: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        # What NumPy would report of the condition's arithmetic is nothing that the program did.
+        token = _ignoring.set(errstate.IGNORE)
+        try:
+            if wanted is None or ordinal == wanted:
+                owner.evaluated = True
+            value = condition(run, ordinal, inputs, outputs)
+            return bool(value if type(value) is not _ndarray else truth(value))
+        except Exception:                       # the user's condition: shown where the call is tested
+            return True
+        finally:
+            _ignoring.reset(token)
+    return opens

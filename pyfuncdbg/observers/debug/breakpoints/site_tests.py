@@ -1,0 +1,203 @@
+"""The breakpoints at one site: what is tested before a call, after it and where it raised.
+
+Made when a site is called for the first time, kept until breakpoints change; runs on the threads of the calls. A false
+condition costs the way through here on every call, so that is short.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
+from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
+from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, kept
+from pyfuncdbg.observers.debug.conditions.function_parameters import reader
+from pyfuncdbg.observers.debug.conditions.predicate import truth
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.chain import say_failed
+
+_ignoring = errstate.state
+_ndarray = np.ndarray
+_UNFINISHED = 256
+
+
+class Owner(Protocol):
+    """The entry in the table that a breakpoint at a site belongs to."""
+
+    breakpoint: Breakpoint
+    evaluated: bool
+
+    def acts(self, call: Call | None) -> bool:
+        """Count a hit; whether to act at it."""
+
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether to stop at it."""
+
+    def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
+        """Carry out `--do log`."""
+
+    def elsewhere(self, name: str | None) -> bool:
+        """Whether another function that is meant has a parameter of a name."""
+
+    def snap(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Carry out `--do snap`, when the call is over."""
+
+
+class Armed:
+    """One breakpoint at one site.
+
+    Attributes:
+        owner: Its entry in the table.
+    """
+
+    __slots__ = ('_inputs', '_memories', '_read', '_snaps', '_true', 'owner', 'remembers')
+
+    def __init__(self, owner: Owner, site: CallSite) -> None:
+        self.owner = owner
+        breakpoint = owner.breakpoint
+        self._memories: list[Memory] = []
+        when, spec = breakpoint.when, breakpoint.spec
+        true: True_ = _always if when is None else _noting(owner, when.at(site, self._memories))
+        if spec.kind == 'call':
+            true = _only(lambda call: call.id == spec.number, true)
+        elif spec.ordinal is not None:
+            true = _only(lambda call: call.ordinal == spec.ordinal, true)
+        self._true = true
+        self._read = reader(site)
+        self._snaps = breakpoint.do == 'snap'
+        self._inputs: dict[int, tuple[list[Any], bool]] = {}
+        self.remembers = bool(self._memories) or self._snaps
+
+    def begin(self, call: Call) -> None:
+        """Keep what must be kept of the inputs before the function can write to them."""
+        for memory in self._memories:
+            memory.begin(call)
+        if self._snaps:
+            if len(self._inputs) > _UNFINISHED:
+                self._inputs.clear()            # calls that were aborted have no end
+            self._inputs[call.id] = [kept(self._read(value)) for value in call.inputs], False
+
+    def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
+        """The hit if the thread shall stop here; what logs or snaps is done."""
+        # What NumPy would report of the condition's arithmetic is nothing that the program did.
+        token = _ignoring.set(errstate.IGNORE)
+        try:
+            for memory in self._memories:
+                memory.observe(call, outputs, error)
+            value = self._true(call, outputs, error)
+            if not (value if type(value) is not _ndarray else truth(value)):
+                return None
+        except TooEarlyError:
+            return None                         # such as `history[-1].out` at the first call: nothing to compare with
+        except NameError as raised:
+            if self.owner.elsewhere(raised.name):
+                return None                     # of the functions that are meant, the condition is about another
+            return self._failed(raised)
+        except Exception as raised:             # the user's condition: shown where it was asked
+            return self._failed(raised)
+        finally:
+            _ignoring.reset(token)
+        return self._hit(call, outputs, error)
+
+    def _failed(self, error: Exception) -> Hit | None:
+        if not self.owner.stops_at_failure(error):
+            return None
+        return Hit(self.owner.breakpoint, error.with_traceback(None))
+
+    def _hit(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Hit | None:
+        owner = self.owner
+        breakpoint = owner.breakpoint
+        if not owner.acts(call):
+            return None
+        if breakpoint.do == 'stop':
+            return Hit(breakpoint)
+        if breakpoint.do == 'log':
+            try:
+                owner.log(call, outputs, error)
+            except Exception as failure:        # a value that cannot be shown must not end debugging
+                say_failed(f'breakpoint {breakpoint.number} cannot log', failure)
+        elif (held := self._inputs.get(call.id)) is not None:
+            self._inputs[call.id] = held[0], True
+        return None
+
+    def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
+        """The call is over; it raised if there are no outputs."""
+        if self._memories:
+            token = _ignoring.set(errstate.IGNORE)
+            try:
+                for memory in self._memories:
+                    memory.end(call, outputs)
+            finally:
+                _ignoring.reset(token)
+        held = self._inputs.pop(call.id, None)
+        if held is not None and held[1]:
+            self.owner.snap(call, held[0], outputs or ())
+
+
+class SiteTests:
+    """All enabled breakpoints at one site. Each method gives those that stop.
+
+    Attributes:
+        later: Whether there is anything to do when the call is over.
+    """
+
+    __slots__ = ('_after', '_before', '_error', '_remembering', 'later')
+
+    def __init__(self, armed: Sequence[Armed]) -> None:
+        self._remembering = tuple(one for one in armed if one.remembers)
+        self._error = tuple(one for one in armed if one.owner.breakpoint.timing == 'error')
+        self._after = tuple(one for one in armed if one.owner.breakpoint.looks_at_output)
+        self._before = tuple(one for one in armed if one not in self._error and one not in self._after)
+        self.later = bool(self._after or self._error or self._remembering)
+
+    def begin(self, call: Call) -> None:
+        """Keep what is needed of the inputs when the call is over; once more before it is retried."""
+        for armed in self._remembering:
+            armed.begin(call)
+
+    def before(self, call: Call) -> Sequence[Hit]:
+        """Tested with the inputs."""
+        if self._remembering:
+            self.begin(call)
+        hits: tuple[Hit, ...] = ()
+        for armed in self._before:
+            hit = armed.tested(call)
+            if hit is not None:
+                hits = (*hits, hit)
+        return hits
+
+    def after(self, call: Call, outputs: Sequence[Any]) -> Sequence[Hit]:
+        """Tested with the outputs."""
+        hits: tuple[Hit, ...] = ()
+        for armed in self._after:
+            hit = armed.tested(call, outputs)
+            if hit is not None:
+                hits = (*hits, hit)
+        for armed in self._remembering:
+            armed.end(call, outputs)
+        return hits
+
+    def error(self, call: Call, error: BaseException) -> Sequence[Hit]:
+        """Tested when it has raised."""
+        hits = [hit for armed in self._error if (hit := armed.tested(call, None, error)) is not None]
+        for armed in self._remembering:
+            armed.end(call, None)
+        return hits
+
+
+def _always(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> bool:
+    return True
+
+
+def _noting(owner: Owner, true: True_) -> True_:
+    def noted(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
+        owner.evaluated = True
+        return true(call, outputs, error)
+    return noted
+
+
+def _only(wanted: Callable[[Call], bool], true: True_) -> True_:
+    return lambda call, outputs, error: wanted(call) and true(call, outputs, error)

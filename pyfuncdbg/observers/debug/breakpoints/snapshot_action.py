@@ -1,0 +1,102 @@
+"""What `--do snap` keeps at a line: the arrays among the frame's variables, whole, as the inputs of a call of 'model.py:41'.
+
+On the thread that came to the line, before it is run. The call is within the wrapped call around, so `calls`, `lt` and `pt`
+show it as any other.
+"""
+from __future__ import annotations
+
+import os.path
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter_ns
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.conditions.past_calls import kept
+from pyfuncdbg.observers.debug.value import array_of
+from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.record.recorder import Recorder
+
+OP_TYPE = 'Line'
+"""Of the sites; no function is called there."""
+
+
+class _Frames:
+    """The host of such calls: their values are arrays, and nothing can be called again."""
+
+    name = 'python'
+
+    def to_numpy(self, value: Any) -> np.ndarray:
+        return np.asarray(value)
+
+    def from_numpy(self, array: np.ndarray, like: Any) -> Any:
+        raise ValueError('values of a line are only looked at')
+
+    def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
+        raise ValueError(f'{site.name} is a line: it cannot be called')
+
+    def rng_state(self) -> Any:
+        return None
+
+    def set_rng_state(self, state: Any) -> None:
+        pass
+
+    def tensor_name(self, value: Any) -> str:
+        return ''
+
+    def untouched(self) -> AbstractContextManager[Any]:
+        return nullcontext(lambda: ())
+
+    def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
+        raise ValueError(f'{site.name} is a line: it has no function to replace')
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """The variables of a frame; of a module or class body, those that its code names."""
+    code = program_code(frame.f_code)
+    own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names}
+    return {name: value for name, value in frame.f_locals.items() if name in own}
+
+
+class LineSnaps:
+    """The snaps of one breakpoint: a site for each set of variables that it found."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._sites: dict[tuple[str, ...], CallSite] = {}
+        self._run: Run | None = None
+
+    def take(self, frame: FrameType, line: int, recorders: Sequence[Recorder]) -> None:
+        """Keep the arrays of a frame in these recordings."""
+        within = current.get()
+        host = within.site.host if within is not None else None
+        arrays = {name: array for name, value in variables(frame).items() if (array := array_of(value, host)) is not None}
+        with self._lock:
+            site = self._sites.get(tuple(arrays))
+            if site is None:
+                site = self._sites[tuple(arrays)] = _site(frame, line, tuple(arrays))
+            if within is None and self._run is None:
+                self._run = Run('lines', _FRAMES, perf_counter_ns(), endless=True)
+        run = within.run if within is not None else self._run
+        assert run is not None
+        call = new_call(site, run, [kept(array) for array in arrays.values()], threading.get_native_id(), perf_counter_ns(),
+                        within=within)
+        call.outputs = ()
+        call.finished = perf_counter_ns()
+        for recorder in recorders:
+            recorder.keep(call, call.inputs, ())
+
+
+_FRAMES = _Frames()
+
+
+def _site(frame: FrameType, line: int, names: tuple[str, ...]) -> CallSite:
+    code = program_code(frame.f_code)
+    filename = code.co_filename
+    return CallSite(f'{os.path.basename(filename)}:{line}', OP_TYPE, 'python', _FRAMES, inputs=names,
+                    stack=(Frame(filename, line, code.co_name),))

@@ -1,0 +1,383 @@
+"""The table of breakpoints: what is set, what it matches, how often it was hit.
+
+Set on any thread. `at` is asked on the thread of every call: one look into a dict, which is filled at the first call of a
+site and thrown away when breakpoints change.
+"""
+# long: one table; what sets, changes, tests and counts a breakpoint holds one lock
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
+from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
+from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
+from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
+from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
+from pyfuncdbg.observers.debug.breakpoints.timing import timing_of
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks import module_loading as loading
+from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.chain import Gate
+from pyfuncdbg.hooks.locks import new_rlock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+    from pyfuncdbg.observers.record.recorder import Recorder
+
+Tests = SiteTests
+
+_UNKNOWN: Any = object()
+_MOST = 1 << 16
+
+
+class Program(Protocol):
+    """What breakpoints ask of the debugger."""
+
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+
+    def stop_here(self, frame: FrameType, reason: str) -> None:
+        """Stop at the line that this frame is at."""
+
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
+
+
+class Breakpoints:
+    """All breakpoints of the process.
+
+    Attributes:
+        known: The sites that were met.
+        kinds: The calls that they need, beside those of Python functions.
+    """
+
+    def __init__(self, on_change: Callable[[], None], program: Program) -> None:
+        self._on_change = on_change
+        self._program = program
+        self._lock = new_rlock()
+        self._entries: dict[int, Entry] = {}
+        self._by_site: dict[int, SiteTests | None] = {}
+        self._by_run: dict[int, tuple[tuple[CallSite, ...], bool]] = {}
+        self._number = 0
+        self._runs_of_ops = 0
+        self._at_lines = False
+        self._lines: Lines | None = None
+        self.known = Catalogue()
+        self.kinds: frozenset[Kind] = frozenset()
+
+    @property
+    def at_lines(self) -> bool:
+        """Whether one may stop in the function of any call."""
+        return self._at_lines
+
+    # ------------------------------------------------------------------ asked at calls
+    def at(self, call: Call) -> SiteTests | None:
+        """The enabled ones at a call's site, None if there are none."""
+        tests: SiteTests | None = self._by_site.get(call.site.id, _UNKNOWN)
+        if tests is _UNKNOWN:
+            return self._first_call(call)
+        if self._lines is not None and self._lines.waiting:
+            self._lines.look_again(getattr(call.site.function, '__code__', None))
+        return tests
+
+    def wants(self, site: CallSite, run: Run) -> bool | Gate:
+        """Whether calls of a site are needed for any of them; holds until they change."""
+        entries = self._enabled()
+        if any(entry.breakpoint.spec.kind == 'call' or entry.breakpoint.timing == 'gradient' for entry in entries):
+            return True                         # calls are numbered where they are watched, and gradients name theirs
+        if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
+            return True                         # at a line one asks for the call around it, whichever that is
+        self._meet(run, site)
+        meant = [entry for entry in entries if entry.meant(site, self.known)]
+        if not meant:
+            return site.kind == 'run' and self._watches_ops(run)
+        for entry in meant:
+            entry.at(site)
+        return (gate(site, meant) or True) if site.kind == 'python' else True
+
+    def begin(self, run: Run) -> bool:
+        """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""
+        watches = self._watches_ops(run)
+        if watches:
+            self._count_runs(1)
+        return watches
+
+    def _watches_ops(self, run: Run) -> bool:
+        """Whether an op of a run is to be watched."""
+        sites = run.sites
+        cached = self._by_run.get(id(sites))
+        if cached is None or cached[0] is not sites:
+            self._meet(run)
+            entries = self._enabled()
+            wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries)
+            if len(self._by_run) > 256:
+                self._by_run = {}
+            cached = self._by_run[id(sites)] = sites, wanted
+        return cached[1]
+
+    def begin_watched(self) -> None:
+        """A run begins of which every op is watched, until `end`: one may be set on any of them while it is paused."""
+        self._count_runs(1)
+
+    def end(self) -> None:
+        """A run is over for which `begin` gave True, or one that `begin_watched` was told of."""
+        self._count_runs(-1)
+
+    def _first_call(self, call: Call) -> SiteTests | None:
+        """A site is called for the first time since breakpoints were changed."""
+        site = call.site
+        self._meet(call.run, site)
+        if self._lines is not None:
+            self._lines.look_again(getattr(site.function, '__code__', None))
+        by_site = self._by_site                 # a change that comes now replaces it, and asks again
+        armed = [entry.at(site) for entry in self._enabled() if entry.meant(site, self.known)]
+        tests = SiteTests(armed) if armed else None
+        if len(by_site) > _MOST:
+            by_site.clear()
+        by_site[site.id] = tests
+        return tests
+
+    def _meet(self, run: Run, *sites: CallSite) -> None:
+        """Learn what there is. A name that turns out to be a Python function's needs no look at runs any more."""
+        before = len(self.known)
+        self.known.add_run(run)
+        for site in sites:
+            self.known.add(site)
+        if len(self.known) != before and self._entries:
+            with self._lock:
+                self._settle()
+
+    def _enabled(self) -> list[Entry]:
+        return [entry for entry in list(self._entries.values()) if entry.breakpoint.enabled]
+
+    def _count_runs(self, change: int) -> None:
+        with self._lock:
+            before, self._runs_of_ops = self._runs_of_ops, self._runs_of_ops + change
+            if bool(before) != bool(self._runs_of_ops):
+                self._settle()
+
+    # ------------------------------------------------------------------ set and changed
+    def set(self, place: str | Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop',
+            once: bool = False, every: int = 1, after: int = 0, enabled: bool = True) -> Breakpoint:
+        """Set a breakpoint.
+
+        Args:
+            place: The SPEC; it need not exist yet.
+            when: The condition: text, a `Predicate`, a Python function of the call; at a line one of the variables that its
+                parameters name. None: always.
+            timing: When it is tested; by default where the function begins that is named, before the call of anything else,
+                or after it if the condition reads `out`.
+            do, once, every, after, enabled: As in `Breakpoint`.
+
+        Raises:
+            CommandError: One of these makes no sense; nothing is changed.
+        """
+        where = place if isinstance(place, Spec) else spec(place)
+        _check_counts(every, after)
+        predicate = self._condition(where, when)
+        if do not in ACTIONS:
+            raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
+        chosen = timing_of(where, predicate, timing, do)
+        with self._lock:
+            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
+                              timing == 'before')
+            entry = Entry(made, self._program, self.lines, self._disable)
+            entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
+            self._number = made.number
+            entry.place()
+            self._entries[made.number] = entry
+            self._changed()
+        return made
+
+    def alike(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
+        """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
+        predicate = self._condition(where, when)
+        chosen = timing_of(where, predicate, timing, fields['do'])
+        made = Breakpoint(0, where, predicate, chosen, **fields, boundary=timing == 'before')
+        return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
+
+    def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
+              after: int = 0, once: bool = False) -> None:
+        """Look whether a breakpoint could be set; none is.
+
+        Raises:
+            CommandError: The condition makes no sense, or the settings do not at this place.
+        """
+        _check_counts(every, after)
+        timing_of(where, self._condition(where, when), timing, do)
+
+    def _condition(self, where: Spec, when: object) -> Predicate | None:
+        if when is None or when == '':
+            return None
+        if where.kind == 'line':
+            return LineCondition(when if isinstance(when, str) else condition(when))
+        predicate = condition(when)
+        functions = self._functions(where)
+        if not functions or any(_fits(predicate, parameters) for site in functions.values()
+                                for parameters in (site.parameters or (), *now_called(site.function))):
+            return predicate
+        *_, newest = functions.values()
+        try:
+            predicate.check(newest.parameters or ())
+        except CommandError as error:
+            if len(functions) == 1:
+                raise
+            raise CommandError(f'{error}\n{where} means the functions {", ".join(functions)}: name one of them in its '
+                               'place for a condition on its parameters') from None
+        return predicate
+
+    def _functions(self, where: Spec) -> dict[str, KnownSite]:
+        """The functions that are meant, as far as they are known, each by its latest definition."""
+        return {site.function[-1]: site for site in self.known.meant(where)
+                if site.kind == 'python' and site.function and site.parameters is not None}
+
+    def enable(self, number: int, on: bool = True) -> Breakpoint:
+        """Switch one on or off.
+
+        Raises:
+            CommandError: There is none of that number, or its line is not there any more.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(enabled=on)
+            self._changed()
+            return entry.breakpoint
+
+    def _disable(self, number: int) -> None:
+        """One that acts once has acted."""
+        with self._lock:
+            if number in self._entries:
+                self.enable(number, False)
+
+    def change(self, number: int, when: object) -> Breakpoint:
+        """Give one another condition, None for none; what it remembered of earlier calls is forgotten.
+
+        Raises:
+            CommandError: There is none of that number, or the condition makes no sense; nothing is changed.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            old = entry.breakpoint
+            predicate = self._condition(old.spec, when)
+            timing = old.timing
+            if timing in ('before', 'after-call') and not (timing == 'after-call' and predicate is None):
+                timing = timing_of(old.spec, predicate, None if timing == 'before' else timing, old.do)
+            entry.change(when=predicate, timing=timing_of(old.spec, predicate, timing, old.do))
+            self._changed()
+            return entry.breakpoint
+
+    def ignore(self, number: int, count: int) -> Breakpoint:
+        """Ignore the next `count` hits of one.
+
+        Raises:
+            CommandError: There is none of that number, or the count is negative.
+        """
+        _check_counts(1, count)
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(after=entry.hits + count)
+            return entry.breakpoint
+
+    def clear(self, number: int) -> Breakpoint:
+        """Take one away.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        with self._lock:
+            entry = self.entry(number)
+            entry.change(enabled=False)
+            del self._entries[number]
+            self._changed()
+            return entry.breakpoint
+
+    # ------------------------------------------------------------------ looked at
+    @property
+    def entries(self) -> Mapping[int, Entry]:
+        """What is set, by number."""
+        return self._entries
+
+    def entry(self, number: int) -> Entry:
+        """One of them.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+        try:
+            return self._entries[number]
+        except KeyError:
+            have = f'there are {", ".join(map(str, self._entries))}' if self._entries else 'none is set'
+            raise CommandError(f'no breakpoint {number}; {have}') from None
+
+    def lines(self) -> Lines:
+        """What puts breakpoints on lines; made when the first one is set."""
+        if self._lines is None:
+            from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines  # a program without line breakpoints need not have it
+            self._lines = Lines(VOCABULARY)
+            traced.watch(self._lines.look_again)
+            loading.watch(self._lines.about_to_run)
+        return self._lines
+
+    def forget_sites(self) -> None:
+        """A function was replaced: look again what is where, with its parameters."""
+        with self._lock:
+            for entry in self._entries.values():
+                entry.forget_sites()
+            self.known = Catalogue()
+            self._changed()
+
+    # ------------------------------------------------------------------ what calls are needed
+    def _changed(self) -> None:
+        self._by_site = {}
+        self._by_run = {}
+        self._settle()
+        self._on_change()
+
+    def _settle(self) -> None:
+        """Work out which kinds of calls are needed."""
+        self._at_lines = any(entry.breakpoint.spec.kind == 'line' for entry in self._enabled())
+        kinds: set[Kind] = {'op'} if self._runs_of_ops else set()
+        for entry in self._enabled():
+            one = entry.breakpoint
+            if one.timing == 'gradient':
+                kinds.add('gradient')
+            elif one.spec.kind == 'name':
+                if one.spec.function or (not one.spec.glob and any(
+                        site.kind == 'python' for site in self.known.meant(one.spec))):
+                    continue
+                kinds.add('run')                # a run announces its nodes
+                if one.spec.looks_like_op:
+                    kinds.add('op')             # of eager code nothing does
+        if kinds != self.kinds:
+            self.kinds = frozenset(kinds)
+            self._on_change()
+
+
+def _fits(predicate: Predicate, parameters: Sequence[str]) -> bool:
+    try:
+        predicate.check(parameters)
+    except CommandError:
+        return False
+    return True
+
+
+def _check_counts(every: int, after: int) -> None:
+    if every < 1:
+        raise CommandError(f'--every takes a number from 1 on, not {every}')
+    if after < 0:
+        raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
+
+
+__all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Program', 'Tests']

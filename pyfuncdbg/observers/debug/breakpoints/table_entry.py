@@ -1,0 +1,263 @@
+"""One breakpoint with what changes about it: its count, what it is tested with at each site, where its line is.
+
+Belongs to the table in `debug.breakpoints`, under whose lock it is changed; hits come on the threads of calls and lines.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
+from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
+from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
+from pyfuncdbg.observers.debug.conditions.past_calls import stands_for
+from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
+from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
+from pyfuncdbg.observers.debug.breakpoints.log_action import log
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
+from pyfuncdbg.observers.debug.conditions.predicate import shown
+from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
+from pyfuncdbg.hooks.chain import current_call
+from pyfuncdbg.hooks.source_map import line_of
+from pyfuncdbg.observers.record.recorder import recorders
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.breakpoints.table import Program
+    from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines, Placed
+
+_SITES = 1 << 16
+
+
+class Entry:
+    """A breakpoint in the table.
+
+    Attributes:
+        breakpoint: As it stands now.
+        sites: Names of the sites where it is tested, as far as they were called.
+        parameters: By the functions that it is tested at, as far as they are known.
+        evaluated: Whether its condition was evaluated at a call, since it is this one.
+        commands: Lines to carry out where it stops.
+    """
+
+    def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
+                 disable: Callable[[int], None]) -> None:
+        self.breakpoint = breakpoint
+        self._program = program
+        self._lines = lines
+        self._disable = disable
+        self._count = HitCount()
+        self._armed: dict[int, Armed] = {}
+        self.sites: dict[str, None] = {}
+        self.evaluated = False
+        self.commands: tuple[str, ...] = ()
+        self.parameters: dict[str, tuple[str, ...]] = {}
+        self._snaps = LineSnaps()
+        self._named: frozenset[str] = frozenset()
+        self._functions: FunctionCondition | None = None
+        self._is_node = False
+
+    @property
+    def hits(self) -> int:
+        """How often it was hit."""
+        return self._count.hits
+
+    @property
+    def failures(self) -> tuple[int, str]:
+        """How often its condition has raised, and what it raised first."""
+        return self._count.failures, self._count.failure
+
+    # ------------------------------------------------------------------ where
+    def meant(self, site: CallSite, known: Catalogue) -> bool:
+        """Whether it is tested at calls of a site."""
+        one, kind = self.breakpoint, site.kind
+        if one.spec.kind == 'line':
+            return False
+        if one.timing == 'gradient':
+            if kind != 'gradient' or site.attrs.get('traced'):      # the step that is traced has no values yet
+                return False
+            forward = str(site.attrs.get('forward', ''))
+            return one.spec.means(site) or known.means_node(one.spec, forward)
+        if one.spec.kind == 'call':
+            return kind != 'run'
+        if kind == 'run':
+            return one.spec.name == site.name and not one.spec.function     # a glob means what is in runs
+        # A wrapped function's node is a call of kind 'op' too, around the Python call, which is the one to stop at.
+        return kind != 'gradient' and not (kind == 'op' and 'token' in site.attrs) and one.spec.means(site)
+
+    def at(self, site: CallSite) -> Armed:
+        """It, as it is tested at a site; what is remembered there stays until the condition changes."""
+        armed = self._armed.get(site.id)
+        if armed is None:
+            if len(self._armed) >= _SITES:
+                self._armed.clear()
+            armed = self._armed[site.id] = Armed(self, site)
+            self.sites[site.name] = None
+            self._is_node |= site.kind != 'run' and not self.breakpoint.spec.means_function(site)
+            for function in function_names(site.function)[-1:]:
+                self.parameters[function] = tuple(names_of(site.function) or ())
+        return armed
+
+    def elsewhere(self, name: str | None) -> bool:
+        """Whether another function that is meant has a parameter of a name."""
+        return any(name in parameters for parameters in self.parameters.values())
+
+    def forget_sites(self) -> None:
+        """The functions of sites are others."""
+        self._armed.clear()
+
+    # ------------------------------------------------------------------ changed
+    def change(self, **fields: Any) -> None:
+        """Replace fields of the breakpoint.
+
+        Raises:
+            CommandError: Its line cannot be set so; nothing is changed.
+        """
+        old = self.breakpoint
+        new = replace(old, **fields)
+        if old.spec.kind == 'line' and (old.enabled, old.when) != (new.enabled, new.when):
+            self._move_line(old, new)
+        self.breakpoint = new
+        if old.spec.kind == 'name' and (old.enabled, old.when, old.timing) != (new.enabled, new.when, new.timing):
+            self._set_functions()
+        if old.when != new.when or old.timing != new.timing:
+            self._armed.clear()
+            self._count.forget_failures()
+            self.evaluated = False
+        if new.enabled and not old.enabled:
+            self._count.arm()
+
+    def place(self) -> None:
+        """Put it on its line, if it is on one.
+
+        Raises:
+            CommandError: There is no such line, or its condition makes no sense there.
+        """
+        if self.breakpoint.spec.kind == 'line' and self.breakpoint.enabled:
+            self._set_line(self.breakpoint)
+        self._set_functions()
+
+    def _set_functions(self) -> None:
+        """Put it where the program's functions of its name begin."""
+        one = self.breakpoint
+        if self._functions is not None:
+            self._lines().clear(one.number)
+        self._functions = function_condition(one) if one.enabled else None
+        if self._functions is not None:
+            self._lines().set_function(one.number, one.spec.name, self._at_function)
+
+    @property
+    def functions(self) -> list[tuple[str, int, str]]:
+        """(file, line, qualified name) of the program's functions that it is set on, wrapped or not."""
+        return self._lines().functions(self.breakpoint.number) if self._functions is not None else []
+
+    @property
+    def placed(self) -> Placed | None:
+        """Where its line is; None for a breakpoint on calls, and while it is disabled."""
+        if self.breakpoint.spec.kind != 'line' or not self.breakpoint.enabled:
+            return None
+        return self._lines().placed(self.breakpoint.number)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the program has come to where its condition is tested."""
+        if self.breakpoint.spec.kind == 'line':
+            return self._lines().reached(self.breakpoint.number)
+        return self.evaluated or (self._functions is not None and self._functions.evaluated)
+
+    def _move_line(self, old: Breakpoint, new: Breakpoint) -> None:
+        if old.enabled:
+            self._lines().clear(old.number)
+        if new.enabled:
+            try:
+                self._set_line(new)
+            except BaseException:
+                if old.enabled:
+                    self._set_line(old)
+                raise
+
+    def _set_line(self, one: Breakpoint) -> None:
+        when = one.when
+        from pyfuncdbg.observers.debug.lines.inline_condition import Condition  # a program without line breakpoints need not have it
+        condition = Condition(when.expression, when.functions, shown(when)) if isinstance(when, LineCondition) else None
+        self._lines().set(one.number, one.spec.name, one.spec.number, condition, self._at_line)
+        self._named = condition.names if condition is not None else frozenset()
+
+    # ------------------------------------------------------------------ hit
+    def acts(self, call: Call | None) -> bool:
+        """Count a hit in a call, if it is in one; whether to act at it."""
+        acts = self._count.acts(self.breakpoint, call)
+        if acts and self.breakpoint.once:
+            self._disable(self.breakpoint.number)
+        return acts
+
+    def stops_at_failure(self, error: Exception) -> bool:
+        """Count an error of the condition; whether to stop at it."""
+        return self._count.stops_at_failure(error)
+
+    def _at_line(self, frame: FrameType, error: Exception | None) -> None:
+        """A thread has come to the line, and the condition is true or has raised."""
+        one = self.breakpoint
+        if not one.enabled or not self._program.watching or made_again():
+            return
+        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
+            return
+        if error is None and one.do == 'log':
+            values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
+            log(one, f'{cell.shown(one.spec.name)}:{one.spec.number}', current_call(), values)
+            return
+        if error is None and one.do == 'snap':
+            self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))
+            return
+        self._program.stop_here(frame, Hit(one, error).reason)
+
+    def _at_function(self, frame: FrameType, error: Exception | None) -> None:
+        """A function of its name begins."""
+        one, condition = self.breakpoint, self._functions
+        if condition is None or (self._is_node and not one.spec.function) or not self._program.watching or made_again():
+            return
+        if is_of_call(one.spec, frame):
+            return
+        try:
+            if not condition.holds(frame):
+                return
+        except Exception as raised:             # the condition's: shown to the user at the stop
+            error = raised
+        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
+            return
+        if error is None and one.do == 'log':
+            named = condition.names
+            values = {name: value for name, value in variables(frame).items() if name in named or not named}
+            log(one, f'{cell.shown(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
+        elif error is None and one.do == 'snap':
+            self._snaps.take(frame, line_of(frame), recorders() or (self._program.recorder(),))
+        else:
+            self._program.stop_at_start(frame, Hit(one, error).reason)
+
+    def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
+        """Write what the condition is about; without one, the parameters."""
+        site, when = call.site, self.breakpoint.when
+        read = reader(site)
+        expressions = list(when.expressions()) if when is not None else []
+        names = [name for expression in expressions for name in expression.parameters] or list(names_of(site.function) or ())
+        values: dict[str, Any] = {}
+        for name in names:
+            get = parameter(site, name)
+            if get is not None:
+                values[name] = get(call)
+        if not values:
+            values = {f'inputs[{index}]': read(value) for index, value in enumerate(call.inputs[:4])}
+        if outputs is not None:
+            values['out'] = stands_for([read(value) for value in outputs])
+        if error is not None:
+            values['error'] = error
+        log(self.breakpoint, f'{site.name}[{call.ordinal}]', call.id, values)
+
+    def snap(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Keep the call whole in every recording that is on; where there is none, in one that begins now."""
+        for recorder in recorders() or (self._program.recorder(),):
+            recorder.keep(call, inputs, outputs)

@@ -1,0 +1,201 @@
+"""All that is known of one node, as plain data: what it is, what goes in and out, where it was made, how it was called.
+
+Made from a trace, and at a stop also from the run that is stopped, on the thread of the command.
+"""
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Found, Graph, Node, Use
+from pyfuncdbg.observers.debug.reports.lineage import Sort
+from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.observers.record.index.decode import unknown_site
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.index.site_usage import SiteTime
+
+DUMPS = 20
+"""Newest calls that are listed."""
+_SEARCHED = 500
+"""Calls of nodes of one name that are searched for the first with NaN."""
+_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen'))
+_NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One input: where it comes from, and what it held last."""
+
+    use: Use
+    sort: Sort
+    op_type: str
+    value: TensorRecord | None
+    constant: Constant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One output: what it held last, who takes it, and whether the run gives it to the program."""
+
+    name: str
+    value: TensorRecord | None
+    users: tuple[Use, ...]
+    fetched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCard:
+    """A node.
+
+    Attributes:
+        sort: A node, or a feed or constant, which have only consumers.
+        site: As announced; None for a feed or constant.
+        attrs: What TensorFlow's NodeDef says too; private names apart.
+        device: '' if none was asked for.
+        label, runs: What announced it, and how many runs have; '' and 0 for eager calls.
+        run: What values are of, None for the newest calls.
+        before, after: Control inputs, and the nodes that wait for it without taking a tensor.
+        calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
+            one is given.
+        retries: How many of the calls were executed once more by `retry`.
+        first_bad: Number of the first call with NaN or infinities, ''.
+        places: How many sites have that name: eager calls on other lines, the same node of other graphs.
+        recorded: Whether a call of it would have been recorded.
+        live: Whether the run is stopped: it may run yet.
+        newest: Its newest call, None if it did not run.
+        dumps: Newest calls with what was kept of them, if asked for.
+        frames: The creation stack, outermost first.
+        constant: What a constant holds.
+        everything: Attributes and the stack are wanted in full.
+    """
+
+    name: str
+    sort: Sort
+    site: SiteRecord | None
+    attrs: dict[str, Any]
+    device: str
+    label: str
+    runs: int
+    run: int | None
+    inputs: tuple[Given, ...]
+    outputs: tuple[Made, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    calls: int
+    failed: int
+    bad: int
+    first_bad: str
+    total: float
+    places: int
+    recorded: bool
+    live: bool
+    newest: CallRecord | None
+    dumps: tuple[CallRecord, ...]
+    frames: tuple[Frame, ...]
+    constant: Constant | None
+    all_attrs: bool
+    all_frames: bool
+    retries: int = 0
+
+
+def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
+              all_frames: bool = False) -> NodeCard:
+    """The card of a node that was found."""
+    graph, name = found.graph, found.name
+    values = NodeValues(trace, graph, stop)
+    node = graph.nodes.get(name)
+    newest = values.call(node) if node is not None else None
+    time = _time(trace, graph, node) or _NEVER
+    attrs = dict(node.site.attrs) if node is not None else {}
+    device = attrs.get('_device', '')
+    return NodeCard(
+        name, 'node' if node is not None else 'constant' if graph.constant(name) is not None else 'feed',
+        node.site if node is not None else None,
+        {key: value for key, value in attrs.items() if key not in _SHOWN_ELSEWHERE},
+        device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
+        graph.plan.runs if graph.plan is not None else 0, graph.run,
+        tuple(_given(graph, values, use, newest) for use in graph.inputs(name)) or _given_to(newest),
+        tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
+        node.control if node is not None else (),
+        tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
+        _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
+        node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0
+        or trace.info().ops,
+        stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
+        _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
+        all_attrs, all_frames, time.retries)
+
+
+def _given_to(call: CallRecord | None) -> tuple[Given, ...]:
+    """Inputs of a call whose site has no names for them: of an eager op, of a backward step."""
+    return () if call is None else tuple(Given(Use('', slot, ''), 'elsewhere', '', tensor, None)
+                                         for slot, tensor in enumerate(call.inputs) if not tensor.absent)
+
+
+def _made_by(call: CallRecord | None, name: str) -> tuple[Made, ...]:
+    return () if call is None else tuple(Made(f'{name}:{slot}', tensor, ()) for slot, tensor in enumerate(call.outputs)
+                                         if not tensor.absent)
+
+
+def _given(graph: Graph, values: NodeValues, use: Use, call: CallRecord | None) -> Given:
+    """One input: as the node's newest call had it, for a variable's memory may hold something else for each who takes it."""
+    node = graph.nodes.get(use.node)
+    constant = graph.constants.get(use.tensor)
+    sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
+        'feed' if graph.is_fed(use.node) else 'elsewhere')
+    return Given(use, sort, node.site.op_type if node is not None else '', None if constant else values.live(
+                     use.tensor) or _had(call, use) or values.tensor(use.tensor), constant)
+
+
+def _had(call: CallRecord | None, use: Use) -> TensorRecord | None:
+    given = call.inputs[use.slot] if call is not None and 0 <= use.slot < len(call.inputs) else None
+    return given if given is not None and given.name == use.tensor and (
+        given.unknown or given.stats is not None) else None
+
+
+def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:
+    if node is not None:
+        return node.site.outputs
+    return list(dict.fromkeys(use.tensor for use in graph.outputs(name))) or [f'{name}:0']
+
+
+def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
+    return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
+                graph.is_fetched(output))
+
+
+def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
+    """How often it was called, and what that cost; as a step of the graph where that was recorded."""
+    if node is None:
+        return None
+    found = [time for site in node.sites if (time := trace.time_of(site, graph.run)) is not None]
+    return max(found, key=lambda time: (time.calls, time.total), default=None)
+
+
+def _places(trace: Queries, node: Node | None) -> int:
+    if node is None:
+        return 1
+    return sum(site.name == node.name and site.kind == node.site.kind for site in trace.sites())
+
+
+def _first_bad(trace: Queries, graph: Graph, node: Node | None) -> str:
+    if node is None:
+        return ''
+    mine = {(site.process, site.id) for site in node.sites}
+    found = trace.calls(site=glob.escape(node.name), run=graph.run, bad=True, limit=_SEARCHED)
+    return next((call.number for call in found if (call.process, call.site.id) in mine), '')
+
+
+def _dumps(trace: Queries, graph: Graph, node: Node | None) -> tuple[CallRecord, ...]:
+    if node is None:
+        return ()
+    for site in node.sites[::-1]:
+        found = trace.newest(site, run=graph.run, limit=DUMPS)
+        if found:
+            return tuple(found)
+    return ()

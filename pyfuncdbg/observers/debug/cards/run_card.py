@@ -1,0 +1,240 @@
+"""What the user is told before a run and after it, as plain data; views draw it, `--json` writes it.
+
+Made on the stopped thread, from the stop and the trace.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyfuncdbg.observers.debug.stepping.node_watch import Passed
+from pyfuncdbg.hooks.call import Call, CallSite, Frame
+from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.debugger import Debugger
+    from pyfuncdbg.observers.debug.queries import Queries
+    from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun
+    from pyfuncdbg.observers.debug.stops.stop import Stop
+    from pyfuncdbg.hooks.host import Host
+
+_LOCATED = re.compile(r"\nNode: '[^\n]*'\n(.*?)(?:\nTraceback \(most recent call last\)|\n\t \[\[|\Z)", re.DOTALL)
+NAMES = 100
+"""Feeds, fetches and tensors that passed a test: as many are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A fed or fetched value; dtype '' where there is none yet."""
+
+    name: str
+    dtype: str = ''
+    shape: tuple[int, ...] = ()
+    nbytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A command to type next, and what it does."""
+
+    command: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunCard:
+    """A run that is about to begin.
+
+    Attributes:
+        run: Its number in this process.
+        label: What was called: 'Session.run', the name of a traced function.
+        number, title: 'run 3 of session 1'.
+        thread, thread_name: Where.
+        feeds, fetches: In order.
+        nodes: How many nodes it will run; `functions` of them are Python functions, and `last` is the last one.
+        breakpoints: Those that are set, one line each.
+        suggestions: What to type.
+        remark: What the host has to say of looking into it, '' mostly.
+    """
+
+    run: int
+    label: str
+    number: int
+    title: str
+    thread: int
+    thread_name: str
+    feeds: tuple[Value, ...]
+    fetches: tuple[str, ...]
+    nodes: int
+    functions: int
+    last: str
+    breakpoints: tuple[str, ...]
+    suggestions: tuple[Suggestion, ...]
+    remark: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFailure:
+    """The node that failed.
+
+    Attributes:
+        node: Its name; `op_type` what it is.
+        call: Number of its call, '' if that was not recorded.
+        created: The line that made the node.
+        inputs: What it got, as far as recorded.
+        source: The line that made the node.
+    """
+
+    node: str
+    op_type: str
+    call: str
+    created: Frame | None
+    inputs: tuple[TensorRecord, ...]
+    source: SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """A run that is over.
+
+    Attributes:
+        run, label, number, title, thread: As on its card.
+        seconds: How long it took, None if it stopped in the middle.
+        fetches: What it gave; empty if it raised.
+        error: What it raised, without the text about where, '' if nothing; `error_type` its class.
+        failure: The node that failed, if it is known.
+        test: What `run -f` looked for, '' if nothing.
+        passed: Tensors that passed it, the first of `passed_count`.
+        recorded: Whether its nodes were recorded.
+        suggestions: What to type.
+    """
+
+    run: int
+    label: str
+    number: int
+    title: str
+    thread: int
+    seconds: float | None
+    fetches: tuple[Value, ...]
+    error_type: str
+    error: str
+    failure: NodeFailure | None
+    test: str
+    passed: tuple[Passed, ...]
+    passed_count: int
+    recorded: bool
+    suggestions: tuple[Suggestion, ...]
+
+
+def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[str]) -> RunCard:
+    """What is about to run; `breakpoints` are those that are set, one line each."""
+    run = call.run
+    debugged = debugger.runs.on_thread(stop.thread)
+    sites = run.sites
+    functions = [site for site in sites if site.kind == 'python']
+    return RunCard(run.id, run.title, *_whose(debugged), stop.thread, stop.thread_name,
+                   _values(run.feeds, call.inputs, call.site.host),
+                   tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
+                   sites[-1].name if sites else '',
+                   tuple(breakpoints), tuple(_before(functions)), run.remark)
+
+
+def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEnd:
+    """What has run."""
+    run, error = call.run, stop.chain[-1] if stop.chain else None       # what the program gets
+    debugged = debugger.runs.on_thread(stop.thread)
+    watch = debugged.watch if debugged is not None else None
+    paused = debugged is not None and debugged.card not in (0, stop.number - 1)
+    begun = debugged.begun if debugged is not None else call.started
+    fetches = _values(run.fetches, call.outputs, call.site.host) if error is None and call.outputs is not None else ()
+    failure = _failure(run.id, error, watch.failed.name if watch is not None and watch.failed is not None else '', trace)
+    passed = tuple(watch.passed[:NAMES]) if watch is not None else ()
+    seconds = None if paused else (call.finished - begun) / 1e9
+    return RunEnd(run.id, run.title, *_whose(debugged), stop.thread, seconds, fetches,
+                  type(error).__name__ if error is not None else '', _message(error), failure,
+                  str(watch.test) if watch is not None and watch.test is not None else '', passed,
+                  watch.count if watch is not None else 0, watch is not None,
+                  tuple(_after(run.id, fetches, failure, passed, error is not None)))
+
+
+def _whose(debugged: DebuggedRun | None) -> tuple[int, str]:
+    return (debugged.number, debugged.policy.title) if debugged is not None else (0, '')
+
+
+def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[Value, ...]:
+    found = []
+    for name, value in list(zip(names, values, strict=False))[:NAMES]:
+        array = host.to_numpy(value)
+        found.append(Value(name, dtype_name(array.dtype), array.shape, array.nbytes))
+    return tuple(found)
+
+
+def _message(error: BaseException | None) -> str:
+    """What went wrong, without where: TensorFlow's text names the node and the stack around it."""
+    if error is None:
+        return ''
+    try:
+        text = str(error)
+        found = _LOCATED.search(text)
+        return found[1] if found is not None else text
+    except Exception as failed:                 # a program's own class: its `__str__` may do anything
+        return f'<its text raised {type(failed).__name__}>'
+
+
+def _failure(run: int, error: BaseException | None, name: str, trace: Queries) -> NodeFailure | None:
+    """The failing node: as it was watched, else as the host's error names it."""
+    if error is None:
+        return None
+    op = getattr(error, 'op', None)
+    name = name or getattr(op, 'name', '') or ''
+    for call in trace.calls(run=run, failed=True, limit=NAMES):
+        if call.site.kind != 'run' and name in ('', call.site.name):
+            return _failed(call.site, call.number, call.inputs)
+    if not name:
+        return None
+    site = next((site for site in trace.sites() if site.name == name), None)
+    if site is not None:
+        return _failed(site, '', ())
+    return NodeFailure(name, str(getattr(op, 'type', '')), '', None, (), SourceText())
+
+
+def _failed(site: SiteRecord, call: str, inputs: tuple[TensorRecord, ...]) -> NodeFailure:
+    created = site.stack[-1] if site.stack else None
+    source = site.source_at(created.filename, created.line).only(created.line) if created is not None else SourceText()
+    return NodeFailure(site.name, site.op_type, call, created, inputs, source)
+
+
+def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
+    first = Suggestion('node', 'go node by node') if not functions else Suggestion(
+        'into', 'go to the first line of the first Python function')
+    return [Suggestion('run', 'run to the end and stop there'), first,
+            *([Suggestion('node', 'go node by node'),
+               Suggestion(f'break {functions[-1].name}', 'stop before each call of this node')] if functions else []),
+            Suggestion('run -f has_inf_or_nan', 'run until a tensor has NaN or infinity'),
+            Suggestion('run -t 10', 'stop after ten runs'), Suggestion('run -n', 'run without debugging'),
+            Suggestion('quit', 'let the program go on')]
+
+
+def _after(run: int, fetches: Sequence[Value], failure: NodeFailure | None, passed: Sequence[Passed],
+           failed: bool) -> list[Suggestion]:
+    found = []
+    if failure is not None:
+        if failure.call:
+            found += [Suggestion(f'call {failure.call}', 'all about the call that failed')]
+            found += [Suggestion(f"pt '#{failure.call}:in0'", 'its first input')] if failure.inputs else []
+        found.append(Suggestion(f'ni {failure.node}', 'the node'))
+        found.append(Suggestion('bt', 'the stack, from the fetch to the line that raised'))
+    if passed:
+        one = passed[0]
+        place = f"'{one.call}:{one.slot}'" if one.call else f'{one.name} --run {run}'
+        found.append(Suggestion(f'pt {place}', 'the first tensor that passed'))
+    elif not failed and (names := [one.name for one in fetches if one.name]):
+        found.append(Suggestion(f'pt {names[0]}', 'a value'))
+    found.append(Suggestion('health', 'where NaN and infinity come from'))
+    found.append(Suggestion(f'lt --run {run}', 'all tensors of this run'))
+    found.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed else 'the program gets the error'))
+    return found

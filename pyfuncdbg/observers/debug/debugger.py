@@ -1,0 +1,467 @@
+"""The debugger: the hook that stops calls, one for the process: `debugger`.
+
+Breakpoints say where, the broker asks the user, the stepper goes through Python and `nodes` through the graph. `around` runs
+on the thread of each call. Nothing here is active before somebody debugs.
+"""
+# long: one hook; its stops, what is decided at them and what is executed again change the same flows
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter_ns
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.stepping import node_stepper as nodes
+from pyfuncdbg.observers.debug.stepping import debugged_runs as runs
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stepping.tensor_differences import arrays, differences
+from pyfuncdbg.observers.debug.stepping.thread_plan import Flow, Flows
+from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
+from pyfuncdbg.observers.debug.live_trace import LiveTrace
+from pyfuncdbg.observers.debug.stepping.saved_inputs import restore, save
+from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
+from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selected_frame
+from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper, program_around, settle
+from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop
+from pyfuncdbg.observers.debug.stepping.swapped_functions import Swaps
+from pyfuncdbg.errors import Retried, RunAborted, RunInterrupted
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, begin_anew, current, made_again, renew
+from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
+from pyfuncdbg.hooks.call_frames import begins_function
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.own_files import is_machinery
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.recorder import Recorder
+
+DEPTH = -100
+"""Of the hook: outside of recorders, so that they see what a function really got."""
+
+
+class Debugger:
+    """The hook and what it works with.
+
+    Attributes:
+        kinds: The calls it wants; changes with breakpoints.
+        left: The user has said quit, and nobody has started anew.
+        quit_explained: Whether the user has been told what quit does.
+        flows: By native thread, what the user wants of it next; threads of which nothing is wanted are not in it.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: frozenset[Kind] = frozenset(('python',))
+        self.broker = Broker()
+        self.live = LiveTrace()
+        self.runs = runs.Runs()
+        self.swaps = Swaps()
+        self.breakpoints = Breakpoints(self._changed, self)
+        self._catching = False
+        self.left = self.quit_explained = False
+        self.flows = Flows()
+        self._lock = new_rlock()
+        self._extra: frozenset[Kind] = frozenset()
+        self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
+
+    # ------------------------------------------------------------------ on and off
+    def start(self) -> None:
+        """Begin to watch calls; starting twice is allowed."""
+        self.left = False
+        hooks.add(self, depth=DEPTH)
+
+    def leave(self) -> None:
+        """Stop debugging: no hook, no tracing, no swapped function, every waiting thread goes on. Breakpoints are kept, and
+        asleep."""
+        self.left = True
+        hooks.remove(self)
+        self.runs.left()
+        self.live.sleep()
+        for flow in list(self.flows.values()):
+            flow.entering = flow.next_call = flow.ops = False
+            flow.stepper.give_up()
+        self.swaps.put_back()
+        session_variables.clear()               # they may hold much of the program's
+        self.broker.release()
+
+    @property
+    def on(self) -> bool:
+        """Whether calls are watched."""
+        return self in hooks
+
+    @property
+    def catching(self) -> bool:
+        """Stop where a wrapped function raises."""
+        return self._catching
+
+    @catching.setter
+    def catching(self, on: bool) -> None:
+        self._catching = on
+        hooks.reconsider()
+
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+        flow = self.flows.get(threading.get_native_id())
+        return self.on and not (flow is not None and flow.asking)
+
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
+        return self.live.recorder()
+
+    def swapped(self, site: CallSite, original: Any, count: int) -> None:
+        """A site calls another function than `original` now, until the user leaves debugging."""
+        self.swaps.note(site, original, count)
+        self.breakpoints.forget_sites()         # conditions name the parameters of the new one
+
+    def want(self, *kinds: Kind) -> None:
+        """Watch calls of these kinds too, from now on."""
+        self._extra |= frozenset(kinds)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Breakpoints are others now: watch the calls that they need."""
+        with self._lock:
+            stepping: tuple[Kind, ...] = ('op', 'run') if any(flow.ops for flow in list(self.flows.values())) else ()
+            kinds = frozenset[Kind](('python', *stepping)) | self.breakpoints.kinds | self._extra
+            if kinds != self.kinds:
+                self.kinds = kinds
+                hooks.refresh()
+            else:
+                hooks.reconsider()
+
+    # ------------------------------------------------------------------ the hook
+    def wants(self, site: CallSite, run: Run) -> bool | Gate:
+        """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
+        if self.flows or runs.policies.count or (self._catching and site.kind == 'python') or (
+                self.runs.sessions is not None and site.kind == 'run'):
+            return True
+        return _calls_us(site.function) or self.breakpoints.wants(site, run)
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        if call.site.kind == 'run':
+            return self._around_run(call, proceed)
+        return self._around_call(call, proceed)
+
+    def _around_run(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """A run: its ops are watched if a breakpoint is on one of them."""
+        of_ops = self.breakpoints.begin(call.run)
+        call.run.stepwise = call.run.stepwise or of_ops
+        try:
+            policy = self.runs.policy_of(call)
+            flow = self.flows.get(call.thread)
+            if policy is None and flow is not None and flow.ops and not flow.asking and nodes.pausable(call.run):
+                nodes.pause(self, call.run, Decision('node'))
+            return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
+        finally:
+            if of_ops:
+                self.breakpoints.end()
+
+    def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        tests = self.breakpoints.at(call)
+        flow = self.flows.of(call, self.flow) if self.flows else None
+        if flow is not None and flow.asking:
+            return proceed()
+        hits: Sequence[Hit] = () if tests is None else tests.before(call) if flow is None else _tested(
+            flow, lambda: tests.before(call))
+        if hits or flow is not None:
+            self._before(call, hits)
+        if call.site.kind == 'python' and call.saved is None and (
+                hits or flow is not None or self._catching or (tests is not None and tests.later)
+                or self.breakpoints.at_lines or _calls_us(call.site.function)):
+            call.saved = save(call.inputs)      # it may stop in there or after it, and be retried then
+        try:
+            return self._executed(call, tests, proceed)
+        finally:
+            call.saved = None
+
+    def _executed(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
+        """Execute a call until the user does not want it again."""
+        while True:
+            try:
+                outputs = proceed()
+            except BaseException as error:
+                if not self._again_after(call, tests, error):
+                    raise
+                self._renewed(call, tests, error)
+                continue
+            # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
+            flow = self._made(call) if self.flows else None
+            hits: Sequence[Hit] = ()
+            if tests is not None and tests.later:
+                hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
+            if not hits and flow is None:
+                return outputs
+            if (result := self._after(call, hits, list(outputs))) is not None:
+                return result
+            self._renewed(call, tests)
+
+    def _renewed(self, call: Call, tests: Tests | None, error: BaseException | None = None) -> None:
+        """A call is to be executed once more: on its inputs as they were, with a record of its own, and a stop after."""
+        if isinstance(error, Retried) and not error.begun:
+            self._begun_anew(call)
+            return
+        restore(call)
+        renew(call)
+        self.flow(call.thread).after = call.id
+        if tests is not None:
+            tests.begin(call)
+        self._before(call, ())                  # it may be entered
+
+    def _begun_anew(self, call: Call) -> None:
+        """A call is to be executed, of which nothing has run: on its inputs as they are now, under its number."""
+        begin_anew(call, perf_counter_ns())
+        call.saved = save(call.inputs)
+        flow = self.flow(call.thread)
+        decided, flow.decided = flow.decided or Decision('retry'), None
+        asks = decided.verb in ('retry', 'swap')
+        if is_enterable(call.site):
+            flow.stepper.begin(decided.verb, None if asks else decided)
+        elif asks:                              # another function, without Python code
+            self._before(call, (), decided.verb)
+        elif decided.verb in STEPS:             # skipped: there is no line to go to
+            flow.after = call.id
+        else:
+            self.carry_on(decided, call.run, call.thread)
+
+    def _made(self, call: Call) -> Flow | None:
+        """What is wanted of the thread of a call that is over; its function may not have begun, where a stop was to be."""
+        flow = self.flows.get(call.thread)
+        if flow is not None:
+            flow.stepper.begun_not()
+            self._forget_idle(call.thread)
+        return self.flows.get(call.thread)
+
+    def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
+        """What is to be done about an error that came out of a call; whether the call is made again."""
+        settle()
+        if isinstance(error, Exception):
+            self._made(call)
+            return self._failed(call, tests, error)
+        flow = self.flows.get(call.thread)
+        if flow is not None:
+            flow.stepper.left = 0               # no stop after it: the steps go on in the caller
+        return isinstance(error, Retried) and error.call == call.id
+
+    def _before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
+        """Stop before the call if there is a reason, and arm what the user wants of it."""
+        flow = self.flows.get(call.thread)
+        wanted = flow is not None and flow.next_call and (call.site.kind == 'python' or (
+            flow.ops and call.site.kind != 'run' and not nodes.pausable(call.run)))
+        if hits and stops_inside(call.site, hits):
+            if call.run.control is not None:
+                call.run.control.mark()
+            self.flow(call.thread).stepper.begin(_why(hits))
+            return
+        if not hits and not wanted and not reason:
+            if flow is not None and flow.entering and call.site.kind == 'python':
+                flow.entering = False
+                flow.after = call.id
+                flow.stepper.enter('into')
+            return
+        if flow is not None:
+            flow.next_call = False
+        reason = _why(hits) or reason or 'node'
+        decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
+        if call.site.kind == 'python' and call.run.control is not None:
+            call.run.control.mark()
+        if decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
+            flow = self.flow(call.thread)
+            flow.after = call.id
+            if decision.verb in ('step', 'into') and call.site.kind == 'python':
+                flow.stepper.enter(decision.verb)
+        else:
+            self.carry_on(decision, call.run, call.thread)
+
+    def _after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
+        """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
+        flow = self.flows.get(call.thread)
+        if not hits and not (flow is not None and flow.ends(call)):
+            return outputs
+        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)
+        if flow is not None and flow.compare:
+            stop.differences = differences(flow.compare, arrays(call.site.host, call.site.outputs, outputs))
+        decision = self.stopped(stop)
+        if decision.verb == 'retry':
+            self._again(call, decision, arrays(call.site.host, call.site.outputs, outputs))
+            return None
+        self.carry_on(decision, call.run, call.thread)
+        return outputs
+
+    def _again(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
+        """The call is made once more: stop in it if that is wanted, and after it, and compare."""
+        flow = self.flow(call.thread)
+        flow.entering = decision.argument == 'into'
+        flow.compare = before
+
+    def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
+        """Stop where the call raised if there is a reason; whether the user wants it again."""
+        flow = self.flows.get(call.thread)
+        hits = _tested(flow, lambda: tests.error(call, error)) if tests is not None else ()
+        caught = self.catching and call.site.kind == 'python'
+        if not hits and not caught and not (flow is not None and flow.ends(call)):
+            return False
+        reason = _why(hits) or f'raised {type(error).__name__}'
+        decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
+        if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
+            return False                        # to where the program meets the error
+        if decision.verb == 'retry':
+            self._again(call, decision, {})
+        else:
+            self.carry_on(decision, call.run, call.thread)
+        return decision.verb == 'retry'
+
+    # ------------------------------------------------------------------ stops
+    def flow(self, thread: int) -> Flow:
+        """What is wanted of a thread; of the one that asks, mostly."""
+        found = self.flows.get(thread)
+        if found is None:
+            found = self.flows[thread] = Flow(Stepper(self._at_line, self))
+        return found
+
+    def stopped(self, stop: Stop) -> Decision:
+        """Hold the thread until the user has decided; on the thread itself.
+
+        Raises:
+            RunAborted: The user ends the run.
+        """
+        flow = self.flow(stop.thread)
+        flow.after, flow.compare = 0, {}
+        self._told[stop.thread] = id(stop.error)
+        flow.entering = flow.next_call = False
+        if flow.ops:
+            flow.ops = False
+            self._changed()
+        if stop.phase not in PYTHON:
+            flow.stepper.disarm()
+        flow.asking = True
+        began = perf_counter_ns()
+        try:
+            decision = self.broker.hold(stop)
+        finally:
+            flow.asking = False
+            self._forget_idle(stop.thread)
+            call = stop.call or current.get()
+            if call is not None and call.site.kind == 'python' and not call.finished:
+                call.started += perf_counter_ns() - began           # the function took its own time, not the user's
+        if decision.verb == 'abort':
+            flow.stepper.disarm()
+            self._forget_idle(stop.thread)
+            if decision.argument is RunInterrupted:
+                raise RunInterrupted(f'at stop {stop.number}')
+            raise RunAborted(f'aborted at stop {stop.number}')
+        if decision.verb == 'quit':
+            flow.stepper.disarm()
+            self._forget_idle(stop.thread)
+            self.leave()
+        return decision
+
+    def _forget_idle(self, thread: int) -> None:
+        if (flow := self.flows.get(thread)) is not None and flow.idle:
+            self.flows.pop(thread, None)
+
+    def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
+        """What a decision at the boundary of a call asks of the rest of the run."""
+        verb = decision.verb
+        if verb in ('cont', 'run', 'quit', 'retry'):
+            return
+        if verb == 'into' and not nodes.paused(run):        # wherever the next function is: in this run, or after it
+            self.flow(thread).entering = True
+        elif nodes.pausable(run):
+            nodes.pause(self, run, decision)
+        elif verb not in STEPS or not self.step_out(decision, thread):
+            self.stop_at_next_call(thread)
+
+    def stop_at_next_call(self, thread: int) -> None:
+        """Stop where the thread next calls anything: a wrapped function, an eager op, the first node of a run."""
+        flow = self.flow(thread)
+        flow.next_call = flow.ops = True
+        self._changed()
+
+    def told(self, error: BaseException) -> bool:
+        """Whether the last stop of this thread was about this error, or the one that it was raised from."""
+        last = self._told.get(threading.get_native_id())
+        known: BaseException | None = error
+        while known is not None and id(known) != last:
+            known = known.__cause__
+        return known is not None
+
+    def step_out(self, decision: Decision, thread: int) -> bool:
+        """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and is_machinery(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            self.flow(thread).stepper.follow(Decision('step' if decision.verb == 'step' else 'next'), frame)
+        return frame is not None
+
+    def stop_here(self, frame: FrameType, reason: str) -> None:
+        """Stop at the next line of this frame: what `breakpoint()` and a line breakpoint do, on the frame's thread."""
+        flow = self.flow(threading.get_native_id())
+        if not flow.asking and not made_again():
+            flow.stepper.here(frame, reason)
+
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+        flow = self.flow(threading.get_native_id())
+        if not flow.asking and not made_again():
+            flow.stepper.at_start(frame, reason)
+
+    def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
+        """The stepper has come to a line of the program."""
+        entrance = nearest_entrance(frame)
+        call, run = None, None
+        if entrance is not None:
+            run = entrance.run
+            call = entrance.call if self in entrance.hooks else None    # else nothing of ours is there to make it again
+        flow = self.flow(threading.get_native_id())
+        stop = Stop(phase, call=call, run=run, frame=frame, reason=reason, error=value if phase == 'exception' else None,
+                    result=value if phase == 'return' else None, jumpable=phase == 'line')
+        if phase == 'call' and isinstance(value, Decision):
+            decision = value
+        else:
+            stop.changed = flow.names.changes(frame, returned=phase == 'return')
+            decision = self.stopped(stop)
+            if self.flows.get(stop.thread) is not flow:
+                self.flows[stop.thread] = flow  # nothing was wanted of the thread while it was asked about
+        if (decision.verb == 'retry' or stop.anew) and call is not None:
+            flow.stepper.disarm()
+            if stop.anew:
+                self.flow(stop.thread).decided = decision
+            else:
+                self._again(call, decision, {})
+            raise Retried(call.id, begun=not stop.anew)
+        if decision.verb == 'into' and at_start(stop):
+            decision = Decision('step', times=decision.times)
+        # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
+        over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)
+        outermost = phase == 'return' and call is None and not over and not program_around(frame)
+        if over or outermost:                   # nothing of the program is left to step in
+            flow.stepper.disarm()
+        else:
+            flow.stepper.follow(decision, selected_frame(stop) or frame)
+        if over or decision.verb not in STEPS:
+            self.carry_on(decision, run, stop.thread)
+        self._forget_idle(stop.thread)
+
+
+def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
+    """Test a breakpoint; the user's predicate is not stepped through."""
+    return test() if flow is None else flow.stepper.unseen(test)
+
+
+def _calls_us(function: Any) -> bool:
+    """Whether a function has a `breakpoint()` in it: stopped there one asks for its call."""
+    return not {'breakpoint', 'set_trace'}.isdisjoint(getattr(getattr(function, '__code__', None), 'co_names', ()))
+
+
+def _why(hits: Sequence[Hit]) -> str:
+    return ', '.join(hit.reason for hit in hits)
+
+
+debugger = Debugger()
+"""The one of this process."""

@@ -1,0 +1,178 @@
+"""Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+
+from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
+from pyfuncdbg.observers.debug.diagnosis.finding import Finding, Place
+from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+
+_RAISED = re.compile(
+    r"first arg must be bytes|bytes-like object is required, not 'str'|can't concat str to bytes|must be str, not bytes|"
+    r'can only concatenate str \(not "bytes"\) to str|cannot use a string pattern on a bytes-like object|'
+    r"cannot use a bytes pattern on a string-like|os\.PathLike object, not '?EagerTensor|"
+    r"Can't convert object(?: of type '\S+')? to 'str'|"
+    r"EagerTensor' object has no attribute '(?:decode|startswith|endswith|split|strip|lower|upper|replace|encode|format|"
+    r"read)'|"
+    r"argument should be integer or bytes-like object, not 'str'|must be str or None, not bytes|"
+    r"'in <string>' requires string as left operand, not bytes|"
+    r'sequence item \d+: expected (?:str instance, bytes|a bytes-like object, str) found')
+_OF_BYTES = re.compile(r"b['\"]|tf\.Tensor\(")
+_KEY = re.compile(r"b['\"]")
+_LONGEST_SLOT = 6
+"""Digits: Python refuses to make a number of thousands."""
+
+
+def texts(evidence: Evidence) -> Iterator[Finding]:
+    """Calls that raised over bytes, and comparisons of bytes with text that are never true."""
+    for spot in evidence.spots:
+        slots = [slot for slot in range(_width(spot)) if any(
+            len(call.inputs) > slot and call.inputs[slot].dtype == 'string' for call in spot.calls)]
+        if slots:
+            kinds = _kinds(evidence, spot)
+            raised = _raised(spot, slots, kinds)
+            if raised is not None:
+                yield raised
+            else:
+                yield from _compared(spot, slots, kinds)
+
+
+def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
+    """What the program's functions got as text: 'bytes', 'array of bytes', ... by input."""
+    kinds: dict[int, str] = {}
+    for known in evidence.of('occupancy', spot):
+        found = known.data.get('texts')
+        for slot, kind in found.items() if isinstance(found, dict) else ():
+            if isinstance(slot, str) and slot.isdecimal() and len(slot) <= _LONGEST_SLOT and isinstance(kind, str):
+                kinds[int(slot)] = kind
+    return kinds
+
+
+def _width(spot: Spot) -> int:
+    return max([len(call.inputs) for call in spot.calls], default=0)
+
+
+def _raised(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Finding | None:
+    failed = [call for call in spot.calls if call.error is not None and (
+        _RAISED.search(call.error.message) or (call.error.type == 'KeyError' and _KEY.match(call.error.message)))]
+    if not failed or failed[0].error is None:
+        return None
+    error = failed[0].error
+    inner = next((frame for frame in reversed(error.frames) if frame.filename == spot.site.filename), None)
+    place = Place(inner.filename, inner.line) if inner is not None else spot.place
+    name = parameter(spot.site.source, slots[0])
+    tensor = spot.site.op_type == 'EagerPyFunc'
+    what = (f'{error.type}: {error.message.splitlines()[0][:200]}: {name!r} is '
+            f'{"an EagerTensor whose value is bytes" if tensor else "bytes"}, and the function takes it for str')
+    fix, numbers = decoding(spot, slots[0], kinds), tuple(call.number for call in failed[:3])
+    return Finding('text', spot.name, place, what, {'calls that raised': len(failed), 'calls': spot.count}, fix,
+                   'as the first line of the function', numbers)
+
+
+def decoding(spot: Spot, slot: int, kinds: dict[int, str]) -> str:
+    """The line that makes text of a parameter."""
+    name = parameter(spot.site.source, slot)
+    ranks = {len(call.inputs[slot].shape) for call in spot.calls if len(call.inputs) > slot}
+    value = f'{name}.numpy()' if spot.site.op_type == 'EagerPyFunc' else name
+    if ranks == {0}:
+        return f'{name} = {value}.item().decode()' if kinds.get(slot) == 'array of bytes' else f'{name} = {value}.decode()'
+    return f'{name} = np.char.decode({value}.astype(bytes))'
+
+
+def parameter(source: str, slot: int) -> str:
+    """The name of a function's parameter; 'x' if the source does not tell."""
+    function = _function(source)
+    if function is None:
+        return 'x'
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] == ['self'] else names
+    return names[slot] if slot < len(names) else 'x'
+
+
+def _function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+    tree = tree_of(textwrap.dedent(source))
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None) if tree is not None else None
+
+
+def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[Finding]:
+    """`name == 'cat'` where `name` is bytes."""
+    function = _function(spot.site.source)
+    if function is None:
+        return
+    for slot in slots:
+        kind = kinds.get(slot, '')
+        name = parameter(spot.site.source, slot)
+        named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        printed = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and _printed(node.value) == name]
+        stored = {id(target) for node in printed for target in node.targets}
+        if any(isinstance(node.ctx, ast.Store) and id(node) not in stored for node in named):
+            continue                            # `label = label.decode()`: it is text from there on, perhaps
+        aliases = _aliases(function, name, numpy=spot.site.op_type == 'EagerPyFunc')
+        if kind in ('bytes', 'array of bytes', 'tensor'):
+            texts = {target.id for node in printed for target in node.targets if isinstance(target, ast.Name)}
+            watched = (aliases if kind == 'tensor' else {name, *aliases}) | texts
+            for node in ast.walk(function):
+                if isinstance(node, ast.Compare) and _in_vain(node, watched, {name, *aliases}):
+                    line = spot.site.line + node.lineno - 1
+                    what = (f'{ast.unparse(node)} compares bytes with str, which are never equal: {name!r} was bytes in all '
+                            f'{spot.count:,} calls')
+                    yield Finding('text', spot.name, Place(spot.site.filename, line), what, {'calls': spot.count},
+                                  decoding(spot, slot, kinds), 'as the first line of the function')
+                    return
+
+
+def _aliases(function: ast.AST, name: str, *, numpy: bool) -> set[str]:
+    """Variables that are the parameter under another name, or its bytes: `label = x.numpy()`."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == 'numpy'
+            inner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else value
+            if isinstance(inner, ast.Name) and inner.id == name and (call if numpy else isinstance(value, ast.Name)):
+                found.add(node.targets[0].id)
+    return found
+
+
+def _printed(node: ast.expr) -> str:
+    """The variable of `str(label)`, `repr(label)` or `f'{label}'`, which is "b'cat'" of bytes; '' if it is none of these."""
+    inner: ast.expr | None = None
+    if isinstance(node, ast.Call) and _is_builtin(node.func) and len(node.args) == 1 and not node.keywords:
+        inner = node.args[0]
+    elif isinstance(node, ast.JoinedStr) and len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue):
+        inner = node.values[0].value
+    return inner.id if isinstance(inner, ast.Name) else ''
+
+
+def _is_builtin(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ('str', 'repr', 'ascii')
+
+
+def _in_vain(node: ast.Compare, names: set[str], held: set[str]) -> bool:
+    """Whether it compares one of these, or `str` of what is held as bytes, with text alone."""
+    def is_bytes(side: ast.expr) -> bool:
+        return (isinstance(side, ast.Name) and side.id in names) or _printed(side) in held
+
+    def never(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
+        forward = is_bytes(left) and _is_text(right)
+        backward = is_bytes(right) and _is_text(left)       # `'cat' in str(label)` is another question
+        if isinstance(op, ast.In | ast.NotIn):
+            return forward
+        return isinstance(op, ast.Eq | ast.NotEq) and (forward or backward)
+    sides = [node.left, *node.comparators]
+    return any(never(*each) for each in zip(sides, node.ops, node.comparators, strict=False))
+
+
+def _is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return bool(node.elts) and all(_is_text(item) for item in node.elts)
+    if isinstance(node, ast.Dict):
+        return bool(node.keys) and all(key is not None and _is_text(key) for key in node.keys)
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and not _OF_BYTES.match(node.value)

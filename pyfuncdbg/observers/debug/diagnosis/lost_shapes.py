@@ -1,0 +1,165 @@
+"""Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
+from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
+from pyfuncdbg.hooks.graph_context import DATASET
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
+
+_OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
+                         r'dimension of the inputs should be defined', re.IGNORECASE)
+
+
+def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each place whose outputs are used without a known rank."""
+    for spot in evidence.spots:
+        told = [evidence.around(site) for site in spot.sites]
+        slots = spot.site.attrs.get('_no_rank')
+        if isinstance(slots, list) and slots and not any('shapes' in facts for facts in told):
+            after = _after(evidence, spot.site)     # our own runtime tells of every node, also where nothing is examined
+            if after and any(call.outputs for call in spot.calls):
+                yield _finding(evidence, spot, [slot for slot in slots if type(slot) is int], after, False)
+            continue
+        lost = [facts for facts in told if _unknown(facts.get('shapes'))]
+        after = max([_count(facts.get('shapeless')) for facts in lost], default=0)
+        dataset = any(facts.get('elements_shapeless') is True or (
+            facts.get('returns_shapeless') is True and str(facts.get('graph', '')).startswith(DATASET)) for facts in lost)
+        if lost and (after or dataset) and any(call.outputs for call in spot.calls):
+            yield _finding(evidence, spot, _unknown(lost[0].get('shapes')), after, dataset)
+
+
+def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """One finding for each output whose shape in the graph, as by `set_shape`, is not the one that came out."""
+    for spot in evidence.spots:
+        declared = {(site.process, site.id): evidence.around(site).get('shapes') for site in spot.sites}
+        for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
+            untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not _fits(
+                call.outputs[slot].shape, shape := _declared(declared.get((call.site.process, call.site.id)), slot))]
+            if untrue:
+                yield _untrue(evidence, spot, slot, untrue)
+
+
+def _declared(shapes: object, slot: int) -> list[int | None] | None:
+    """What the graph says of an output; None if that is nothing."""
+    shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
+    return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
+
+
+def _fits(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
+    return declared is None or (len(shape) == len(declared) and all(
+        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
+
+
+def _untrue(evidence: Evidence, spot: Spot, slot: int,
+            untrue: Sequence[tuple[CallRecord, list[int | None] | None]]) -> Finding:
+    call, declared = untrue[0]
+    said, got = text(declared or ()), text(call.outputs[slot].shape)
+    calls = [one for one in spot.calls if len(one.outputs) > slot]
+    common = shape_of([one.outputs[slot].shape for one in calls])
+    which = 'The output' if len(spot.site.outputs) == 1 else f'Output {slot}'
+    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which is '
+            f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
+    figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue), 'shape in the graph': said}
+    fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
+    advice = (f'the shape of all {len(calls):,} calls that were seen; for a batch make them one size, or use padded_batch'
+              if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
+    return Finding('untrue shape', spot.name, spot.place, what, figures, fix, advice,
+                   tuple(one.number for one, _ in untrue[:3]))
+
+
+def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
+    """The program ended over an unknown rank before a node was called: the newest that was not."""
+    raised = next((known for known in evidence.having('ended') if _OVER_SHAPE.search(known.text('raised'))), None)
+    uncalled = [known for known in evidence.having('uncalled') if raised is None or known.process == raised.process]
+    if raised is None or not uncalled:
+        return
+    known = max(uncalled, key=lambda known: known.number('number'))
+    call = evidence.script_call(known.place, known.text('function'))
+    what = (f'The output has no shape in the graph, not even a rank, and the graph could not be made: '
+            f'{raised.text("raised")}')
+    fix = ''
+    if call is not None and call.targets:
+        fix = '\n'.join(f'{name}.set_shape([])' for name in call.targets)
+    elif call is not None:
+        fix = call.statement.replace(call.call, f'tf.ensure_shape({call.call}, [])')
+    yield Finding('shape', known.text('function'), known.place, what, {}, fix,
+                  'it was not called yet, so its shape is not known: [] is a single number; write the sizes, None for one '
+                  'that varies')
+
+
+def _after(evidence: Evidence, site: SiteRecord) -> int:
+    """How many nodes after one, in a graph that it is in, have no rank either."""
+    known = {other.id: other for other in evidence.trace.sites() if other.process == site.process}
+    plan = next((plan for plan in evidence.trace.plans() if plan.process == site.process and site.id in plan.sites), None)
+    reached, found = set(site.outputs), 0
+    for id in plan.sites if plan is not None else ():
+        other = known.get(id)
+        if other is not None and other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):
+            reached |= set(other.outputs)
+            found += other.op_type != 'Identity'
+    return found
+
+
+def _unknown(shapes: object) -> list[int]:
+    """Slots of unknown rank."""
+    return [slot for slot, shape in enumerate(shapes) if shape is None] if isinstance(shapes, list) else []
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int else 0
+
+
+def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, dataset: bool) -> Finding:
+    seen = {slot: shape_of([call.outputs[slot].shape for call in spot.calls if len(call.outputs) > slot]) for slot in slots}
+    used = '1 node after it knows no shape either' if after == 1 else f'{after:,} nodes after it know no shape either'
+    used *= after > 0
+    ends = 'the elements of the dataset have none: batch and Keras need it' if dataset else ''
+    outputs = 'The output has' if len(spot.site.outputs) == 1 else f'Outputs {", ".join(map(str, slots))} have'
+    what = f'{outputs} no shape in the graph, not even a rank; {"; ".join(filter(None, (used, ends)))}'
+    known = {slot: shape for slot, shape in seen.items() if shape is not None}
+    judged = sum(1 for call in spot.calls if call.outputs)
+    figures: dict[str, Figure] = {'calls seen': judged, 'nodes without shape': after}
+    figures |= {f'output {slot}': text(shape) for slot, shape in known.items()}
+    varying = [slot for slot, shape in seen.items() if shape is None]
+    if varying:
+        what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
+    call = evidence.script_call_of(spot)
+    advice = f'the shape of all {judged:,} calls that were seen' if judged > 1 else 'the shape of the one call that was seen'
+    advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
+    return Finding('shape', spot.name, spot.place, what, figures, _fix(call, spot, known),
+                   advice if known else 'give the outputs one rank, by reshape')
+
+
+def shape_of(shapes: Sequence[tuple[int, ...]]) -> tuple[int | None, ...] | None:
+    """What is common to shapes: None for a size that varied; None for shapes of several ranks."""
+    if not shapes or len({len(shape) for shape in shapes}) > 1:
+        return None
+    return tuple([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)])
+
+
+def text(shape: Sequence[int | None]) -> str:
+    """'[None, 3]'."""
+    return f'[{", ".join(map(str, shape))}]'
+
+
+def _fix(call: ScriptCall | None, spot: Spot, shapes: dict[int, tuple[int | None, ...]]) -> str:
+    if not shapes:
+        return ''
+    single = len(spot.site.outputs) == 1
+    listed = bool(call is not None and call.rest and call.rest[0].removeprefix('Tout=').startswith(('[', '(')))
+    if call is not None and call.targets:
+        names = {slot: call.targets[slot] if call.unpacked and slot < len(call.targets)
+                 else f'{call.targets[0]}[{slot}]' if listed or not single else call.targets[0] for slot in shapes}
+        return '\n'.join(f'{names[slot]}.set_shape({text(shape)})' for slot, shape in shapes.items())
+    if call is not None and single and not listed:
+        return call.statement.replace(call.call, f'tf.ensure_shape({call.call}, {text(shapes[0])})')
+    if single and not listed:
+        return f'y = tf.ensure_shape(y, {text(shapes[0])})    # y: what the op gave'
+    return '\n'.join(f'outputs[{slot}].set_shape({text(shape)})' for slot, shape in shapes.items())

@@ -1,0 +1,185 @@
+"""What a function returns against what `Tout` declares: other dtypes, other counts, nothing at all.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
+from __future__ import annotations
+
+import ast
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
+from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+
+_VALUE = re.compile(r'(\d+)-th value returned by \S+ is (\w+), but expects (\w+)')
+_COUNT = re.compile(r'returns (\d+) values, but expects to see (\d+) values')
+_TENSOR = re.compile(r'Tensor conversion requested dtype (\w+) for Tensor with dtype (\w+)')
+_KERNEL = {'double': 'float64', 'float': 'float32', 'half': 'float16'}
+_NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16')
+
+
+def results(evidence: Evidence) -> Iterator[Finding]:
+    """One finding a place: what does not fit first."""
+    for spot in evidence.spots:
+        found = _raised(evidence, spot) or _refused(evidence, spot) or _dropped(evidence, spot) or _cast(evidence, spot)
+        if found is not None:
+            yield found
+
+
+def _declared(spot: Spot) -> list[str]:
+    declared = spot.site.attrs.get('Tout')
+    return [str(name) for name in declared] if isinstance(declared, list) else []
+
+
+def _raised(evidence: Evidence, spot: Spot) -> Finding | None:
+    """What the call itself said, as our own runtime and a `py_function` do."""
+    for call in spot.calls:
+        if call.error is None:
+            continue
+        message = call.error.message
+        if match := _VALUE.search(message):
+            return _wrong_dtype(evidence, spot, int(match[1]), _plain(match[2]), _plain(match[3]), spot.failed, call.number)
+        if match := _TENSOR.search(message):
+            return _wrong_dtype(evidence, spot, 0, _plain(match[2]), _plain(match[1]), spot.failed, call.number)
+        if match := _COUNT.search(message):
+            return _wrong_count(spot, int(match[1]), int(match[2]), spot.failed, call.number)
+    return None
+
+
+def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
+    """What TensorFlow refuses after the function has returned: a `numpy_function` in a graph is held to `Tout`."""
+    declared = _declared(spot)
+    if spot.site.op_type not in ('PyFunc', 'PyFuncStateless') or spot.site.attrs.get('graph') is None:
+        return None
+    returned = [call for call in spot.calls if call.error is None and call.duration is not None]
+    for call in returned:
+        nothing = len(call.outputs) == 1 and call.outputs[0].dtype not in ('string', *declared) and not _is_number(
+            call.outputs[0].dtype)
+        if nothing and not declared:            # TensorFlow takes None for the nothing that Tout=[] declares
+            continue
+        if len(call.outputs) != len(declared) or nothing:
+            same = [one for one in returned if len(one.outputs) == len(call.outputs)]
+            return _wrong_count(spot, 0 if nothing else len(call.outputs), len(declared), len(same), call.number)
+        for slot, (output, wanted) in enumerate(zip(call.outputs, declared, strict=True)):
+            if output.dtype != wanted:
+                same = [one for one in returned if len(one.outputs) > slot and one.outputs[slot].dtype == output.dtype]
+                return _wrong_dtype(evidence, spot, slot, output.dtype, wanted, len(same), call.number)
+    return None
+
+
+def _is_number(dtype: str) -> bool:
+    return _NUMBERS.fullmatch(dtype) is not None or dtype.startswith(('bool', 'complex', 'float8', 'int4', 'uint4'))
+
+
+def _plain(name: str) -> str:
+    return _KERNEL.get(name, name)
+
+
+def _wrong_dtype(evidence: Evidence, spot: Spot, slot: int, got: str, wanted: str, calls: int, number: str) -> Finding:
+    which = f'Output {slot}' if len(_declared(spot)) > 1 else 'The output'
+    why = ' (a Python float, and most of NumPy, is float64)' if got == 'float64' else (
+        ' (a Python int is int64)' if got == 'int64' else '')
+    what = f'{which} is {got}{why}, Tout says {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
+    figures: dict[str, Figure] = {'calls': spot.count, 'refused': calls, 'returned': got, 'declared': wanted}
+    return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
+                   f'in the function; or declare tf.{got} as Tout', (number,))
+
+
+def _wrong_count(spot: Spot, got: int, wanted: int, calls: int, number: str) -> Finding:
+    returned = 'nothing (None)' if got == 0 else f'{got} value{"s" * (got != 1)}'
+    what = f'The function returns {returned}, Tout declares {wanted}: the op raises in {calls:,} of {spot.count:,} calls'
+    if got == 0:
+        return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': got, 'declared': wanted},
+                       'return x' if wanted else '', 'every path of the function has to return; Tout=[] is for one that '
+                                                     'returns nothing', (number,))
+    return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': got, 'declared': wanted},
+                   f'Tout=[{", ".join(["tf." + _any(spot)] * got)}]', 'declare as many as it returns, with their dtypes',
+                   (number,))
+
+
+def _any(spot: Spot) -> str:
+    return next(iter(_declared(spot)), 'float32')
+
+
+def _forms(evidence: Evidence, spot: Spot) -> list[tuple[Known, list[str], list[str]]]:
+    """Each form in which the function of a `py_function` returned: the fact, returned dtypes, declared ones."""
+    found = []
+    for known in evidence.of('returned', spot):
+        dtypes, declared = known.data.get('dtypes'), known.data.get('declared')
+        if isinstance(dtypes, list) and isinstance(declared, list):
+            found.append((known, [str(name) for name in dtypes], [str(name) for name in declared]))
+    return found
+
+
+def _dropped(evidence: Evidence, spot: Spot) -> Finding | None:
+    for known, dtypes, declared in _forms(evidence, spot):
+        calls = known.number('calls')
+        if known.text('form') == 'none' and declared:
+            return _wrong_count(spot, 0, len(declared), calls, '')
+        if known.text('form') == 'list' and len(dtypes) < len(declared):
+            return _wrong_count(spot, len(dtypes), len(declared), calls, '')
+        if known.text('form') == 'list' and len(dtypes) > len(declared) > 0:
+            what = (f'The function returns {len(dtypes)} values, Tout declares {len(declared)}: TensorFlow drops the rest '
+                    f'without a word, in {calls:,} of {spot.count:,} calls')
+            kept = [name if _is_number(name) else 'float32' for name in dtypes]
+            return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': len(dtypes),
+                                                                    'declared': len(declared)},
+                           f'Tout=[{", ".join("tf." + name for name in kept)}]', 'declare all of them, or return fewer')
+    return None
+
+
+def _cast(evidence: Evidence, spot: Spot) -> Finding | None:
+    for known, dtypes, declared in _forms(evidence, spot):
+        for slot, (got, wanted) in enumerate(zip(dtypes, declared, strict=False)):
+            if got == wanted or not _NUMBERS.fullmatch(got) or not _NUMBERS.fullmatch(wanted):
+                continue
+            changed, most = _changed(known.data.get('changed'), slot)
+            narrower = got == 'float64' and wanted in ('float32', 'float16', 'bfloat16')
+            if not narrower and not changed:
+                continue
+            figures: dict[str, Figure] = {'calls': spot.count, 'cast': known.number('calls'), 'returned': got,
+                                          'declared': wanted, 'elements changed': changed, 'largest change': most}
+            what = (f'The function returns {got}, Tout says {wanted}: TensorFlow casts it without a word, in '
+                    f'{known.number("calls"):,} of {spot.count:,} calls')
+            what += f'; {changed:,} elements changed' if changed else ', and what float64 computed more exactly is lost'
+            return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
+                           f'to say that it is meant; or declare tf.{got} as Tout')
+    return None
+
+
+def _changed(found: Any, slot: int) -> tuple[int, float]:
+    """How many elements a cast changed, and by how much at most."""
+    figures = found.get(str(slot)) if isinstance(found, dict) else None
+    if isinstance(figures, list) and len(figures) == 2 and all(
+            isinstance(number, float) and math.isfinite(number) for number in figures):
+        return int(figures[0]), figures[1]
+    return 0, 0.0
+
+
+def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
+    """The return statement of a function, or the lambda, with a cast; '' for what is no number."""
+    if not _is_number(dtype):
+        return ''
+    kind = f'np.{dtype}'
+    call = evidence.script_call_of(spot)
+    if call is not None and call.function.startswith('lambda'):
+        head, _, body = call.function.partition(':')
+        mended = call.call.replace(call.function, f'{head}: np.asarray({body.strip()}, {kind})', 1)
+        return call.statement.replace(call.call, mended, 1)
+    text = textwrap.dedent(spot.site.source)
+    tree = tree_of(text)
+    if tree is None:
+        return f'return np.asarray(result, {kind})'
+    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]
+    if len(returns) != 1:
+        return f'return np.asarray(result, {kind})'
+    value = returns[0]
+    if isinstance(value, ast.Tuple | ast.List) and slot < len(value.elts):
+        items = [ast.get_source_segment(text, item) or '' for item in value.elts]
+        items[slot] = f'np.asarray({items[slot]}, {kind})'
+        return f'return {", ".join(items)}'
+    return f'return np.asarray({ast.get_source_segment(text, value)}, {kind})'

@@ -1,0 +1,129 @@
+"""What makes a pipeline slower than it has to be: functions that wait for one another, for the GIL, or run one at a time.
+
+Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
+from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place, Use
+from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_stateless
+from pyfuncdbg.hooks.graph_context import DATASET
+
+LEAST = 0.1
+"""Seconds below which nothing is said."""
+_SHARE = 0.25
+_ONE = 1.25
+_LONG_WAIT = 2e-3
+"""Seconds for the GIL that a free one is never waited for: CPython gives it away every 5 ms."""
+_MOST = 8
+"""Functions whose use of the interpreter is told."""
+
+
+def uses(evidence: Evidence) -> tuple[Use, ...]:
+    """How functions used the interpreter: those with at least `LEAST` seconds, the most first."""
+    found = [_use(spot, facts) for spot in evidence.spots if (facts := evidence.of('occupancy', spot))]
+    return tuple(sorted([use for use in found if use.wall >= LEAST], key=lambda use: -use.wall)[:_MOST])
+
+
+def _use(spot: Spot, facts: list[Known]) -> Use:
+    def seconds(name: str) -> float:
+        return max(sum(known.number(name) for known in facts), 0) / 1e9
+    asked = sum(known.number('asked') for known in facts)
+    return Use(spot.title, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
+               seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
+               seconds('waited') / asked if asked > 0 else None)
+
+
+def waits(evidence: Evidence) -> Iterator[Finding]:
+    """Functions that hold the GIL together, run one at a time in a dataset, or wait for another that they do not need."""
+    for spot in evidence.spots:
+        facts = evidence.of('occupancy', spot)
+        if facts:
+            yield from _crowded(evidence, spot, _use(spot, facts))
+    yield from _ordered(evidence)
+
+
+def _crowded(evidence: Evidence, spot: Spot, use: Use) -> Iterator[Finding]:
+    graph = str(spot.site.attrs.get('graph', ''))
+    if use.busy < LEAST or use.share < _SHARE:
+        return
+    figures: dict[str, Figure] = {
+        'calls': use.calls, 'most at once': use.together, 'computing at once': round(use.computing, 2),
+        'CPU seconds': use.cpu, 'waiting seconds': use.waiting, 'share of its time': use.share}
+    if use.arrival is not None:
+        figures['GIL wait on arrival, seconds'] = use.arrival
+    taken = use.computing >= 0.7 or (use.computing >= 0.4 and (use.arrival or 0.0) >= _LONG_WAIT)
+    if use.together > 1 and taken and use.computing <= _ONE:
+        what = (f'Up to {use.together} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
+                f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
+        fix = _batched(evidence, spot) if graph.startswith(DATASET) else ''
+        yield Finding('gil', spot.title, spot.place, what, figures, fix,
+                      'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
+                      'of Python over elements; so do TensorFlow ops, which need no GIL')
+    elif use.together == 1 and graph.startswith(f'{DATASET}map') and spot.count > 1:
+        yield from _alone(evidence, spot, figures, use.computing)
+
+
+def _alone(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: float) -> Iterator[Finding]:
+    """A map that makes one call at a time, though its function leaves the GIL to others."""
+    frames = spot.site.stack
+    texts = [evidence.statement(Place(frame.filename, frame.line)) for frame in frames]
+    mapped = next((text for text in reversed(texts) if '.map(' in text), '')
+    if load > 0.5 or 'num_parallel_calls' in mapped:
+        return
+    what = (f'The dataset calls it one at a time, and it spends {1 - load:.0%} of its time waiting, not computing: calls '
+            f'could overlap')
+    yield Finding('serial', spot.name, spot.place, what, figures, _parallel(mapped), 'let the map make several at once')
+
+
+def _parallel(mapped: str) -> str:
+    """A statement whose map has parallel calls."""
+    start = mapped.find('.map(')
+    depth = 0
+    for at in range(start + 4, len(mapped)) if start >= 0 else ():
+        depth += (mapped[at] in '([{') - (mapped[at] in ')]}')
+        if depth == 0:
+            return f'{mapped[:at]}, num_parallel_calls=tf.data.AUTOTUNE{mapped[at:]}'
+    return 'dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)'
+
+
+def _batched(evidence: Evidence, spot: Spot) -> str:
+    """A dataset that calls the function once for a batch."""
+    for frame in reversed(spot.site.stack):
+        text = evidence.statement(Place(frame.filename, frame.line))
+        if '.map(' in text and '.batch(' not in text.partition('.map(')[0]:
+            return text.replace('.map(', '.batch(32).map(', 1)
+    return ''
+
+
+def _ordered(evidence: Evidence) -> Iterator[Finding]:
+    by_token = {(site.process, str(site.attrs.get('token', ''))): spot for spot in evidence.spots for site in spot.sites}
+    seen: set[tuple[Place, Place]] = set()
+    for spot in evidence.spots:
+        for site in spot.sites:
+            idle = evidence.around(site).get('waits_for')
+            for token in idle if isinstance(idle, list) else ():
+                other = by_token.get((site.process, str(token)))
+                if other is None or (other.place, spot.place) in seen or min(spot.seconds, other.seconds) < LEAST:
+                    continue
+                seen.add((other.place, spot.place))
+                yield _order(evidence, spot, other)
+
+
+def _order(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
+    saved = min(spot.seconds, other.seconds)
+    what = (f'It waits for {other.name!r} (line {other.place.line}) though it needs nothing of it: both are stateful, so '
+            f'TensorFlow runs them one after the other in every call of the function')
+    figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
+                                  f'{other.name}, seconds': other.seconds, 'could overlap, seconds': saved}
+    call = evidence.script_call_of(spot)
+    plain = as_stateless(call) if call is not None else ''
+    fix = call.statement.replace(call.call, plain) if call is not None and plain else ''
+    if spot.site.op_type == 'PyFunc':
+        return Finding('order', spot.name, spot.place, what, figures, fix,
+                       'if it depends on its inputs alone and has no effect')
+    return Finding('order', spot.name, spot.place, what, figures, fix,
+                   'py_function is always stateful. If no gradient goes through it and it depends on its inputs alone, '
+                   'numpy_function does the same on arrays')

@@ -1,0 +1,188 @@
+"""A recorded call made once more, on its recorded inputs: what `health --line` and `check` look at.
+
+Runs on the thread of the command. No hook sees it, what it prints goes nowhere but here, variables and random states are
+put back; what it does outside (files, its own globals) it does again. What another call would use up refuses it.
+"""
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
+from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.call import Call, CallSite, Run, current
+from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.observers.record import live_sites as alive
+from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
+
+FINISHED = ("a finished trace holds no function. Run the program, stop after the call and ask there: {run}, then 'return' "
+            "and 'health --line {label}'")
+GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a '
+        'stop inside or after the call: `break {spec} --after-call`')
+GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
+
+
+def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallSite:
+    """The site of a recorded call, if its function is alive in this process.
+
+    Args:
+        trace: Where it was recorded.
+        call: Which.
+        at: The call that a thread is stopped at: its own function is alive whatever becomes of it.
+
+    Raises:
+        CommandError: It is not, and how to get it; or another call would use up what the program is to get.
+    """
+    if source := call.site.attrs.get(SOURCE):
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {taken(str(source))}')
+    site = _found_site(trace, call, at)
+    if call.site.kind == 'python' and (why := obstacle(site)):
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {why}')
+    return site
+
+
+def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
+    processes = trace.info().processes
+    here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
+    if here and at is not None and at.site.id == call.site.id:
+        return at.site
+    site = alive.find(call.site.id) if here else None
+    if site is None:
+        why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
+        told = why.format(spec=call.site.name, label=call.label, run='' if here else run_again(trace, '--break', call.label))
+        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {told}')
+    return site
+
+
+def is_here(trace: Queries) -> bool:
+    """Whether a trace is, in part at least, of this process: its functions may be alive."""
+    return os.getpid() in trace.info().processes
+
+
+def run_again(trace: Queries, *options: str) -> str:
+    """The command line that runs a trace's program again."""
+    return shlex.join(['pyfuncdbg', 'run', *options, *(trace.info().argv or ('SCRIPT',))])
+
+
+def kept_inputs(call: CallRecord) -> list[np.ndarray]:
+    """Fresh arrays with the inputs as they were when the call began.
+
+    Raises:
+        CommandError: One of them was not kept in full.
+    """
+    arrays = []
+    for i, tensor in enumerate(call.inputs):
+        try:
+            arrays.append(np.array(tensor.to_numpy()))
+        except DroppedError:
+            why = f' ({tensor.note})' if tensor.note else ''
+            raise CommandError(f'call #{call.number} {call.label} cannot be made again: its input {i} {tensor.name} was not '
+                               f"kept in full{why}; record with level='full', or a larger full_limit") from None
+    return arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a call made once more gave.
+
+    Attributes:
+        outputs: Its outputs, () if it raised.
+        error: What it raised.
+        said: What it printed, warned and logged.
+        changed: Variables that it assigned to; they were put back.
+    """
+
+    outputs: tuple[np.ndarray, ...]
+    error: BaseException | None
+    said: tuple[OutputRecord, ...]
+    changed: tuple[str, ...]
+
+
+class Again:
+    """Makes calls of one site, inside `again`."""
+
+    __slots__ = ('_before_each', '_capture', '_site', 'changed')
+
+    def __init__(self, site: CallSite, capture: Capture, changed: Changed, before_each: Callable[[], None] | None) -> None:
+        self._site = site
+        self._before_each = before_each
+        self._capture = capture
+        self.changed = changed
+
+    def make(self, inputs: Sequence[Any], within: Callable[[Callable[[], Any]], Any] | None = None) -> Made:
+        """One call, on arrays that are its own.
+
+        Args:
+            inputs: One array for each input.
+            within: Calls what it is given, and may watch it meanwhile.
+        """
+        site = self._site
+        if self._before_each is not None:
+            self._before_each()
+        call = _unnumbered(site, list(inputs))
+
+        def made() -> Any:
+            return site.host.call_again(site, call.inputs)
+
+        token = current.set(call)
+        outputs: tuple[np.ndarray, ...] = ()
+        error: BaseException | None = None
+        try:
+            found = self._capture.around(call, made if within is None else lambda: within(made))
+            outputs = tuple([np.asarray(site.host.to_numpy(value)) for value in found])
+        except (Exception, SystemExit) as raised:  # whatever the user's function raises is an answer here
+            error = raised
+        finally:
+            current.reset(token)
+            call.speaker = None
+        return Made(outputs, error, _said(call), tuple(self.changed()))
+
+
+@contextmanager
+def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[Again]:
+    """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
+    capture = Capture('only')
+    capture.start(chained=False)
+    errors = errstate.state.set(errstate.IGNORE)
+    put_back = kept(site) if site.kind == 'python' else None
+    try:
+        with site.host.untouched() as changed:
+            yield Again(site, capture, changed, before_each)
+    finally:
+        if put_back is not None:
+            put_back()
+        errstate.state.reset(errors)
+        capture.stop()
+
+
+def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
+    """A call that no hook sees and that counts for nothing."""
+    call = Call()
+    call.id = call.ordinal = call.thread = call.finished = call.forward = call.parent = call.retry_of = 0
+    call.run = Run.__new__(Run)                 # a new one would take a number
+    call.run.aborted = None
+    call.site = site
+    call.inputs = inputs
+    call.outputs = call.error = call.output = call.speaker = call.saved = None
+    call.sources = ()
+    call.started = perf_counter_ns()
+    return call
+
+
+def _said(call: Call) -> tuple[OutputRecord, ...]:
+    if call.output is None:
+        return ()
+    return tuple(OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9, running_source)
+                 for entry in call.output.entries)

@@ -1,0 +1,277 @@
+"""`check`: the gradients of a tape against differences of the recorded forward calls, made again on their recorded inputs.
+
+Runs on the thread of the command; hooks see nothing of it, and variables and random states are as before at the end.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, Outcome
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.gradients.call_again import Again, Made, again, live_site
+from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, Weighted
+from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
+from pyfuncdbg.observers.debug.gradients.traced_tape import CALLS
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+SECONDS = 2.0
+"""Time for the calls of one backward step; one pass of directions is finished in any case."""
+SYMMETRIC = ('Cholesky',)
+"""Ops whose gradient is that of a symmetric matrix."""
+READS = ('ReadVariableOp',)
+"""Ops that give the value of a variable: eager code makes no call of it, and none is needed to know the derivative."""
+GATHERS = ('GatherV2', 'Gather', 'ResourceGather')
+PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
+_SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEdge:
+    """The verdict on the gradient of one input of one forward call.
+
+    Attributes:
+        gradient: Number of the gradient call.
+        forward: Number of the forward call, '' if it was not recorded.
+        name: Of the forward node; `op_type` its type; `function` the user's function, '' if none.
+        slot: Which input.
+        tensor: Its name, or its place.
+        outcome: What was found.
+        calls: How often the forward call was made again for the whole step.
+    """
+
+    gradient: str
+    forward: str
+    name: str
+    op_type: str
+    function: str
+    slot: int
+    tensor: str
+    outcome: Outcome
+    calls: int = 0
+
+
+def checked(trace: Queries, step: CallRecord, at: Call | None = None,
+            before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
+    """Check every gradient that one gradient call gave.
+
+    Args:
+        trace: Has both calls.
+        step: The gradient call.
+        at: The call that a thread is stopped at.
+        before_each: Is called each time the forward call is made again.
+    """
+    wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
+    if not wanted or is_source(step):
+        return []
+    forward, calls = None, 0
+    try:
+        if step.site.op_type in READS:
+            outcomes = {slot: _passed_on(step, slot) for slot in wanted}
+        elif all(step.outputs[slot].dtype == 'object' for slot in wanted):
+            raise CommandError('it made nodes of a backward pass, which have values where that runs')
+        else:
+            forward = forward_call(trace, step)
+            outcomes, calls = _outcomes(trace, step, forward, wanted, at, before_each)
+    except CommandError as error:
+        outcomes = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}
+    name = forward_name(step)
+    site = forward.site if forward is not None else None
+    names = forward.inputs if forward is not None else ()
+    return [CheckedEdge(step.number, forward.number if forward is not None else '', name, step.site.op_type,
+                        site.function if site is not None else '', slot,
+                        (names[slot].name if slot < len(names) else '') or f'input {slot}', outcome, calls)
+            for slot, outcome in outcomes.items()]
+
+
+def _passed_on(step: CallRecord, slot: int) -> Outcome:
+    """The verdict on a read, whose gradient is what comes to it."""
+    came, went = (_kept(tensor, what) for tensor, what in ((step.inputs[0], 'gradient of output 0'),
+                                                           (step.outputs[slot], f'gradient of input {slot}')))
+    if went.dtype.kind != 'f':
+        return Outcome('unchecked', reason=f'gradients of type {step.outputs[slot].dtype} are not checked')
+    if came.shape != went.shape:
+        return Outcome('BAD', reason=f'the gradient has shape {list(went.shape)}, what comes to it {list(came.shape)}')
+    wrong = np.flatnonzero(~((came == went) | ((came != came) & (went != went))))
+    if not wrong.size:
+        return Outcome('OK', 0.0)
+    index = tuple(int(i) for i in np.unravel_index(int(wrong[0]), came.shape))
+    got, expected = float(went[index]), float(came[index])
+    size = max(abs(got), abs(expected))
+    return Outcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
+
+
+def is_foreign(step: CallRecord) -> bool:
+    """Whether it is the backward step of a framework's own op, which cannot be called again: not of a wrapped function."""
+    return step.site.host == 'tensorflow' and step.site.op_type not in (*PYTHON_OPS, 'CustomGradient')
+
+
+def _reason(error: CommandError) -> str:
+    return str(error).partition(' cannot be made again: ')[2] or str(error)
+
+
+def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
+    """The call that a gradient call differentiates.
+
+    Raises:
+        CommandError: It was not recorded.
+    """
+    name, kind = forward_name(step), step.site.op_type
+    if step.forward:
+        known = trace.call(step.forward)
+        if known.site.op_type == kind and (known.site.kind == 'op' or known.site.name == name):
+            return known
+    found = [call for call in trace.calls(kind='op', run=step.run, site=kind) if call.site.name == name
+             and call.site.op_type == kind and call.process == step.process and call.started <= step.started]
+    if found:
+        return found[-1]
+    raise CommandError(f'its forward call is not in the trace: {_why_missing(trace, step)}')
+
+
+def _why_missing(trace: Queries, step: CallRecord) -> str:
+    if step.site.op_type in PYTHON_OPS:
+        return 'it was not recorded'
+    if step.site.op_type in CALLS and trace.count(kind='op'):
+        return 'a call of a traced function is checked step by step, by those inside of it'
+    if not trace.count(kind='op', run=step.run) and not trace.info().ops:
+        return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
+    if trace.run(step.run, step.process).label == 'Session.run':
+        return 'this run did not need it; fetch what it computes too'
+    return 'it was made in a traced function, and the backward pass does not say in which call of it'
+
+
+def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
+              before_each: Callable[[], None] | None) -> tuple[dict[int, Outcome], int]:
+    site = live_site(trace, forward, at)
+    gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
+    inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
+    if forward.site.op_type in GATHERS and 0 in gradients:
+        gradients[0] = _whole(gradients[0], inputs)
+    outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
+    seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
+             _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
+    found: dict[int, Outcome] = {}
+    with again(site, before_each) as maker:
+        function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
+        if forward.site.op_type in SYMMETRIC:
+            function = partial(_of_symmetric, function)
+        weighted = _weighted(function, inputs, seeds)
+        for slot in wanted:
+            refused = _refused(inputs, gradients[slot], slot, forward)
+            found[slot] = refused if refused is not None else EdgeCheck(
+                weighted, slot, inputs[slot], gradients[slot], analytic=forward.site.kind == 'op').outcome()
+        changed = maker.changed()
+    if changed:
+        raise CommandError(f'it assigns to a variable ({", ".join(changed[:3])}), which was put back')
+    return found, weighted.calls
+
+
+def _whole(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
+    """The gradient of what rows were gathered from: recorded are its rows only, in the order in which they were gathered."""
+    table, indices = inputs[0], inputs[1]
+    if slices.shape == table.shape or slices.shape != (indices.size, *table.shape[1:]):
+        return slices
+    whole = np.zeros(table.shape, slices.dtype)
+    np.add.at(whole, indices.reshape(-1), slices)
+    return whole
+
+
+def _of_symmetric(function: Any, values: Arrays) -> Arrays:
+    """A function of a symmetric matrix, of which no element changes alone."""
+    return function([(value + value.swapaxes(-1, -2)) / 2 for value in values])  # type: ignore[no-any-return]
+
+
+def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> Weighted:
+    try:
+        return Weighted(function, inputs, seeds, SECONDS)
+    except NoValueError as error:
+        raise CommandError(f'made again on its recorded inputs it raises {error}') from None
+
+
+def _input(tensor: TensorRecord, slot: int) -> np.ndarray:
+    if tensor.dtype in ('object', 'resource', 'variant'):       # a variable's handle: what needs it cannot be called again
+        return np.empty((), object)
+    return _kept(tensor, f'input {slot}')
+
+
+def _kept(tensor: TensorRecord, what: str) -> np.ndarray:
+    try:
+        return np.array(tensor.to_numpy())
+    except DroppedError:
+        why = f' ({tensor.note})' if tensor.note else ''
+        raise CommandError(f"{what} was not kept in full{why}; record with level='full'") from None
+
+
+def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays, *, op: bool) -> tuple[Any, list[np.ndarray]]:
+    """The forward call as a function of arrays, and its inputs: in float64 where it takes that, which is far more exact.
+
+    Raises:
+        CommandError: It does not give again what was recorded, or not twice the same.
+    """
+    def function(values: Arrays) -> Arrays:
+        made = maker.make(list(values))
+        if made.error is not None:
+            raise NoValueError(f'{type(made.error).__name__}: {made.error}')
+        return made.outputs
+
+    first, second = maker.make([np.array(value) for value in inputs]), maker.make([np.array(value) for value in inputs])
+    if op and isinstance(first.error, ValueError):
+        raise CommandError(str(first.error))
+    _compare(first, second, recorded)
+    wide = [value.astype(np.float64) if value.dtype in (np.float32, np.float16) else value for value in inputs]
+    if any(one is not other for one, other in zip(wide, inputs, strict=True)):
+        made = maker.make([np.array(value) for value in wide])
+        if made.error is None and _agree(made.outputs, first.outputs) and all(
+                output.dtype != np.float32 and output.dtype != np.float16 for output in made.outputs):
+            return function, wide
+    return function, list(inputs)
+
+
+def _compare(first: Made, second: Made, recorded: Arrays) -> None:
+    if first.error is not None:
+        raise CommandError(f'made again on its recorded inputs it raises {type(first.error).__name__}: {first.error}')
+    if not _agree(first.outputs, second.outputs):
+        raise CommandError('two calls on the same inputs differ: it is random, or keeps something between calls')
+    if len(recorded) == len(first.outputs) and not _agree(first.outputs, recorded):
+        raise CommandError('it gives something else now than when it was recorded: it depends on more than its inputs')
+
+
+def _agree(one: Arrays, other: Arrays) -> bool:
+    """Whether two sets of outputs are equal but for rounding."""
+    for a, b in zip(one, other, strict=False):
+        if a.shape != b.shape or a.dtype.kind != b.dtype.kind:
+            return False
+        if a.dtype.kind == 'f':
+            allowed = _SAME.get(min(a.dtype.itemsize, b.dtype.itemsize), 1e-3)
+            scale = float(np.abs(b[np.isfinite(b)]).max(initial=0.0))
+            if not np.allclose(a, b, rtol=allowed, atol=allowed * scale, equal_nan=True):
+                return False
+        elif not np.array_equal(a, b):
+            return False
+    return True
+
+
+def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> Outcome | None:
+    """Why an input cannot be checked, or what is wrong at first sight."""
+    if slot >= len(inputs):
+        return Outcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
+    values = inputs[slot]
+    if values.dtype.kind == 'O':
+        return Outcome('unchecked', reason='it is a variable')
+    if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
+        return Outcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
+    if forward.site.op_type in SYMMETRIC and not np.array_equal(values, values.swapaxes(-1, -2)):
+        return Outcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
+    if values.shape != gradient.shape:
+        return Outcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
+    if not np.isfinite(values).all():
+        return Outcome('unchecked', reason='the input is not finite')
+    if not values.size:
+        return Outcome('unchecked', reason='the input is empty')
+    return None

@@ -1,0 +1,390 @@
+"""The gradient tape of one run as data: backward steps, the gradients that flow between them, and where they end.
+
+Read from a recorded trace, on any thread; the `tape` command and pictures draw it.
+"""
+from __future__ import annotations
+
+import math
+import os.path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, known, with_values, within_calls
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.display import mimebundle
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
+
+Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
+
+_INSIDE = 'py_function gradient'
+"""Label of the runs that go back through the body of a function."""
+VANISHING, EXPLODING = 1e-6, 1e3
+"""Largest magnitudes below and above which a gradient is remarked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """One gradient on its way.
+
+    Attributes:
+        name: Of the tensor it is the gradient of: 'w:0', or 'input 0 of mul' where that has no name.
+        tensor: As recorded.
+        magnitude: Largest magnitude of its finite elements; None if unknown or if there is none.
+        log10: Of the magnitude; None for zero too.
+        remarks: What is remarkable about it.
+    """
+
+    name: str
+    tensor: TensorRecord
+    magnitude: float | None
+    log10: float | None
+    remarks: tuple[Remark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TapeNode:
+    """One backward step.
+
+    Attributes:
+        number: Of the gradient call; `label` is its site and ordinal.
+        name: Of the forward node; `op_type` is its type.
+        forward: Number of the forward call, '' if that was not recorded.
+        function: The user's function that it goes back through, '' if none.
+        incoming: The gradients of the forward node's outputs.
+        inside: How many steps went back through the function's own ops.
+        place: The program's line of the forward node, 'model.py:12'; '' if that is not known.
+        within: Number of the step back through a traced function that this one is a part of, '' if of none. Other parts are
+            nodes of a graph, so what flows between them is not known.
+    """
+
+    number: str
+    label: str
+    name: str
+    op_type: str
+    forward: str
+    function: str
+    incoming: tuple[Gradient, ...]
+    inside: int = 0
+    place: str = ''
+    within: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class TapeEdge:
+    """A gradient from one step to the next.
+
+    Attributes:
+        source: Number of the step that made it.
+        target: Number of the step that it goes into, '' where it leaves the tape: at a variable or another source.
+        slot: Which output of the source it is; -1 where only the sum that came in is known.
+        gradient: What flows.
+    """
+
+    source: str
+    target: str
+    slot: int
+    gradient: Gradient
+
+
+@dataclass(frozen=True, slots=True)
+class TapeSource:
+    """What the program asked the gradient of, where the host tells.
+
+    Attributes:
+        number: Of its gradient call.
+        name: Of the variable or tensor; `kind` says which it is.
+        gradient: The whole of it; None if there is none.
+        dead: Why there is none, '' otherwise; `fix` is what mends that, '' if unknown.
+        rows: Whether only rows of it have a gradient (`IndexedSlices`).
+    """
+
+    number: str
+    name: str
+    kind: str
+    gradient: Gradient | None
+    dead: str = ''
+    fix: str = ''
+    rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeMark:
+    """What `check` found of one gradient.
+
+    Attributes:
+        step: Number of the gradient call; `slot` is which of its outputs.
+        verdict: 'OK', 'BAD', 'kink' or 'unchecked'.
+        error: Relative difference to what was expected.
+        got, expected: Of the element that is wrong most.
+    """
+
+    step: str
+    slot: int
+    verdict: str
+    error: float | None = None
+    got: float | None = None
+    expected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """The steps of one run.
+
+    Attributes:
+        nodes: In order of time.
+        edges: All, those to leaves included, by source and slot.
+        roots: Numbers of the steps that begin: at what is differentiated. None is within another.
+        others: Further runs with gradients, with how many steps.
+        checks: What `check` has found so far.
+        sources: What the program asked for, in its order; empty where the host does not tell.
+        traced: Whether it was made into nodes of a graph: there are no values yet.
+    """
+
+    run: int
+    process: int
+    source: str
+    nodes: tuple[TapeNode, ...]
+    edges: tuple[TapeEdge, ...]
+    roots: tuple[str, ...]
+    others: tuple[tuple[int, int], ...] = ()
+    checks: tuple[EdgeMark, ...] = ()
+    _repr_mimebundle_ = mimebundle
+    sources: tuple[TapeSource, ...] = ()
+    traced: bool = False
+
+    @property
+    def dead(self) -> tuple[TapeSource, ...]:
+        """The sources without a gradient."""
+        return tuple(source for source in self.sources if source.dead)
+
+    @property
+    def leaves(self) -> tuple[TapeEdge, ...]:
+        """The edges that leave the tape."""
+        return tuple(edge for edge in self.edges if not edge.target)
+
+
+def tape_of(trace: Queries, run: int | None = None) -> Tape:
+    """The tape of a run; of the newest with gradients if None.
+
+    Raises:
+        CommandError: No such run, or no gradients were recorded there; which runs have some.
+    """
+    found = trace.calls(kind='gradient')
+    steps = [step for step in found if not is_source(step)]
+    counts: dict[tuple[int, int], int] = {}
+    inside: dict[str, int] = {}
+    inner = {(record.process, record.id) for record in trace.runs() if record.label == _INSIDE}
+    for step in found:
+        counts.setdefault((step.process, step.run), 0)
+    for step in steps:
+        if (step.process, step.run) in inner:
+            inside[step.forward] = inside.get(step.forward, 0) + 1
+        counts[step.process, step.run] += 1
+    outer = [key for key in counts if key not in inner] or list(counts)
+    if run is None and not outer:
+        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+    if run is not None and not any(run == known for _, known in counts):
+        trace.run(run)                              # says which runs there are
+        which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
+        raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
+    told = {(step.process, step.run) for step in found if is_source(step)}
+    wanted = ([key for key in outer if key in told] or outer)[-1] if run is None else next(
+        key for key in counts if key[1] == run)
+    mine = [step for step in steps if (step.process, step.run) == wanted]
+    sources = [step for step in found if is_source(step) and (step.process, step.run) == wanted]
+    names = _Names(trace)
+    label = trace.run(wanted[1], wanted[0]).label
+    if label.endswith(TRACED):
+        mine, sources = with_values(trace, mine, steps), with_values(trace, sources, ())
+    within = {} if label.endswith(TRACED) else within_calls(mine)
+    nodes = tuple(_node(step, names, {} if wanted in inner else inside, within.get(step.number, '')) for step in mine)
+    others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
+    numbers = {step.number for step in mine}
+    return Tape(wanted[1], wanted[0], label, nodes, tuple(_edges(mine, names, sources)),
+                tuple(step.number for step in mine if not numbers.intersection(step.sources) and step.number not in within),
+                others,
+                tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
+                label.endswith(TRACED))
+
+
+CHECK = 'check'
+"""Kind of the notes in which a trace keeps what `check` found."""
+
+
+def checks_of(trace: Queries) -> list[EdgeMark]:
+    """The verdicts of `check` that a trace holds, the newest of each gradient; a trace may be hostile."""
+    found: dict[tuple[str, int], EdgeMark] = {}
+    for note in trace.notes(CHECK):
+        edges = note.data.get('edges')
+        for entry in edges if isinstance(edges, list) else ():
+            if not isinstance(entry, list) or len(entry) != 6 or not isinstance(entry[0], str):
+                continue
+            step, slot, verdict, *numbers = entry
+            if type(slot) is int and isinstance(verdict, str) and all(
+                    number is None or type(number) is float for number in numbers):
+                found[step, slot] = EdgeMark(step, slot, verdict, *numbers)
+    return list(found.values())
+
+
+def gradient_of(name: str, tensor: TensorRecord) -> Gradient:
+    """A gradient with what is remarkable about it."""
+    stats = tensor.stats
+    magnitude = _magnitude(stats)
+    return Gradient(name, tensor, magnitude, math.log10(magnitude) if magnitude else None, tuple(_remarks(stats, magnitude)))
+
+
+def _magnitude(stats: Stats | None) -> float | None:
+    if stats is None or stats.min is None or stats.max is None:
+        return None
+    return max(abs(float(stats.min)), abs(float(stats.max)))
+
+
+def _remarks(stats: Stats | None, magnitude: float | None) -> list[Remark]:
+    if stats is None:
+        return []
+    found: list[Remark] = []
+    if stats.nan:
+        found.append('NaN')
+    if stats.neg_inf or stats.pos_inf:
+        found.append('Inf')
+    if stats.size and stats.zero == stats.size:
+        found.append('exactly zero')
+    elif magnitude is not None and 0 < magnitude < VANISHING:
+        found.append('vanishing')
+    if magnitude is not None and magnitude > EXPLODING:
+        found.append('exploding')
+    return found
+
+
+class _Names:
+    """Names of a forward node's inputs: known where it is a node of a graph."""
+
+    def __init__(self, trace: Queries) -> None:
+        self._trace = trace
+        self._inputs: dict[str, Sequence[str]] = {}
+        self._functions: dict[str, str] = {}
+        for site in trace.sites():
+            if site.kind == 'gradient' and 'forward' in site.attrs:
+                self._inputs.setdefault(str(site.attrs['forward']), _input_names(site))
+            elif site.kind in ('op', 'python'):
+                if any(site.inputs):
+                    self._inputs[site.name] = site.inputs
+                if site.function:
+                    self._functions[site.name] = site.function
+
+    def function(self, name: str, forward: str) -> str:
+        """The user's function of a node, by its call if that is known: eager calls of many functions have one name."""
+        if name not in self._functions:
+            return ''
+        try:
+            known = self._trace.call(forward).site if forward else None
+        except CommandError:                    # dropped
+            known = None
+        return self._functions[name] if known is None or known.name != name else known.function
+
+    def input(self, name: str, slot: int) -> str:
+        """'mm:0', '' if unknown."""
+        inputs = self._inputs.get(name, ())
+        return inputs[slot] if slot < len(inputs) else ''
+
+
+def forward_name(step: CallRecord) -> str:
+    """The node that a gradient call differentiates."""
+    return str(step.site.attrs.get('forward', step.site.name.removesuffix('_grad')))
+
+
+def _input_names(site: SiteRecord) -> tuple[str, ...]:
+    """Names of the forward node's inputs, as a gradient site tells them; a trace may be hostile."""
+    names = site.attrs.get('inputs')
+    return tuple([name if isinstance(name, str) else '' for name in names]) if isinstance(names, list | tuple) else ()
+
+
+def is_source(step: CallRecord) -> bool:
+    """Whether a gradient call only tells what has come to a source of the program's: it differentiates nothing."""
+    return bool(step.site.attrs.get('source'))
+
+
+def _source(step: CallRecord) -> TapeSource:
+    name, attrs = forward_name(step), step.site.attrs
+    gradient = next((gradient_of(name, tensor) for tensor in step.outputs if not tensor.absent), None)
+    return TapeSource(step.number, name, step.site.op_type, gradient, str(attrs.get('dead', '')), str(attrs.get('fix', '')),
+                      bool(attrs.get('rows')))
+
+
+def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: str) -> TapeNode:
+    """`inside` has the steps inside of functions, by the number of the function's call."""
+    name = forward_name(step)
+    steps = inside.get(step.forward, 0) if step.forward and step.site.op_type == 'EagerPyFunc' else 0
+    incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
+    frame = step.site.stack[-1] if step.site.stack else None
+    place = f'{os.path.basename(frame.filename)}:{frame.line}' if frame is not None else ''
+    return TapeNode(step.number, step.label, name, step.site.op_type, step.forward, names.function(name, step.forward),
+                    incoming, steps, place, within)
+
+
+def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRecord]) -> list[TapeEdge]:
+    """Which output of which step goes where; what no step takes leaves the tape. Where sources are told, only at these."""
+    targets: dict[str, list[CallRecord]] = {}
+    for step in (*steps, *sources):
+        for source in dict.fromkeys(step.sources):
+            targets.setdefault(source, []).append(step)
+    edges: list[TapeEdge] = []
+    for step in steps:
+        mine = {i: tensor for i, tensor in enumerate(step.outputs) if not tensor.absent}
+        taken: dict[int, CallRecord] = {}
+        unknown = []
+        for target in targets.get(step.number, ()):
+            slots = _slots(step, target, mine, taken, names)
+            taken.update(dict.fromkeys(slots, target))
+            if not slots:
+                unknown.append(target)
+        rest = [slot for slot in mine if slot not in taken]
+        if len(rest) == len(unknown) == 1:
+            taken[rest[0]] = unknown.pop()
+        edges += [_edge(step, slot, tensor, taken.get(slot), names) for slot, tensor in mine.items()
+                  if slot in taken or not (unknown or sources)]
+        edges += [TapeEdge(step.number, target.number, -1, gradient_of(f'{forward_name(target)}:0', target.inputs[0]))
+                  for target in unknown if target.inputs]
+    return edges
+
+
+def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: _Names) -> TapeEdge:
+    if target is not None and is_source(target):
+        return TapeEdge(step.number, '', slot, gradient_of(forward_name(target), tensor))
+    if target is not None and tensor.stats is None and len(target.inputs) == 1 and known(target.inputs):
+        tensor = target.inputs[0]               # of a traced pass: what came in is known, not what went out
+    return TapeEdge(step.number, target.number if target is not None else '', slot,
+                    gradient_of(_name(step, slot, names), tensor))
+
+
+def _name(step: CallRecord, slot: int, names: _Names) -> str:
+    name, own = forward_name(step), _input_names(step.site)      # of eager reads of variables all have one name
+    return (own[slot] if slot < len(own) else '') or names.input(name, slot) or f'input {slot} of {name}'
+
+
+def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, CallRecord],
+           names: _Names) -> list[int]:
+    """The outputs of a step that go into another: as the host says, by name in a graph, else by value, else by shape if that
+    is clear."""
+    told = target.site.attrs.get('slots')
+    if isinstance(told, list) and len(told) == len(target.sources):
+        return [slot for source, slot in zip(target.sources, told, strict=True)
+                if source == step.number and type(slot) is int and slot in mine]
+    name = forward_name(step)
+    free = [slot for slot in mine if slot not in taken]
+    named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]
+    if named:
+        return named
+    incoming = [tensor for tensor in target.inputs if not tensor.absent]
+    if len(set(target.sources)) == 1:
+        same = [slot for slot in free if any(_same(mine[slot], tensor) for tensor in incoming)]
+        if same:
+            return same[:1]
+    fitting = [slot for slot in free if any(mine[slot].shape == tensor.shape for tensor in incoming)]
+    return fitting if len(fitting) == 1 else []
+
+
+def _same(one: TensorRecord, other: TensorRecord) -> bool:
+    return one.shape == other.shape and (one.key == other.key if one.key is not None else one.stats == other.stats)

@@ -1,0 +1,84 @@
+"""A pass that was traced into a graph: its steps have no values then, but their nodes have some when the graph runs.
+
+Those of wrapped functions are always recorded, those of other nodes with `--ops`; in a pass that goes back through a traced
+function they are parts of that step. `debug/tape.py` asks, on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+TRACED = ' is traced'
+"""How the label of such a run ends."""
+CALLS = ('StatefulPartitionedCall', 'PartitionedCall')
+"""Types of nodes that call a traced function."""
+_PYTHON = 'EagerPyFunc'
+
+
+def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
+    """The steps of a traced pass with the values of their nodes when the graph ran last.
+
+    Args:
+        trace: Where they were recorded.
+        mine: The steps.
+        steps: All of the trace.
+    """
+    latest = {_forward(step): step for step in steps if step.site.op_type == _PYTHON and known(step.inputs)}
+    nodes = _nodes(trace, {tensor.name for step in mine for tensor in (*step.inputs, *step.outputs) if tensor.name})
+    found = []
+    for step in mine:
+        seen = latest.get(_forward(step)) if step.site.op_type == _PYTHON else None
+        if seen is None:
+            found.append(replace(step, inputs=_filled(step.inputs, nodes), outputs=_filled(step.outputs, nodes)))
+        else:
+            found.append(replace(step, inputs=seen.inputs, outputs=seen.outputs, forward=seen.forward))
+    return found
+
+
+def within_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
+    """By number, the steps that were made while another went back through a traced function: on a thread of its graph, where
+    no gradient tells what it came from. A pass makes one step after the other."""
+    whole = [step for step in steps if step.site.op_type in CALLS and step.duration is not None]
+    found = {}
+    for step in steps if whole else ():
+        ended = step.started + (step.duration or 0.0)
+        around = None if step.sources else next((one for one in whole if one is not step and one.started <= step.started
+                                                 and ended <= one.started + (one.duration or 0.0)), None)
+        if around is not None:
+            found[step.number] = around.number
+    return found
+
+
+def symbolic(call: CallRecord, tensor: TensorRecord, trace: Queries) -> bool:
+    """Whether a recorded tensor is a node of a pass that was traced: a name without a value."""
+    if tensor.dtype != 'object' or tensor.stats is not None:
+        return False
+    return call.site.attrs.get('traced') is True if call.site.kind != 'run' else trace.run(
+        call.run, call.process).label.endswith(TRACED)
+
+
+def known(tensors: Sequence[TensorRecord]) -> bool:
+    """Whether there are values."""
+    return any(tensor.stats is not None for tensor in tensors)
+
+
+def _nodes(trace: Queries, wanted: set[str]) -> dict[str, TensorRecord]:
+    """What nodes gave last, by the name of the tensor."""
+    found: dict[str, TensorRecord] = {}
+    for site in trace.sites():
+        if site.kind == 'op' and not wanted.isdisjoint(site.outputs):
+            name = site.name.replace('[', '[[]')
+            for call in trace.calls(kind='op', site=name, newest_first=True, limit=1):
+                found.update((tensor.name, tensor) for tensor in call.outputs if tensor.name)
+    return found
+
+
+def _filled(tensors: tuple[TensorRecord, ...], nodes: dict[str, TensorRecord]) -> tuple[TensorRecord, ...]:
+    return tuple(nodes.get(tensor.name, tensor) if tensor.name else tensor for tensor in tensors)
+
+
+def _forward(step: CallRecord) -> str:
+    return str(step.site.attrs.get('forward', ''))

@@ -1,0 +1,99 @@
+"""The stack as plain data: one row for each entry, with what it is, where, and its line of source."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pyfuncdbg.observers.debug.inspecting.source_listing import line_of
+from pyfuncdbg.observers.debug.inspecting.live_error import frame_records
+from pyfuncdbg.observers.debug.inspecting.scope import host_of
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.own_files import is_library
+from pyfuncdbg.hooks.patched_code import name_of
+from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.record.records import FrameRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry of the stack.
+
+    Attributes:
+        kind: What it is.
+        name: Of the function, node or run.
+        detail: In words: of a run, its fetches; of a node, its op and what it waits for.
+        filename, line: Of a frame, where it is; of a node, where it was created; '' and 0 if unknown.
+        source: That line.
+        library: Whether it is a library's frame.
+        selected: Whether it is the one that the user looks at.
+        variables: Of a frame, if they were asked for.
+    """
+
+    kind: Literal['python', 'node', 'run']
+    name: str
+    detail: str
+    filename: str
+    line: int
+    source: str
+    library: bool
+    selected: bool
+    variables: FrameRecord | None = None
+
+
+def rows_of(stop: Stop, *, variables: bool = False) -> tuple[Row, ...]:
+    """The stack of a stop, outermost first; with the variables of its innermost frames of the program if asked for."""
+    stack = stack_of(stop)
+    chosen = selected(stop)
+    rows = [_row(stop, stack, index, index == chosen) for index in range(len(stack))]
+    frames = [(index, entry.frame) for index, entry in enumerate(stack) if isinstance(entry, FrameEntry)]
+    for found in frame_records([frame for _, frame in frames], host_of(stop)) if variables else ():
+        place = frames[found.frame][0]
+        rows[place] = replace(rows[place], variables=found)
+    return tuple(rows)
+
+
+def selected_row(stop: Stop) -> Row | None:
+    """The entry that the user looks at."""
+    stack = stack_of(stop)
+    return _row(stop, stack, selected(stop), True) if stack else None
+
+
+def created_at(site: CallSite) -> Frame | None:
+    """The line of the program that made a node: the innermost of its creation stack that is no library's."""
+    mine = [frame for frame in site.stack if not is_library(frame.filename)]
+    return mine[-1] if mine else site.stack[-1] if site.stack else None
+
+
+def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> Row:
+    entry = stack[index]
+    if isinstance(entry, FrameEntry):
+        code = program_code(entry.frame.f_code)
+        return Row('python', code.co_name, '', code.co_filename, entry.line,
+                   line_of(code.co_filename, entry.line, entry.frame.f_globals), is_library(code.co_filename), chosen)
+    if isinstance(entry, RunEntry):
+        run = entry.run
+        fetches = ', '.join(run.fetches) or 'no tensors'
+        return Row('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, chosen)
+    place = created_at(entry.site)
+    filename, line = (place.filename, place.line) if place is not None else ('', 0)
+    return Row('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
+               filename, line, line_of(filename, line) if filename else '', False, chosen)
+
+
+def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
+    """'EagerPyFunc, calls normalize', 'Mul, waits for c'."""
+    site = entry.site
+    text = site.op_type
+    if entry.waits:
+        return f'{text}, waits for {below.site.name}' if isinstance(below, NodeEntry) else text
+    if entry.around:
+        return f'{text}, runs the node below'
+    name = name_of(site.function)
+    if name:
+        text += f', calls {name}'
+    if entry.call is None:
+        return f'{text}, is next' if stop.phase == 'node' else text
+    return f'{text}, call #{entry.call.id}'

@@ -1,0 +1,108 @@
+"""Expressions that are shown at each stop in one function, or at one node: `display`.
+
+Set and evaluated on stopped threads. They belong to the function's code, so they are there again in its next call.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import CodeType
+
+from pyfuncdbg.observers.debug.inspecting.evaluate import check, evaluate
+from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
+from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, selected_entry
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.errors import CommandError
+
+
+@dataclass(frozen=True, slots=True)
+class Displayed:
+    """One expression at a stop.
+
+    Attributes:
+        expression: As typed.
+        value: Its value; of one that raises, what it raised as text.
+        before: What it was at the stop before, where that was another; else None.
+        changed: Whether it has another value than at the stop before, or none was there.
+    """
+
+    expression: str
+    value: Value
+    before: Value | None
+    changed: bool
+
+
+class Displays:
+    """The expressions by function and node."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[CodeType | str, dict[str, tuple[int, Displayed]]] = {}
+
+    def add(self, stop: Stop, expression: str) -> Displayed:
+        """Show an expression from now on; one that raises now may have a value later.
+
+        Raises:
+            CommandError: It is no expression.
+        """
+        text, _ = scope_of(stop, expression)
+        check(text)
+        found = Displayed(expression, _value(stop, expression), None, True)
+        self._by_place.setdefault(_place(stop), {})[expression] = stop.number, found
+        return found
+
+    def remove(self, stop: Stop, expression: str) -> int:
+        """Show it no more; '' for all that are shown at this place. How many these were.
+
+        Raises:
+            CommandError: It is not shown here.
+        """
+        known = self._by_place.get(_place(stop), {})
+        if expression and expression not in known:
+            listed = ', '.join(map(repr, known)) or 'nothing'
+            raise CommandError(f'{expression!r} is not displayed here; displayed are: {listed}')
+        gone = [expression] if expression else list(known)
+        for one in gone:
+            del known[one]
+        return len(gone)
+
+    def expressions(self, stop: Stop) -> tuple[str, ...]:
+        """Those of this place, as typed."""
+        return tuple(self._by_place.get(_place(stop), {}))
+
+    def at(self, stop: Stop) -> tuple[Displayed, ...]:
+        """Those of this place, evaluated once for each stop."""
+        known = self._by_place.get(_place(stop), {})
+        for expression, (number, last) in list(known.items()):
+            if number != stop.number:
+                known[expression] = stop.number, self._again(stop, expression, last)
+        return tuple(found for _, found in known.values())
+
+    def _again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
+        value = _value(stop, expression)
+        same = _look(value) == _look(last.value)
+        return Displayed(expression, value, None if same else last.value, not same)
+
+
+def _value(stop: Stop, expression: str) -> Value:
+    text, names = scope_of(stop, expression)
+    try:
+        return described(evaluate(text, names), host_of(stop))
+    except CommandError as error:               # a name that is not there yet, say
+        return Value('error', str(error).partition('\n')[0])
+
+
+def _look(value: Value) -> tuple[object, ...]:
+    """What tells two values apart on a card."""
+    data = value.array.tobytes() if value.array is not None and value.array.nbytes < 1 << 20 else None
+    return value.type, value.text, value.tensor.stats if value.tensor is not None else None, data
+
+
+def _place(stop: Stop) -> CodeType | str:
+    entry = selected_entry(stop)
+    if isinstance(entry, FrameEntry):
+        return entry.frame.f_code
+    return entry.site.name if isinstance(entry, NodeEntry) else ''
+
+
+displays = Displays()
+"""The ones of this process."""

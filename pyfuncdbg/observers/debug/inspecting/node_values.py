@@ -1,0 +1,101 @@
+"""The last value of each tensor of a graph: from the run that is stopped, else from the newest recorded calls.
+
+Asked by the commands about nodes; at a stop on the stopped thread.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyfuncdbg.observers.debug.reports.recorded_graph import Graph, Node, owner
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
+from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.observers.record.dtypes import little_endian
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+_SMALL = 1024
+"""Bytes of a value up to which its elements are at hand."""
+_HERE = b'here'
+
+
+class NodeValues:
+    """Looks up values, each once.
+
+    Args:
+        trace: Where calls are recorded.
+        graph: Whose tensors.
+        stop: Whose run gives the values that it holds; None without one.
+    """
+
+    def __init__(self, trace: Queries, graph: Graph, stop: Stop | None = None) -> None:
+        self._trace = trace
+        self._graph = graph
+        self._stop = stop
+        self._view: RunView | None = view_of(stop)
+        self._calls: dict[str, CallRecord | None] = {}
+        self._given: dict[str, TensorRecord] | None = None
+
+    def call(self, node: Node) -> CallRecord | None:
+        """The call of the stop, or its newest one, of the graph's run if it is of one; None if there is none."""
+        here = call_at(self._trace, self._stop)
+        if here is not None and self._graph.run in (None, here.run) and here.site.id in (site.id for site in node.sites):
+            return here
+        if node.name not in self._calls:
+            found = [call for site in node.sites for call in self._trace.newest(site, run=self._graph.run)]
+            self._calls[node.name] = max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
+        return self._calls[node.name]
+
+    def tensor(self, name: str) -> TensorRecord | None:
+        """What a tensor held last; None if unknown."""
+        live = self.live(name)
+        if live is not None:
+            return live
+        node = self._graph.nodes.get(owner(name))
+        if node is None:
+            return self._fed().get(name)
+        call = self.call(node)
+        slot = node.site.outputs.index(name) if name in node.site.outputs else -1
+        if call is None or not 0 <= slot < len(call.outputs) or call.outputs[slot].absent:
+            return None
+        return replace(call.outputs[slot], name=name)
+
+    def live(self, name: str) -> TensorRecord | None:
+        """What the stopped run holds of it, if this is the graph of that run."""
+        stop, view = self._stop, self._view
+        if stop is None or view is None or stop.run is None or stop.run.id != self._graph.run:
+            return None
+        node = self._graph.nodes.get(owner(name))
+        if not (name in view.feeds or (node is not None and name in node.site.outputs)) or not view.holds(name):
+            return None
+        found = described(view.value(name), stop.run.host)
+        if found.tensor is None or found.array is None or found.array.nbytes > _SMALL or found.array.dtype.hasobject:
+            return found.tensor and replace(found.tensor, name=name)
+        stored = little_endian(found.array).tobytes()
+        return replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored)
+
+    def _fed(self) -> dict[str, TensorRecord]:
+        """Feeds of the run, by name."""
+        if self._given is None:
+            plan, self._given = self._graph.plan, {}
+            if plan is not None:
+                run = self._graph.run or plan.newest
+                self._given = {tensor.name: tensor for tensor in self._trace.run(run, plan.process).feeds
+                               if not tensor.absent}
+        return self._given
+
+
+def call_at(trace: Queries, stop: Stop | None) -> CallRecord | None:
+    """The record of the call that a thread is stopped at; None if it is in none, or that was not recorded."""
+    if stop is None or stop.call is None or not stop.call.id:
+        return None
+    call = stop.call
+    try:
+        record = trace.call(call.id)
+    except CommandError:
+        return None
+    # Of a forked process the parent's call may have the number.
+    same = (record.site.name, record.ordinal, record.thread) == (call.site.name, call.ordinal, call.thread)
+    return record if same else None

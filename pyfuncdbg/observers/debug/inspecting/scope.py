@@ -1,0 +1,213 @@
+"""What names mean at the entry of the stack that the user looks at: variables of a frame, tensors of a node or a run.
+
+Asked on the stopped thread.
+"""
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy
+
+from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, selected_frame, stack_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.host import Host
+
+Read = Callable[[], Any]
+
+
+def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
+    """An expression as Python, and the names it may use.
+
+    Args:
+        stop: Where the user is.
+        text: As typed: 'mm:0' in it is a tensor of the run.
+    """
+    text, names = _scope_of(stop, text)
+    names.presets = {'_': lambda: _printed(stop), '_exception': lambda: _exception(stop), '_retval': lambda: _returned(stop),
+                     '_frame': lambda: selected_frame(stop)}
+    return text, names
+
+
+def _scope_of(stop: Stop, text: str) -> tuple[str, Names]:
+    entry = selected_entry(stop)
+    if isinstance(entry, FrameEntry):
+        names: Names = FrameNames(entry.frame)
+        if ':' not in text or is_python(text):
+            return text, names
+        read: dict[str, Read] = {}
+        outer: Mapping[str, Any] = names
+    else:
+        read, outer = dict(_named(stop, entry)), _around(stop, entry)
+    tensors = Tensors(stop, _run_of(stop, entry))
+    if not isinstance(entry, FrameEntry):
+        read = {**dict(_held(tensors, outer)), **read}
+    text, meaning = without_colons(text, tensors.names())
+    for word, tensor in meaning.items():
+        read[word] = tensors.reader(tensor)
+    inputs = [name for name, _, _ in node_inputs(stop, entry) if name] if isinstance(entry, NodeEntry) else []
+    return text, NodeNames(read, outer, inputs)
+
+
+def _printed(stop: Stop) -> Any:
+    if not stop.printed:
+        raise CommandError('$_ is the value that was printed last at this stop, and none was')
+    return stop.printed[0]
+
+
+def _exception(stop: Stop) -> BaseException:
+    if stop.error is None:
+        raise CommandError('$_exception is what was raised, and nothing was raised here')
+    return stop.error
+
+
+def _returned(stop: Stop) -> Any:
+    if stop.phase == 'return':
+        return stop.result
+    if stop.outputs is None:
+        raise CommandError('$_retval is what was returned: it is known where a function returns, and after a call')
+    return stop.outputs[0] if len(stop.outputs) == 1 else tuple(stop.outputs)
+
+
+def host_of(stop: Stop) -> Host | None:
+    """Who reads the tensors at a stop."""
+    run = _run_of(stop, selected_entry(stop))
+    return run.host if run is not None else None
+
+
+class Tensors:
+    """The tensors of a run, as far as they can be had at a stop."""
+
+    def __init__(self, stop: Stop, run: Run | None) -> None:
+        self._stop = stop
+        self._run = run
+        self._view: Any = run.control if run is not None else None
+        if self._view is not None and not hasattr(self._view, 'value'):
+            look = getattr(self._view, 'look', None)
+            self._view = look() if look is not None else None
+
+    def sites(self) -> tuple[CallSite, ...]:
+        """The nodes of the run; those of the stack where it has announced none."""
+        mine = [entry.site for entry in stack_of(self._stop) if isinstance(entry, NodeEntry) and entry.run is self._run]
+        return (*(self._run.sites if self._run is not None else ()), *mine)
+
+    def names(self) -> set[str]:
+        """All that have a name."""
+        found = {name for site in self.sites() for name in (*site.inputs, *site.outputs) if name}
+        return found | set(self._run.feeds if self._run is not None else ())
+
+    def name_of(self, value: Any) -> str:
+        """The name of a tensor that an object of the program stands for, '' if for none."""
+        return self._run.host.tensor_name(value) if self._run is not None else ''
+
+    def reader(self, tensor: str) -> Read:
+        """How to get one, when it is needed."""
+        return lambda: self.value(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The host's value of a tensor.
+
+        Raises:
+            CommandError: There is none, or it cannot be had here.
+        """
+        for known, value in self._at_hand():
+            if known == tensor:
+                return value
+        if tensor not in self.names():
+            raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
+        if self._stop.phase == 'post-mortem':
+            raise CommandError(f"{tensor!r} cannot be had any more: the run is over. 'pt' shows it if it was recorded")
+        if self._stop.phase == 'run':
+            raise CommandError(f'{tensor!r} has no value yet: no node of this run has been executed')
+        if self._view is None:
+            raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
+        try:
+            return self._view.value(tensor)
+        except KeyError as error:
+            if getattr(self._view, 'within', ''):
+                raise CommandError(f'{tensor!r} is outside of the loop or branch that runs here') from None
+            raise CommandError(f'no value of {error.args[0]}') from None
+
+    def _at_hand(self) -> Iterator[tuple[str, Any]]:
+        """Tensors that the calls on the stack hold."""
+        for entry in reversed(stack_of(self._stop)):
+            call = entry.call if isinstance(entry, NodeEntry | RunEntry) else None
+            if call is None or call.run is not self._run:
+                continue
+            if isinstance(entry, RunEntry):
+                yield from zip(call.run.feeds, call.inputs, strict=False)
+                continue
+            outputs = self._stop.outputs if call is self._stop.call else call.outputs
+            yield from zip(call.site.outputs, outputs or (), strict=False)
+            yield from zip(call.site.inputs, call.inputs, strict=False)
+
+
+def node_inputs(stop: Stop, entry: NodeEntry) -> list[tuple[str, str, Read]]:
+    """(name in the function, tensor's name, value) of each input of a node."""
+    site, call = entry.site, entry.call
+    tensors = Tensors(stop, entry.run)
+    count = len(call.inputs) if call is not None else len(site.inputs)
+    names = (names_of(site.function) or ()) if site.attrs.get('_arguments') is None else ()
+    found: list[tuple[str, str, Read]] = []
+    for index in range(count):
+        tensor = site.inputs[index] if index < len(site.inputs) else ''
+        read = (lambda index=index: call.inputs[index]) if call is not None else tensors.reader(tensor)  # type: ignore[misc]
+        found.append((names[index] if index < len(names) else '', tensor, read))
+    return found
+
+
+def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
+    """The names at a node or a run; later ones win."""
+    run = _run_of(stop, entry)
+    tensors = Tensors(stop, run)
+    if run is not None and run.element is not None:
+        yield 'element', lambda: run.element
+    for site in tensors.sites():
+        if site.outputs and site.name.isidentifier():
+            yield site.name, tensors.reader(site.outputs[0])
+    for name in run.feeds if run is not None else ():
+        if (word := name.removesuffix(':0')).isidentifier():
+            yield word, tensors.reader(name)
+    if isinstance(entry, NodeEntry):
+        inputs = node_inputs(stop, entry)
+        yield 'inputs', lambda: [read() for _, _, read in inputs]
+        if entry.call is not None and (outputs := entry.call.outputs if entry.call is not stop.call else stop.outputs):
+            yield 'outputs', lambda: list(outputs)
+            yield 'out', lambda: outputs[0] if len(outputs) == 1 else tuple(outputs)
+        for name, _, read in inputs:
+            if name:
+                yield name, read
+    elif isinstance(entry, RunEntry):
+        yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
+
+
+def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
+    """The program's own names for tensors of the run: at a node they mean the values."""
+    known = tensors.names()
+    for word in names:
+        tensor = tensors.name_of(names[word])
+        if tensor in known:
+            yield word, tensors.reader(tensor)
+
+
+def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
+    """Names beside the tensors: of the node's function, of the frame that asked for the run, `np` and conditions' words."""
+    frames = [one.frame for one in stack_of(stop) if isinstance(one, FrameEntry)]
+    own = [dict(frames[-1].f_locals), frames[-1].f_globals] if frames else []
+    return ChainMap(dict(_globals_of(entry)), *own, {'np': numpy, **VOCABULARY})
+
+
+def _globals_of(entry: Entry | None) -> Mapping[str, Any]:
+    function = entry.site.function if isinstance(entry, NodeEntry) else None
+    found = getattr(function, '__globals__', None)
+    return found if isinstance(found, dict) else {}
+
+
+def _run_of(stop: Stop, entry: Entry | None) -> Run | None:
+    return entry.run if isinstance(entry, NodeEntry | RunEntry) else stop.run

@@ -1,0 +1,63 @@
+"""The threads of which something is known: those that wait at a stop, and the calls that run.
+
+Asked on any thread; the stops of others are read, never changed.
+"""
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.observers.record.records import CallRecord
+
+_NEWEST = 1000
+"""Calls among which those that run are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A thread that waits.
+
+    Attributes:
+        stop: Number of its stop.
+        thread, name: Native id, and Python's name.
+        phase: Where it stands, in one word.
+        where: The same in a few words.
+        reason: Why it has stopped.
+        seconds: For how long.
+        here: Whether it has the prompt.
+    """
+
+    stop: int
+    thread: int
+    name: str
+    phase: str
+    where: str
+    reason: str
+    seconds: float
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """All threads of which something is known.
+
+    Attributes:
+        waiting: Those that wait, in order of coming.
+        running: Calls that have begun and not ended on threads that do not wait, the newest first.
+    """
+
+    waiting: tuple[Waiting, ...]
+    running: tuple[CallRecord, ...]
+
+
+def threads_of(broker: Broker, trace: Queries) -> Threads:
+    """What the threads do now."""
+    now, focus = time.monotonic(), broker.focus
+    waiting = tuple(Waiting(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,
+                            now - stop.since, stop is focus) for stop in broker.stops)
+    held = {stop.thread for stop in waiting}
+    return Threads(waiting, tuple(call for call in trace.calls(newest_first=True, limit=_NEWEST)
+                                  if call.duration is None and call.thread not in held))

@@ -1,0 +1,48 @@
+"""Stops a running program: the next wrapped call, on whatever thread it comes, is one to stop before.
+
+A hook for one call, outside of the debugger's; as long as nobody asks, it is not there and costs nothing.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
+from pyfuncdbg.hooks.call import Call, Kind
+from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.locks import new_lock
+
+
+class Interruption:
+    """Waits for one call. Asked for on any thread; asking twice before a call comes is asking once."""
+
+    kinds: frozenset[Kind] = frozenset(('python',))
+    passive = True
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._wanted = False
+
+    def ask(self) -> None:
+        """Stop before the next wrapped call."""
+        debugger.start()
+        with self._lock:
+            self._wanted = True
+            hooks.add(self, depth=DEPTH - 1)
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        flow = debugger.flows.get(call.thread)
+        if (flow is None or not flow.asking) and self._taken():
+            debugger.flow(call.thread).next_call = True
+        return proceed()
+
+    def _taken(self) -> bool:
+        """Whether this call is the one."""
+        with self._lock:
+            taken, self._wanted = self._wanted, False
+            if taken:
+                hooks.remove(self)
+            return taken and debugger.on
+
+
+interruption = Interruption()
+"""The one of this process."""

@@ -1,0 +1,185 @@
+"""Puts tests into the syntax tree of a top-level statement and compiles it.
+
+Called under the lock of `Lines`. Objects come into the code as constants, first as marks, so that no name of the program's
+is used for them; inserted trees are on the line `table.BEYOND`.
+"""
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from types import CodeType
+from typing import Any, TypeVar
+
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, LambdaTest
+from pyfuncdbg.observers.debug.lines.insertion_point import Spot
+from pyfuncdbg.observers.debug.lines.line_table import BEYOND
+
+_Loop = ast.For | ast.AsyncFor | ast.While
+_numbers = count(1)
+_Node = TypeVar('_Node', bound=ast.AST)
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """One test to insert.
+
+    Attributes:
+        spot: Where.
+        arrival: What it tells.
+        vocabulary: The values of those names in the condition that are none of the program's.
+    """
+
+    spot: Spot
+    arrival: Arrival
+    vocabulary: dict[str, Any]
+
+
+def compiled(statements: list[ast.stmt], filename: str, flags: int) -> CodeType:
+    """Statements of a module as code; nothing is warned about, for the program's own import has done so."""
+    name = f'<lines {next(_numbers)} of {filename}>'
+    with _silent(name):
+        code: CodeType = compile(ast.Module(statements, []), name, 'exec', flags, dont_inherit=True)
+        return code
+
+
+def with_tests(statements: list[ast.stmt], filename: str, flags: int,
+               insertions: Sequence[Insertion]) -> tuple[CodeType, dict[str, Any]]:
+    """Statements with tests, and what stands behind the marks among the constants. The tree is as before then.
+
+    Raises:
+        SyntaxError: A condition is none at its place.
+    """
+    marks: dict[str, Any] = {}
+    lists: list[tuple[list[ast.stmt], list[ast.stmt]]] = []
+    lambdas: list[tuple[ast.Lambda, ast.expr]] = []
+    try:
+        for node, tested in _by_lambda(insertions).items():
+            lambdas.append((node, node.body))
+            node.body = _before_expression(node.body, tested, marks)
+        for insertion in insertions:
+            if isinstance(insertion.spot.node, ast.Lambda):
+                continue
+            for body, following in _places(insertion.spot):
+                lists.append((body, body[:]))
+                place = len(body) if following is None else body.index(following)
+                body.insert(place, _test(insertion, marks))
+        return compiled(statements, filename, flags), marks
+    finally:
+        for body, before in reversed(lists):
+            body[:] = before
+        for changed, expression in reversed(lambdas):
+            changed.body = expression
+
+
+def _places(spot: Spot) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
+    """(list, before which of its statements): of a loop's head also the ways back to it. None: at the end."""
+    node = spot.node
+    assert isinstance(node, ast.stmt)
+    yield spot.body, node
+    if isinstance(node, _Loop) and not spot.begins:
+        yield from list(_continues(node.body))
+        yield node.body, None
+
+
+def _continues(body: list[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
+    for node in body:
+        if isinstance(node, ast.Continue):
+            yield body, node
+        elif isinstance(node, _Loop):
+            yield from _continues(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for part in (node, *getattr(node, 'handlers', ()), *getattr(node, 'cases', ())):
+                for name in ('body', 'orelse', 'finalbody'):
+                    yield from _continues(getattr(part, name, []))
+
+
+# ---------------------------------------------------------------------- the inserted trees
+def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
+    arrival = insertion.arrival
+    hit: ast.stmt = ast.Expr(ast.Call(_mark('hit', arrival.number, arrival.hit, marks), [], []))
+    if arrival.condition is not None:
+        raised = ast.Expr(ast.Call(_mark('raised', arrival.number, arrival.raised, marks), [], []))
+        handler = ast.ExceptHandler(_mark('class', 0, Exception, marks), None, [raised])
+        mark = _mark('arrival', arrival.number, arrival, marks)
+        reached = ast.Assign([ast.Attribute(mark, 'reached', ast.Store())], ast.Constant(True))    # a call would take longer
+        hit = ast.Try([reached, ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
+    return _beyond(hit)
+
+
+def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
+    """The condition for this place: inline, or as a call with the values of its names if it has scopes of its own."""
+    condition, vocabulary = insertion.arrival.condition, insertion.vocabulary
+    assert condition is not None
+    if not condition.nested:
+        tree = ast.Expression(condition.expression())
+        return _Vocabulary(vocabulary, marks).visit(tree).body    # type: ignore[no-any-return]
+    names = tuple(sorted(condition.names - set(vocabulary)))
+    function = condition.function(names, vocabulary, insertion.spot.owner)
+    mark = _mark('condition', insertion.arrival.number, function, marks)
+    spaces = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in condition.spaces]
+    return ast.Call(mark, [*(ast.Name(name, ast.Load()) for name in names), *spaces], [])
+
+
+def _by_lambda(insertions: Sequence[Insertion]) -> dict[ast.Lambda, list[Insertion]]:
+    found: dict[ast.Lambda, list[Insertion]] = {}
+    for insertion in insertions:
+        if isinstance(insertion.spot.node, ast.Lambda):
+            found.setdefault(insertion.spot.node, []).append(insertion)
+    return found
+
+
+def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[str, Any]) -> ast.expr:
+    """`test() or body`, where the test gives None; at the body's position, so that its jump belongs to the body.
+
+    One test for all breakpoints: a tracer would see the jump of each.
+    """
+    test = LambdaTest(tuple(insertion.arrival for insertion in insertions), insertions[0].spot.owner)
+    numbers = '+'.join(str(arrival.number) for arrival in test.arrivals)
+    call = _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
+    return ast.copy_location(ast.BoolOp(ast.Or(), [call, body]), body)
+
+
+class _Vocabulary(ast.NodeTransformer):
+    """Names of the vocabulary become constants."""
+
+    def __init__(self, vocabulary: dict[str, Any], marks: dict[str, Any]) -> None:
+        self._vocabulary = vocabulary
+        self._marks = marks
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self._vocabulary:
+            return _mark('name', node.id, self._vocabulary[node.id], self._marks)
+        return node
+
+
+def _mark(kind: str, key: object, value: Any, marks: dict[str, Any]) -> ast.Constant:
+    text = f'\0pyfuncdbg {kind} {key}'
+    if marks.setdefault(text, value) is not value and kind in ('condition', 'test', 'name'):
+        text += f' {len(marks)}'
+        marks[text] = value
+    return ast.Constant(text)
+
+
+def _beyond(tree: _Node) -> _Node:
+    for node in ast.walk(tree):
+        if 'lineno' in node._attributes:
+            node.lineno = node.end_lineno = BEYOND                          # type: ignore[attr-defined]
+            node.col_offset = node.end_col_offset = 0                       # type: ignore[attr-defined]
+    return tree
+
+
+@contextmanager
+def _silent(filename: str) -> Iterator[None]:
+    """Nothing is warned about in one file. Not `catch_warnings`: it makes the program's once-only warnings come again."""
+    filters = warnings.filters
+    rule: Any = 'ignore', None, Warning, re.compile(re.escape(filename.removesuffix('.py')) + '$'), 0
+    filters.insert(0, rule)                                                 # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        filters.remove(rule)                                                # type: ignore[attr-defined]

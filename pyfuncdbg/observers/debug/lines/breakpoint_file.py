@@ -1,0 +1,291 @@
+"""The line breakpoints of one file: which functions get tests, which code is watched as it is.
+
+Used under the lock of `Lines`. Nothing here runs on the program's way.
+"""
+from __future__ import annotations
+import __future__
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
+from pyfuncdbg.observers.debug.lines.name_resolution import nested, vocabulary_for
+from pyfuncdbg.observers.debug.lines.insertion_point import Spot
+from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
+from pyfuncdbg.observers.debug.lines.module_source import Source, read
+from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.tracing_notice import is_part
+
+_FUTURE = 0
+for _name in __future__.all_feature_names:
+    if _name != 'nested_scopes':                # its flag says of a function that it is nested
+        _FUTURE |= getattr(__future__, _name).compiler_flag
+
+Space = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One breakpoint.
+
+    Attributes:
+        number: Of it.
+        place: As asked for: a line, or the name of functions.
+        arrival: What its tests tell.
+    """
+
+    number: int
+    place: int | str
+    arrival: Arrival
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """A top-level statement with the tests of some breakpoints, and what was made with it of the program's code."""
+
+    code: CodeType
+    marks: Mapping[str, Any]
+    made: dict[int, Version] = field(default_factory=dict)
+
+
+class File:
+    """One file.
+
+    Attributes:
+        filename: As in its code objects.
+        points: By number.
+        refused: By number, why a breakpoint cannot be tested.
+        loose: By id, code around the line of a breakpoint that was compiled from another text than is known.
+    """
+
+    def __init__(self, filename: str, vocabulary: Mapping[str, Callable[..., Any]]) -> None:
+        self.filename = filename
+        self.points: dict[int, Point] = {}
+        self.refused: dict[int, str] = {}
+        self.loose: dict[int, CodeType] = {}
+        self.spaces: list[Space] = []
+        self.sources = read(filename)
+        self._vocabulary = vocabulary
+        self._lines: list[int] = []
+        self._in_statement: dict[tuple[int, int], list[tuple[Point, Spot]]] = {}
+        self._in_module: dict[int, list[tuple[Point, Spot]]] = {}
+        self._loaded: list[Version] = []
+        self._tested: dict[tuple[int, int, int], _Tested] = {}
+        self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
+        self._settled: dict[int, tuple[CodeType, CodeType]] = {}
+        self._last: dict[int, tuple[CodeType, int]] = {}
+
+    # ------------------------------------------------------------------ which breakpoints
+    def add(self, point: Point) -> None:
+        """Test one more."""
+        self.points[point.number] = point
+        self._sort_in(point, range(len(self.sources)))
+        for line in self._lines_of(point):
+            insort(self._lines, line)
+        self._unsettle(point)
+
+    def remove(self, number: int) -> Point:
+        """Test one less."""
+        point = self.points.pop(number)
+        self.refused.pop(number, None)
+        for key in [key for key, found in self._in_statement.items() if any(known is point for known, _ in found)]:
+            self._in_statement[key] = [entry for entry in self._in_statement[key] if entry[0] is not point]
+            self._outdate(key)
+        for in_module in self._in_module.values():
+            in_module[:] = [entry for entry in in_module if entry[0] is not point]
+        self._loaded = [replace(version, numbers=version.numbers - {number}) for version in self._loaded]
+        for line in self._lines_of(point):
+            del self._lines[bisect_left(self._lines, line)]
+        self._unsettle(point)
+        return point
+
+    def _unsettle(self, point: Point) -> None:
+        """Code with lines of this breakpoint will be another."""
+        lines = self._lines_of(point)
+        first, last = min(lines, default=0), max(lines, default=0)
+        self._settled = {number: (original, code) for number, (original, code) in self._settled.items()
+                         if original.co_firstlineno > last or self._last_line(original) < first}
+
+    def _sort_in(self, point: Point, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            source = self.sources[number]
+            for spot in source.find(point.place):
+                index = source.top(spot.line)
+                if spot.function is None:
+                    self._in_module.setdefault(number, []).append((point, spot))
+                elif index is not None:
+                    self._in_statement.setdefault((number, index), []).append((point, spot))
+                    self._outdate((number, index))
+
+    def _outdate(self, statement: tuple[int, int]) -> None:
+        for key in [key for key in self._tested if key[:2] == statement]:
+            del self._tested[key]
+
+    def _lines_of(self, point: Point) -> set[int]:
+        lines = {spot.line for source in self.sources for spot in source.find(point.place)}
+        return lines | {point.place} if isinstance(point.place, int) else lines
+
+    def read_again(self) -> None:
+        """The file may have another text by now."""
+        texts = {source.text for source in self.sources}
+        for source in read(self.filename):
+            if source.text not in texts:
+                self.sources.append(source)
+                for point in self.points.values():
+                    self._sort_in(point, [len(self.sources) - 1])
+        self._lines = sorted(line for point in self.points.values() for line in self._lines_of(point))
+        self._settled.clear()
+
+    # ------------------------------------------------------------------ where
+    def spots(self, place: int | str) -> list[Spot]:
+        """What a line or a name means in the newest text that has code there."""
+        return next((found for source in reversed(self.sources) if (found := source.find(place))), [])
+
+    def nearest(self, line: int, everywhere: bool = False) -> int | None:
+        """The nearest line with code: of a function, or `everywhere`."""
+        return self.sources[-1].nearest(line, everywhere) if self.sources else None
+
+    def check(self, point: Point) -> None:
+        """Of a file that is not loaded: refuse a condition that could not be tested at any of its places.
+
+        Raises:
+            CommandError: A name is nothing there.
+        """
+        for source in reversed(self.sources):
+            errors = []
+            spots = source.find(point.place)
+            for spot in spots:
+                try:
+                    self._insertion(point, spot, source, 0)
+                except CommandError as error:
+                    errors.append(error)
+            if spots:
+                if len(errors) == len(spots):
+                    raise errors[0]
+                return
+
+    # ------------------------------------------------------------------ code
+    def concerns(self, code: CodeType) -> bool:
+        """Whether a breakpoint is on a line of it."""
+        first = bisect_left(self._lines, code.co_firstlineno)
+        return first < len(self._lines) and self._lines[first] <= self._last_line(code)
+
+    def version(self, original: CodeType) -> CodeType:
+        """What a function with this code shall have: the same object if no test is in it."""
+        known = self._settled.get(id(original))
+        if known is not None:
+            return known[1]
+        code = self._find(original) if self.concerns(original) else original
+        if id(original) not in self.loose:
+            self._settled[id(original)] = original, code
+        return code
+
+    def _find(self, original: CodeType) -> CodeType:
+        for number, source in enumerate(self.sources):
+            index = source.top(original.co_firstlineno)
+            if index is None:
+                continue
+            flags = original.co_flags & _FUTURE
+            place = self._place(original, number, index, flags)
+            if place >= 0:
+                tested = self._with_tests(number, index, flags)
+                if tested is None:
+                    return original
+                changed = next(islice(nested(tested.code), place, None))
+                return put_together(original, changed, tested.marks, tested.made)
+        if not is_part(original):               # it belongs to the code around it
+            self.loose[id(original)] = original
+        return original
+
+    def load(self, original: CodeType) -> CodeType:
+        """What to run instead of the code of the module; the same object if no test is in it."""
+        number = self._source_of(original)
+        if number is None:
+            self.read_again()
+            number = self._source_of(original)
+        if number is None:
+            return original
+        source = self.sources[number]
+        changed, marks = original, dict[str, Any]()
+        if insertions := self._insertions(self._in_module.get(number, ()), source, original.co_flags & _FUTURE):
+            changed, marks = with_tests(source.statements, self.filename, 0, insertions)
+        self._loaded = []
+        return put_into_module(original, changed, marks, self._loaded, self.version)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the module was loaded with tests."""
+        return bool(self._loaded)
+
+    def _source_of(self, original: CodeType) -> int | None:
+        """Which text the module was compiled from."""
+        for number, source in enumerate(self.sources):
+            with suppress(SyntaxError, ValueError, RecursionError):     # a text that was never run
+                if same_code(source.module(), original):
+                    return number
+        return None
+
+    def versions(self) -> list[Version]:
+        """Everything made for the breakpoints that are set now."""
+        return [*self._loaded, *(version for tested in self._tested.values() for version in tested.made.values())]
+
+    def _place(self, original: CodeType, number: int, index: int, flags: int) -> int:
+        """Which code of a statement it is, in order; -1 if it was compiled from another text."""
+        key = id(original), number, index, flags
+        known = self._places.get(key)
+        if known is None:
+            base = self.sources[number].base(index, flags)
+            place = next((i for i, code in enumerate(nested(base)) if code.co_firstlineno == original.co_firstlineno
+                          and code.co_name == original.co_name and same_code(code, original)), -1)
+            known = self._places[key] = original, place
+        return known[1]
+
+    def _with_tests(self, number: int, index: int, flags: int) -> _Tested | None:
+        """A statement with the tests of its breakpoints, None if it has none."""
+        source = self.sources[number]
+        found = self._in_statement.get((number, index), ())
+        key = number, index, flags
+        known = self._tested.get(key)
+        if known is not None:
+            return known
+        insertions = self._insertions(found, source, flags)
+        if not insertions:
+            return None
+        code, marks = with_tests([*source.imported, source.statements[index]], self.filename, flags, insertions)
+        if not same_interface(source.base(index, flags), code):
+            raise AssertionError(f'tests of {[point.number for point, _ in found]} change the variables of {self.filename}')
+        known = self._tested[key] = _Tested(code, marks)
+        return known
+
+    def _insertions(self, places: Iterable[tuple[Point, Spot]], source: Source, flags: int) -> list[Insertion]:
+        """The tests at these places; breakpoints that cannot be tested there are `refused`."""
+        insertions = []
+        for point, spot in places:
+            try:
+                insertions.append(self._insertion(point, spot, source, flags))
+            except CommandError as error:
+                self.refused[point.number] = str(error)
+            else:
+                self.refused.pop(point.number, None)
+        return insertions
+
+    def _insertion(self, point: Point, spot: Spot, source: Source, flags: int) -> Insertion:
+        condition = point.arrival.condition
+        index = source.top(spot.line)
+        if condition is None or index is None:
+            return Insertion(spot, point.arrival, {})
+        words = vocabulary_for(condition, spot, source.base(index, flags), self.spaces, source.statements, self._vocabulary)
+        return Insertion(spot, point.arrival, words)
+
+    def _last_line(self, code: CodeType) -> int:
+        known = self._last.get(id(code))
+        if known is None:
+            known = self._last[id(code)] = code, last_line(code)
+        return known[1]

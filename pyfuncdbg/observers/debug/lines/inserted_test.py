@@ -1,0 +1,117 @@
+"""What an inserted test calls: the breakpoint of one line, as a constant in the function's code.
+
+Runs on the program's threads, inside of the program's frames.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.observers.debug.lines.inline_condition import Condition, UnsetError
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.chain import say_failed
+
+OnHit = Callable[[FrameType, Exception | None], None]
+
+
+def passing(*values: Any) -> None:
+    """What is left of a test in a copy of the function, such as one that was pickled."""
+
+
+class Arrival:
+    """Tells that a thread has come to a line.
+
+    Attributes:
+        number: Of the breakpoint.
+        condition: None if it always stops.
+        live: False once it was cleared: threads that are still in old code pass.
+        reached: Whether a thread has come to the line, whatever the condition was; kept only where there is one.
+    """
+
+    def __init__(self, number: int, condition: Condition | None, on_hit: OnHit, place: str,
+                 vocabulary: Mapping[str, Callable[..., Any]]) -> None:
+        self.number = number
+        self.condition = condition
+        self.live = True
+        self.reached = False
+        self._on_hit = on_hit
+        self._place = place
+        self._vocabulary = vocabulary
+        self._said = False
+
+    def hit(self) -> None:
+        """The condition is true. Called by the inserted test."""
+        if self.live:
+            self.tell(sys._getframe(1), None)
+
+    def raised(self) -> None:
+        """The condition has raised; in its except clause."""
+        error = sys.exc_info()[1]
+        if not self.live or not isinstance(error, Exception):
+            return
+        traceback = error.__traceback__
+        try:
+            if isinstance(error, NameError) and traceback is not None and traceback.tb_next is None:
+                self._say_unset(error)
+            else:
+                self.tell(sys._getframe(1), error)
+        finally:
+            del error, traceback                # else frame -> error -> frame waits for the collector
+
+    def tell(self, frame: FrameType, error: Exception | None) -> None:
+        """Hand it on."""
+        try:
+            self._on_hit(frame, error)
+        except Exception as ours:               # a mistake of a debugger must not become the program's
+            say_failed(f'breakpoint {self.number} at {self._place} failed', ours)
+
+    def met(self, frame: FrameType, owner: str) -> None:
+        """A thread is at the line: look with the names of its frame."""
+        if not self.live:
+            return
+        error: Exception | None = None
+        if self.condition is not None:
+            self.reached = True
+            try:
+                if not self.condition.value(frame, self._vocabulary, owner):
+                    return
+            except UnsetError as unset:
+                self._say_unset(unset)
+                return
+            except Exception as raised:         # the condition's: shown to the user at the stop
+                error = raised
+        self.tell(frame, error)
+
+    def _say_unset(self, error: NameError) -> None:
+        if self._said:
+            return
+        self._said = True
+        text = self.condition.text if self.condition is not None else ''
+        say(f'breakpoint {self.number} at {self._place}: {error}; as long as that is so, {text!r} counts as false.')
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Arrival, (self.number, None, passing, self._place, {})
+
+
+class LambdaTest:
+    """The test in a lambda, which has no place for statements: called, and gives None.
+
+    Attributes:
+        arrivals: Whom it tells.
+        owner: The class around it, '' if none.
+    """
+
+    __slots__ = ('arrivals', 'owner')
+
+    def __init__(self, arrivals: tuple[Arrival, ...], owner: str) -> None:
+        self.arrivals = arrivals
+        self.owner = owner
+
+    def __call__(self) -> None:
+        for arrival in self.arrivals:
+            arrival.met(sys._getframe(1), self.owner)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LambdaTest, (self.arrivals, self.owner)

@@ -1,0 +1,205 @@
+"""Gives functions their code with tests, puts the program's own back, and says which code is to be watched as it is.
+
+Used under the lock of `Lines`; other threads may run the functions meanwhile, they finish in the code they began with.
+"""
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
+from pyfuncdbg.observers.debug.lines.live_functions import Activation, Population, running
+from pyfuncdbg.observers.debug.lines.unmatched_source import lines_in, lines_of
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, Watched
+from pyfuncdbg.observers.debug.lines.name_resolution import is_named, nested, owner_of
+from pyfuncdbg.observers.debug.lines.insertion_point import qualified
+from pyfuncdbg.observers.debug.lines.patched_code import Version
+from pyfuncdbg.hooks.patched_code import original, publish
+from pyfuncdbg.hooks.source_map import exact_line, program_code
+
+_OPTIMIZED = 0x1                # of code flags: functions have it, modules and classes do not
+_Lines = dict[int, tuple[tuple[Arrival, str], ...]]
+
+
+class Installation:
+    """What the functions of one file got.
+
+    Attributes:
+        stale: A function that got code has gone: perhaps the program made another one in its place.
+        running: Breakpoints with activations that began without their tests.
+        copied: Breakpoints with lines in code that a framework generated from the file's, and runs instead.
+        unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
+    """
+
+    def __init__(self, file: File, on_stale: Callable[[], None]) -> None:
+        self.file = file
+        self._on_stale = on_stale
+        self.stale = False
+        self.unmade: dict[int, tuple[CodeType, int]] = {}
+        self.running: set[int] = set()
+        self.copied: frozenset[int] = frozenset()
+        self._functions: dict[int, weakref.ref[FunctionType]] = {}
+        self._made: list[Version] = []
+        self._older: list[Version] = []
+        self._lines: dict[int, tuple[Version, _Lines]] = {}
+        self._counts: tuple[list[int], list[int]] = [], []
+
+    def install(self, population: Population) -> int:
+        """Bring every function up to date; how many have tests now."""
+        file = self.file
+        functions = population.functions(file.filename)
+        known = {id(function) for function in functions}
+        functions += [function for number, seen in list(self._functions.items())
+                      if number not in known and (function := seen()) is not None]
+        file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
+        file.loose.clear()
+        wanted = self._wanted(functions)
+        if file.loose:
+            texts = len(file.sources)
+            file.read_again()
+            if len(file.sources) > texts:
+                file.loose.clear()
+                wanted = self._wanted(functions)
+        self.stale = False
+        tested = 0
+        before = {id(version.code): version for version in self._older}
+        before.update((id(version.code), version) for version in self._made)
+        self._publish()
+        for function, code in wanted:
+            if function.__code__ is not code:
+                function.__code__ = code
+            if original(code) is not code:
+                tested += 1
+                self._keep_in_sight(function)
+        current = {id(version.code) for version in self._made}
+        in_use = {id(activation.frame.f_code) for activation in self.activations(population)} if before else set()
+        self._older = [version for number, version in before.items() if number not in current and number in in_use]
+        return tested
+
+    def load(self, code: CodeType) -> CodeType:
+        """What to run instead of the code of the file's module; its functions are made with their tests."""
+        loaded = self.file.load(code)
+        self._publish()
+        self.count()
+        return loaded
+
+    def _publish(self) -> None:
+        self._made = self.file.versions()
+        for version in self._made:
+            if original(version.code) is version.code:
+                publish(version.code, version.original)
+
+    def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
+        return [(function, self.file.version(original(function.__code__))) for function in functions]
+
+    def _keep_in_sight(self, function: FunctionType) -> None:
+        number = id(function)
+        if number in self._functions:
+            return
+
+        def gone(_: weakref.ref[FunctionType]) -> None:
+            self._functions.pop(number, None)
+            self.stale = True
+            self._on_stale()
+        self._functions[number] = weakref.ref(function, gone)
+
+    # ------------------------------------------------------------------ what is watched as it is
+    def activations(self, population: Population) -> Iterator[Activation]:
+        """Frames of the file that run or wait."""
+        name = self.file.filename
+        yield from (activation for activation in running() if activation.frame.f_code.co_filename == name)
+        yield from (Activation(frame, 0) for frame in population.suspended(name))
+
+    def watch(self, population: Population) -> Watch:
+        """Code that has no tests, and the lines that count in it."""
+        watch: Watch = {}
+        self._lines = {id(version): self._lines.get(id(version)) or (version, self._lines_of(version.numbers))
+                       for version in self._made}
+        for version in self._made:
+            _add(watch, version.original, self._lines[id(version)][1])
+            for older in self._older:
+                if older.original is version.original:
+                    _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
+        self.unmade = {}
+        self.copied = frozenset()
+        for code in population.generated(self.file.filename):
+            self._watch_copy(watch, code)
+        activations = list(self.activations(population))
+        codes = {id(activation.frame.f_code) for activation in activations}
+        self.running = {arrival.number for number in codes & set(watch) for arrivals in watch[number].lines.values()
+                        for arrival, _ in arrivals}
+        tested = frozenset[int]().union(*(version.numbers for version in self._made))
+        bodies = [activation.frame.f_code for activation in activations if not activation.frame.f_code.co_flags & _OPTIMIZED]
+        for point in self.file.points.values():
+            for code in (*self.file.loose.values(), *(bodies if point.number not in tested else ())):
+                for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
+                    inner, line = found
+                    self.unmade[point.number] = found
+                    _add(watch, inner, {line: ((point.arrival, owner_of(inner)),)})
+        return watch
+
+    def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
+        """Code that a framework runs instead of the program's: its first line of each line with a breakpoint."""
+        wanted: dict[tuple[str, int], _Lines] = {}
+        for point in self.file.points.values():
+            for spot in self.file.spots(point.place):
+                wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
+        for code in (generated, *nested(generated)):
+            name = program_code(code).co_qualname
+            first: dict[tuple[str, int], int] = {}
+            for line in sorted({line for _, _, line in code.co_lines() if line}):
+                first.setdefault((name, exact_line(code, line)), line)
+            for place, line in first.items():
+                found = wanted.get(place, {})
+                self.copied |= found.keys()
+                _add(watch, code, {line: tuple(one for arrivals in found.values() for one in arrivals)} if found else {})
+
+    def _line_for(self, point: Point, code: CodeType) -> int:
+        if id(code) in self.file.loose:
+            if isinstance(point.place, int):
+                return point.place              # the text that is known is not that of the code
+            return next((min(lines_of(one)) for one in (code, *nested(code)) if is_named(one, point.place)), 0)
+        return next((spot.line for spot in self.file.spots(point.place)),
+                    point.place if isinstance(point.place, int) else 0)
+
+    def _lines_of(self, numbers: frozenset[int]) -> _Lines:
+        lines: _Lines = {}
+        for number in sorted(numbers):
+            point = self.file.points[number]
+            if isinstance(point.place, str):
+                continue                        # an activation that runs already has begun
+            for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.place)):
+                lines[line] = (*lines.get(line, ()), (point.arrival, owner))
+        return lines
+
+    def made_again(self) -> bool:
+        """Whether somebody refers to the program's own code anew: a `def` that is run again makes a function of it."""
+        return self._references('original') != self._counts[0]
+
+    def multiplied(self) -> bool:
+        """Whether there may be functions with our code that we did not give it to: closures made since, copies, those of a
+        module that was loaded with it."""
+        return self.file.loaded or self._references('code') != self._counts[1]
+
+    def count(self) -> None:
+        """Remember who refers to code now, when everything is up to date."""
+        self._counts = self._references('original'), self._references('code')
+
+    def _references(self, name: str) -> list[int]:
+        ours = Counter(id(function.__code__) for seen in list(self._functions.values()) if (function := seen()) is not None)
+        codes: list[CodeType] = [getattr(version, name) for version in self._made]
+        return [sys.getrefcount(code) - ours[id(code)] for code in codes]
+
+
+def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:
+    if not lines:
+        return
+    known = watch.get(id(code))
+    merged = dict(known.lines) if known is not None else {}
+    for line, arrivals in lines.items():
+        merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *arrivals)))
+    watch[id(code)] = Watched(code, merged)

@@ -1,0 +1,138 @@
+"""The source of a file: its text, its top-level statements, and what each of them compiles to.
+
+Compiled by the statement, not by the file: a breakpoint then costs the time of its function or class. Used under the lock of
+`Lines`.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+import tokenize
+from bisect import bisect_right
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.observers.debug.lines.insertion_point import Spot, beginnings, find, has_code, spots
+from pyfuncdbg.observers.debug.lines.ast_rewrite import compiled
+
+
+class Source:
+    """One text of one file.
+
+    Attributes:
+        filename: As in its code objects.
+        text: All of it.
+        statements: Of the module.
+        imported: An import of all names that the module imports: calls of their attributes are compiled in another way.
+    """
+
+    def __init__(self, filename: str, text: str) -> None:
+        """Read it.
+
+        Raises:
+            SyntaxError: It is no Python, or not the Python that runs.
+        """
+        self.filename = filename
+        self.text = text
+        self.statements = ast.parse(text, filename).body
+        self.imported = _imports(self.statements)
+        self._starts = [_first_line(statement) for statement in self.statements]
+        self._found: dict[int, list[Spot]] = {}
+        self._spots: dict[int, list[Spot]] = {}
+        self._bases: dict[tuple[int, int], CodeType] = {}
+        self._module: CodeType | None = None
+
+    def top(self, line: int) -> int | None:
+        """Index of the top-level statement that a line is in, None between them."""
+        index = bisect_right(self._starts, line) - 1
+        if index < 0 or line > (self.statements[index].end_lineno or 0):
+            return None
+        return index
+
+    def spots(self, index: int) -> list[Spot]:
+        """What can be meant within a top-level statement."""
+        known = self._spots.get(index)
+        if known is None:
+            known = self._spots[index] = spots(self.statements[index], self.statements)
+        return known
+
+    def find(self, place: int | str) -> list[Spot]:
+        """What a line means, in functions or at module level; of a name, where its functions begin. Nothing where no code
+        is."""
+        if isinstance(place, int):
+            return self._at(place)
+        return [spot for index in range(len(self.statements)) for spot in beginnings(self.spots(index), place)]
+
+    def _at(self, line: int) -> list[Spot]:
+        known = self._found.get(line)
+        if known is None:
+            index = self.top(line)
+            known = find(self.spots(index), line) if index is not None else []
+            known = self._found[line] = known or self._after(line, index)
+        return known
+
+    def _after(self, line: int, index: int | None) -> list[Spot]:
+        """The next statement of the module, of a line with nothing on it; nothing if that is a definition."""
+        if index is not None and not isinstance(self.statements[index], ast.Expr | ast.ImportFrom):
+            return []
+        following = bisect_right(self._starts, line)
+        following = next((n for n in range(following, len(self.statements)) if has_code(self.spots(n)[0])), -1)
+        if following < 0 or isinstance(self.statements[following], ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return []
+        return self.spots(following)[:1]
+
+    def nearest(self, line: int, everywhere: bool = False) -> int | None:
+        """The nearest line with code: inside of a function, or `everywhere`."""
+        lines = [spot.line for index in range(len(self.statements)) for spot in self.spots(index)
+                 if (everywhere or spot.function is not None) and has_code(spot)]
+        return min(lines, key=lambda known: (abs(known - line), known), default=None)
+
+    def module(self) -> CodeType:
+        """The whole module as the program compiled it."""
+        if self._module is None:
+            self._module = compiled(self.statements, self.filename, 0)
+        return self._module
+
+    def base(self, index: int, flags: int) -> CodeType:
+        """A top-level statement as the program compiled it."""
+        key = index, flags
+        known = self._bases.get(key)
+        if known is None:
+            known = self._bases[key] = compiled([*self.imported, self.statements[index]], self.filename, flags)
+        return known
+
+
+def read(filename: str, space: dict[str, Any] | None = None) -> list[Source]:
+    """The texts that the file may have been loaded from: what the program knows of it, and what is on disk now."""
+    texts = [''.join(linecache.getlines(filename, space))]
+    try:
+        with tokenize.open(filename) as file:
+            texts.append(file.read())
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        pass
+    found = []
+    for text in dict.fromkeys(text.removesuffix('\n') + '\n' for text in texts if text):
+        try:
+            found.append(Source(filename, text))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+    return found
+
+
+def _imports(statements: list[ast.stmt]) -> list[ast.stmt]:
+    names: dict[str, None] = {}
+    pending: list[ast.AST] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.alias) and node.name != '*':
+            names[node.asname or node.name.partition('.')[0]] = None
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+    if not names:
+        return []
+    return [ast.fix_missing_locations(ast.Import([ast.alias('sys', name) for name in names], lineno=1, col_offset=0))]
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, 'decorator_list', [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])

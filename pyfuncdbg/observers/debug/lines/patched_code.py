@@ -1,0 +1,155 @@
+"""Code with tests, made from the code that runs: compared with it, paired, and put together so that what is
+untouched stays the very same object.
+
+Pure functions, called under the lock of `Lines`.
+"""
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
+from types import CodeType
+from typing import Any
+
+from pyfuncdbg.observers.debug.lines.name_resolution import nested
+from pyfuncdbg.observers.debug.lines.line_table import without_lines
+
+_PLAIN = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonlyargcount', 'co_kwonlyargcount', 'co_flags',
+          'co_names', 'co_varnames', 'co_freevars', 'co_cellvars', 'co_code', 'co_exceptiontable')
+_INTERFACE = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonlyargcount', 'co_kwonlyargcount',
+              'co_flags', 'co_varnames', 'co_freevars', 'co_cellvars')
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One code object that stands for another.
+
+    Attributes:
+        code: With tests in itself or in what it holds.
+        original: The program's.
+        numbers: The breakpoints that are tested in it itself.
+    """
+
+    code: CodeType
+    original: CodeType
+    numbers: frozenset[int]
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether two code objects were compiled from the same text. (`==` is wrong for code that is being monitored.)"""
+    if any(getattr(one, name) != getattr(other, name) for name in _PLAIN):
+        return False
+    if list(one.co_lines()) != list(other.co_lines()) or len(one.co_consts) != len(other.co_consts):
+        return False
+    for mine, its in zip(one.co_consts, other.co_consts, strict=True):
+        if isinstance(mine, CodeType):
+            if not isinstance(its, CodeType) or not same_code(mine, its):
+                return False
+        elif isinstance(its, CodeType) or _key(mine) != _key(its):
+            return False
+    return _columns(one) == _columns(other)
+
+
+def same_interface(base: CodeType, changed: CodeType) -> bool:
+    """Whether the tests have left names, cells and arguments alone, here and in all that is nested."""
+    mine, its = [base, *nested(base)], [changed, *nested(changed)]
+    return len(mine) == len(its) and all(getattr(a, name) == getattr(b, name)
+                                         for a, b in zip(mine, its, strict=True) for name in _INTERFACE)
+
+
+def counterpart(code: CodeType, base: CodeType, changed: CodeType) -> CodeType | None:
+    """What `code` of the program became in a changed statement; None if it is not from that text."""
+    for mine, its in zip(nested(base), nested(changed), strict=True):
+        if mine.co_firstlineno == code.co_firstlineno and mine.co_qualname == code.co_qualname and same_code(mine, code):
+            return its
+    return None
+
+
+def has_tests(code: CodeType, marks: Mapping[str, Any]) -> bool:
+    """Whether a test is in it or in what is nested in it."""
+    return any(const in marks for const in _strings(code)) or any(has_tests(inner, marks) for inner in _inner(code))
+
+
+def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: dict[int, Version]) -> CodeType:
+    """The original with the tests of `changed`.
+
+    Args:
+        original: The program's.
+        changed: The same with tests, marks for their objects.
+        marks: What stands behind them.
+        made: By id of the original, what was made of it before; gets what is made now.
+    """
+    known = made.get(id(original))
+    if known is not None:
+        return known.code
+    if not has_tests(changed, marks):
+        return original
+    kept = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
+    sources = _inner(original)
+    consts = [put_together(next(sources), const, marks, made) if isinstance(const, CodeType)
+              else _resolved(const, marks, kept) for const in changed.co_consts]
+    code = changed.replace(co_consts=tuple(consts), co_filename=original.co_filename, co_linetable=without_lines(changed))
+    made[id(original)] = Version(code, original, _tested(changed, marks))
+    return code
+
+
+def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: list[Version],
+                    version: Callable[[CodeType], CodeType]) -> CodeType:
+    """A module's code, or that of a class in it, with the tests of `changed`.
+
+    Args:
+        original: The program's.
+        changed: The same with tests, marks for their objects; itself where there are none.
+        marks: What stands behind them.
+        made: Gets what is made.
+        version: The code that a function in it shall have.
+    """
+    inner = [put_into_module(mine, its, marks, made, version) if not mine.co_flags & CO_OPTIMIZED else version(mine)
+             for mine, its in zip(_inner(original), _inner(changed), strict=True)]
+    numbers = _tested(changed, marks)
+    codes = iter(inner)
+    if not numbers:
+        if all(one is other for one, other in zip(inner, _inner(original), strict=True)):
+            return original
+        code = original.replace(co_consts=tuple(next(codes) if isinstance(const, CodeType) else const
+                                                for const in original.co_consts))
+    else:
+        kept = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
+        consts = tuple(next(codes) if isinstance(const, CodeType) else _resolved(const, marks, kept)
+                       for const in changed.co_consts)
+        code = changed.replace(co_consts=consts, co_filename=original.co_filename, co_linetable=without_lines(changed))
+    made.append(Version(code, original, numbers))
+    return code
+
+
+def _tested(changed: CodeType, marks: Mapping[str, Any]) -> frozenset[int]:
+    """The breakpoints that are tested in code itself."""
+    return frozenset(int(number) for const in _strings(changed) if const in marks and const.split()[1] in ('hit', 'test')
+                     for number in const.split()[2].split('+'))
+
+
+def _resolved(const: Any, marks: Mapping[str, Any], kept: Mapping[Any, Any]) -> Any:
+    if type(const) is str and const in marks:
+        return marks[const]
+    if type(const) is tuple and any(type(one) is str and one in marks for one in const):
+        return tuple(_resolved(one, marks, kept) for one in const)       # `x in (norm, absmax)` was folded
+    return kept.get(_key(const), const)
+
+
+def _key(const: Any) -> Any:
+    return marshal.dumps(const, 2)              # tells 0 from False and 0.0 from -0.0; later formats depend on references
+
+
+def _strings(code: CodeType) -> Iterator[str]:
+    return (const for const in code.co_consts if type(const) is str)
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    return (const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def _columns(code: CodeType) -> list[Any] | None:
+    """Columns of all instructions, None if it was compiled without."""
+    positions = list(code.co_positions())
+    return positions if any(position[2] is not None for position in positions) else None

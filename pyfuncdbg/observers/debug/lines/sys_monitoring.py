@@ -1,0 +1,100 @@
+"""Lines that are watched in code as it is: by `sys.monitoring` where there is one, else by a trace function.
+
+For code without a matching source, and for the program's own code objects of functions that got tests: activations that run
+already, and functions that are made from them later. Callbacks run on the program's threads.
+"""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One code object.
+
+    Attributes:
+        code: It.
+        lines: By line, whom to tell, and in which class it is.
+    """
+
+    code: CodeType
+    lines: dict[int, tuple[tuple[Arrival, str], ...]]
+
+
+Watch = dict[int, Watched]
+"""By id of the code."""
+
+
+class Watcher(Protocol):
+    """One way to watch lines."""
+
+    def watch(self, watch: Watch) -> bool:
+        """Watch exactly this from now on; False if that is impossible now."""
+
+
+def arrived(frame: FrameType, watched: Watched, line: int) -> None:
+    """Tell whoever waits for a line; a stepper that they arm is given this line at once, for its event has passed."""
+    found = watched.lines.get(line)
+    if not found or steps(frame):
+        return                                  # a stepper has looked at the line already
+    for arrival, owner in found:
+        arrival.met(frame, owner)
+    if steps(frame):
+        trace: Any = frame.f_trace
+        trace.__self__.looked = True
+        frame.f_trace = trace(frame, 'line', None)
+
+
+def steps(frame: FrameType) -> bool:
+    """Whether a stepper gets the lines of a frame."""
+    stepper = getattr(frame.f_trace, '__self__', None)
+    return bool(getattr(stepper, 'active', False)) and sys.gettrace() is not None
+
+
+class Monitor:
+    """By `sys.monitoring`, with a tool id that nobody uses."""
+
+    def __init__(self) -> None:
+        self._tool: int | None = None
+        self._watch: Watch = {}
+
+    def watch(self, watch: Watch) -> bool:
+        if watch and not self._acquired():
+            return False
+        monitoring: Any = sys.monitoring        # type: ignore[attr-defined,unused-ignore]
+        before, self._watch = self._watch, dict(watch)
+        for number, watched in before.items():
+            if watch.get(number) != watched:
+                monitoring.set_local_events(self._tool, watched.code, 0)
+        for number, watched in watch.items():
+            if before.get(number) != watched:   # set anew: lines that were switched off are on again
+                monitoring.set_local_events(self._tool, watched.code, monitoring.events.LINE)
+        if not watch and self._tool is not None:
+            monitoring.register_callback(self._tool, monitoring.events.LINE, None)
+            monitoring.free_tool_id(self._tool)
+            self._tool = None
+        return True
+
+    def _acquired(self) -> bool:
+        monitoring: Any = sys.monitoring        # type: ignore[attr-defined,unused-ignore]
+        if self._tool is not None:
+            return True
+        for tool in (4, 3, 5, 2, 0, 1):         # those without a purpose first
+            if monitoring.get_tool(tool) is None:
+                monitoring.use_tool_id(tool, 'pyfuncdbg lines')
+                monitoring.register_callback(tool, monitoring.events.LINE, self._line)
+                self._tool = tool
+                return True
+        return False
+
+    def _line(self, code: CodeType, line: int) -> Any:
+        watched = self._watch.get(id(code))
+        if watched is None or line not in watched.lines:
+            return sys.monitoring.DISABLE       # type: ignore[attr-defined,unused-ignore]
+        arrived(sys._getframe(1), watched, line)
+        return None

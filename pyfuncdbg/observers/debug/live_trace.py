@@ -1,0 +1,87 @@
+"""The trace of the program that runs now: what commands at a stop look at.
+
+Asked on whichever thread carries out a command. Where nothing records yet, a small recording in a temporary folder begins.
+"""
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
+from pyfuncdbg.observers.record.trace import Trace
+
+_BUDGET = 64 << 20
+
+
+class LiveTrace:
+    """Opens the newest recording of this process, once for each, and brings it up to date when asked."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._own: Recorder | None = None
+        self._asleep = False
+        self._recorder: Recorder | None = None
+        self._trace: Trace | None = None
+
+    def recorder(self, *, ops: bool = False) -> Recorder:
+        """The newest recorder that is on; a new one in a temporary folder if there is none."""
+        with self._lock:
+            on = recorders()
+            if on and on[-1] is not self._own:
+                return on[-1]                   # the debugger's own need not record the same once more
+            self._wake()
+            if on:
+                return on[-1]
+            folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            self._own = Recorder(Path(folder) / 'live.pfd', budget=_BUDGET, ops=ops).start()
+            return self._own
+
+    def sleep(self) -> bool:
+        """Nobody debugs, or another recording is on: what was recorded for the debugger alone stays, and no more is added
+        until it is asked for. Whether anything was added until now."""
+        with self._lock:
+            if self._own is None or self._own not in hooks:
+                return False
+            self._asleep = True
+            hooks.remove(self._own)
+            return True
+
+    def wake(self) -> None:
+        """Go on recording."""
+        with self._lock:
+            self._wake()
+
+    def end(self) -> None:
+        """What was recorded for the debugger alone is over: the next recording is a new one."""
+        with self._lock:
+            ended, self._own = self._own, None
+            self._asleep = False
+        if ended is not None:
+            ended.stop()
+
+    def _wake(self) -> None:
+        if self._asleep and self._own is not None and self._own in recorders():
+            hooks.add(self._own, depth=DEPTH)
+        self._asleep = False
+
+    def trace(self) -> Trace:
+        """The trace so far.
+
+        Raises:
+            TraceError: It cannot be read.
+        """
+        recorder = self.recorder()
+        recorder.flush()
+        with self._lock:
+            if self._trace is None or self._recorder is not recorder:
+                if self._trace is not None:
+                    self._trace.close()
+                self._trace, self._recorder = Trace.open(recorder.path), recorder
+            else:
+                self._trace.refresh()
+            return self._trace

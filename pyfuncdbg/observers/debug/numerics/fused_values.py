@@ -1,0 +1,22 @@
+"""Calls of nodes whose outputs are the framework's own, while the node by itself gives something else.
+
+A framework runs several nodes as one; who looks into the run computes them one by one. So what is shown of the nodes before
+such a call may not be what the framework had. Asked of a trace, on any thread.
+"""
+from __future__ import annotations
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import CallRecord
+
+MOST = 100
+"""Calls that are searched for."""
+
+
+def otherwise(call: CallRecord) -> bool:
+    """Whether the host has remarked so on a call."""
+    return any(record.kind == 'host' and record.category == 'otherwise' for record in call.output)
+
+
+def calls_otherwise(trace: Queries, run: int | None = None) -> tuple[CallRecord, ...]:
+    """The first of them."""
+    return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if otherwise(call))

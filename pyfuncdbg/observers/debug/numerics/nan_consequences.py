@@ -1,0 +1,147 @@
+"""What became of a non-finite value: who inherited it, who masked it, which fetches of which runs it reached.
+
+Works on the verdicts of `debug.health` and the trace they came from; any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.numerics.bad_feeds import is_pass
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+RUNS = 1_000
+"""Runs with non-finite feeds or fetches that are looked at, the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A fetch that a non-finite value came to.
+
+    Attributes:
+        run: Number of the run; `process` whose it is.
+        source: What the run was: 'Session.run', the name of a function.
+        tensor: What was fetched.
+        path: The recorded calls on the way, the origin first.
+        gap: Nodes between the origin and the next call of `path` were not recorded.
+        certain: False if only this origin explains it, but the way was not recorded to its end.
+    """
+
+    run: int
+    process: int
+    source: str
+    tensor: TensorRecord
+    path: tuple[CallRecord, ...]
+    gap: bool
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of the values of one origin.
+
+    Attributes:
+        origin: Where they began.
+        heirs: Calls that inherited them by a way that was recorded; `likely` those for which nothing else explains them.
+        masked: Calls that got them and gave finite values.
+        fetches: Where they came out.
+        gradient_only: Only backward steps met them: no forward value, no fetch.
+    """
+
+    origin: Finding
+    heirs: int
+    likely: int
+    masked: tuple[str, ...]
+    fetches: tuple[Reached, ...]
+    gradient_only: bool
+
+
+def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
+    """What became of each origin, in order of time."""
+    heirs: dict[str, list[Finding]] = {}
+    for finding in health.findings:
+        if finding.origin:
+            heirs.setdefault(finding.origin, []).append(finding)
+    reached = _fetches(trace, health)
+    steps = frozenset(site.name for site in trace.sites() if site.kind == 'gradient')
+    result = []
+    for origin in health.origins:
+        number = origin.call.number
+        met = heirs.get(number, [])
+        inherited = [finding for finding in met if finding.verdict == 'inherited']
+        fetches = tuple(reached.get(number, ()))
+        backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *met))
+        certain = sum(finding.certain for finding in inherited)
+        result.append(Fate(origin, certain, len(inherited) - certain,
+                           tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
+                           backward and not fetches))
+    return tuple(result)
+
+
+def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> bool:
+    """Whether it is a backward step, or a node that belongs to one."""
+    if call.site.kind == 'gradient':
+        return True
+    if call.site.kind != 'op':
+        return False
+    if call.parent:
+        return trace.call(call.parent).site.kind == 'gradient'
+    return any(part in steps for part in call.site.name.split('/'))
+
+
+def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
+    """The non-finite fetches by the number of the call where their values began."""
+    makers: dict[tuple[int, int, str], Finding] = {}
+    latest: dict[tuple[int, int], Finding] = {}
+    for finding in health.findings:
+        key = finding.call.process, finding.call.run
+        if finding.verdict != 'masked':
+            latest[key] = finding
+        for tensor in finding.call.outputs:
+            if tensor.name and tensor.stats is not None and tensor.stats.bad:
+                makers[(*key, tensor.name)] = finding
+    found: dict[str, list[Reached]] = {}
+    for run in trace.calls(kind='run', bad=True, limit=RUNS):
+        if is_pass(run):
+            continue
+        fed = {tensor.name for tensor in run.inputs if tensor.stats is not None and tensor.stats.bad}
+        for tensor in run.outputs:
+            if tensor.stats is None or not tensor.stats.bad or tensor.name in fed:
+                continue
+            maker = makers.get((run.process, run.run, tensor.name))
+            source = maker or latest.get((run.process, run.run)) or _before(health, run)
+            if source is not None:
+                origin = source.origin or source.call.number
+                path, gap = _path(origin, run, tensor.name, makers, health.by_call())
+                found.setdefault(origin, []).append(Reached(run.run, run.process, run.site.name, tensor, path, gap,
+                                                            maker is not None and source.certain))
+    return found
+
+
+def _before(health: Health, run: CallRecord) -> Finding | None:
+    """The first origin of the process before a run ended: variables carry values to later runs."""
+    ended = run.started + (run.duration or 0.0)
+    return next((finding for finding in health.origins
+                 if finding.call.process == run.process and finding.call.started <= ended), None)
+
+
+def _path(origin: str, run: CallRecord, fetch: str, makers: Mapping[tuple[int, int, str], Finding],
+          findings: Mapping[str, Finding]) -> tuple[tuple[CallRecord, ...], bool]:
+    """The calls from the origin to the fetch, and whether some between were not recorded."""
+    way: list[CallRecord] = []
+    seen: set[str] = set()
+    name = fetch
+    while (maker := makers.get((run.process, run.run, name))) is not None and maker.call.number not in seen:
+        seen.add(maker.call.number)
+        way.append(maker.call)
+        if maker.call.number == origin:
+            return tuple(way[::-1]), False
+        name = _bad_input(maker.call.inputs)
+    first = findings.get(origin)
+    return (*((first.call,) if first is not None else ()), *way[::-1]), True
+
+
+def _bad_input(inputs: Sequence[TensorRecord]) -> str:
+    return next((tensor.name for tensor in inputs if tensor.stats is not None and tensor.stats.bad), '')

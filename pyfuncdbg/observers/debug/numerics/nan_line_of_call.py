@@ -1,0 +1,84 @@
+"""`health --line`: a call made again under the line tracer, and what that found.
+
+Runs on the thread of the command.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance, LineTracer, cause, described
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.gradients.call_again import Made, again, kept_inputs, live_site
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
+
+
+@dataclass(frozen=True, slots=True)
+class LineReport:
+    """What the re-run of one call found.
+
+    Attributes:
+        call: As recorded.
+        cause: The appearances that lead to the result, the first of them first; () if none was seen.
+        others: How many further variables were non-finite at some time.
+        functions: How many activations of the program's functions were traced.
+        outputs: Of the re-run.
+        same: Whether they equal the recorded ones bit for bit; None where those were not kept.
+        said: What the re-run printed.
+        raised: What it raised, as one line; ''.
+        changed: Variables that it assigned to, and that were put back.
+    """
+
+    call: CallRecord
+    cause: tuple[Appearance, ...]
+    others: int
+    functions: int
+    outputs: tuple[TensorRecord, ...]
+    same: bool | None
+    said: tuple[OutputRecord, ...]
+    raised: str
+    changed: tuple[str, ...]
+
+
+def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineReport:
+    """Make a Python call again on its recorded inputs, line by line; `at` is the call that a thread is stopped at.
+
+    Raises:
+        CommandError: It is no Python call, its function is not alive here, or an input was not kept in full.
+    """
+    kind = call.site.kind
+    if kind != 'python':
+        what = {'gradient': 'a backward step', 'op': 'a node of the graph'}.get(kind, 'a whole run')
+        forward = f'; its forward call is #{call.forward}' if call.forward else ''
+        raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number '
+                           f'of a Python call{forward}')
+    site = live_site(trace, call, at)
+    inputs = kept_inputs(call)
+    tracer = LineTracer(site.host.to_numpy, site.function)
+    with again(site) as maker:
+        made = maker.make(inputs, tracer.run)
+    way = cause(tracer)
+    error = made.error
+    return LineReport(
+        call, tuple(tracer.appearances[i] for i in way), len(tracer.appearances) - len(way), tracer.frames,
+        tuple(described(old.name, array) for old, array in zip(call.outputs, made.outputs, strict=False)),
+        same_outputs(call, made), made.said, '' if error is None else f'{type(error).__name__}: {error}', made.changed)
+
+
+def same_outputs(call: CallRecord, made: Made) -> bool | None:
+    """Whether a call made again gave what was recorded, bit for bit; None where that was not kept."""
+    if len(made.outputs) != len(call.outputs):
+        return None if call.error is not None or made.error is not None else False
+    try:
+        pairs = [(tensor.to_numpy(), array) for tensor, array in zip(call.outputs, made.outputs, strict=True)
+                 if not tensor.absent]
+    except DroppedError:
+        return None
+    return all(old.dtype == new.dtype and old.shape == new.shape and _bytes(old) == _bytes(new) for old, new in pairs)
+
+
+def _bytes(array: np.ndarray) -> object:
+    return array.tolist() if array.dtype.hasobject else array.tobytes()

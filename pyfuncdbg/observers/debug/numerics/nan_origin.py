@@ -1,0 +1,71 @@
+"""Where the NaN or infinity of one recorded tensor began: what the card of a tensor says of it. Any thread."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health, Place, judge
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a value that is not finite began.
+
+    Attributes:
+        verdict: On the call where it began: 'born', 'suspected', 'fed' or 'entered'.
+        number, label: Of that call: '313', 'normalize[26]'.
+        filename, line: Where in it, or where its function is, or where the op was made.
+        here: The tensor is an output of that very call.
+        certain: False if this is only the likely story.
+    """
+
+    verdict: str
+    number: str
+    label: str
+    filename: str
+    line: int
+    here: bool
+    certain: bool
+
+
+def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Provenance | None:
+    """Where it began; None for a tensor that is finite, and where nothing recorded tells.
+
+    Args:
+        trace: Which holds them.
+        call: Of which the tensor is an input or output; a run is a call too.
+        tensor: One of its tensors.
+    """
+    if tensor.stats is None or not tensor.stats.bad:
+        return None
+    health = judge(trace)
+    found = health.by_call()
+    if call.site.kind == 'run':
+        return _of_fetch(trace, health, call, tensor)
+    finding = found.get(call.number)
+    if finding is None:
+        return None
+    if not finding.origin:
+        return _began(finding, any(tensor is output for output in call.outputs), finding.certain)
+    origin = found.get(finding.origin)
+    return _began(origin, False, finding.certain) if origin is not None else None
+
+
+def _of_fetch(trace: Queries, health: Health, run: CallRecord, tensor: TensorRecord) -> Provenance | None:
+    for fate in fates(trace, health):
+        for fetch in fate.fetches:
+            if (fetch.run, fetch.process, fetch.tensor.name) == (run.run, run.process, tensor.name):
+                return _began(fate.origin, False, fetch.certain)
+    return None
+
+
+def _began(origin: Finding, here: bool, certain: bool) -> Provenance:
+    call = origin.call
+    place: Place | Frame | None = origin.places[0] if origin.places else None
+    if place is None and not call.site.filename and call.site.stack:    # an op: where it was made
+        place = call.site.stack[-1]
+    filename, line = (place.filename, place.line) if place is not None else (call.site.filename, call.site.line)
+    return Provenance(origin.verdict, call.number, call.label, filename, line, here, certain)

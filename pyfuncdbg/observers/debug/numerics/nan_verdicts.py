@@ -1,0 +1,359 @@
+"""Verdicts on non-finite values: in which call NaN or infinity was born, who inherited it, who masked it.
+
+Works on a recorded trace, after the run or during it, on any thread; the views and the commands call it.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pyfuncdbg.observers.debug.reports.data_order import in_data_order
+from pyfuncdbg.observers.debug.numerics.bad_feeds import is_sessions, untaken
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
+
+Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
+"""What a call has to do with non-finite values.
+
+`born`: every input is finite, an output is not. `suspected`: NumPy reported an error in it, and its outputs were not kept.
+`fed`: the value came in with a feed of the run; the call is the first that took it, or the run itself where no recorded
+call did. `entered`: it came in from nodes that were not recorded, and nothing recorded explains it. `inherited`: it came
+from an earlier call. `masked`: it came in, and every output is finite.
+"""
+
+JUDGED = 5_000
+"""Calls with non-finite values that are looked at; the rest are counted."""
+
+
+SUSPECTS = 1_000
+"""Calls that said something which are searched for errors that NumPy reported."""
+
+SHAPE_ONLY = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
+"""Op types that look at no element: finite outputs of theirs mask nothing."""
+
+FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                       'StatefulPartitionedCall'))
+"""Op types that run ops of their own."""
+
+KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line where NumPy reported a floating-point error, in its own words."""
+
+    filename: str
+    line: int
+    function: str
+    category: str
+    """'invalid', 'divide', 'over', 'under', or the class of the warning."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one call.
+
+    Attributes:
+        call: Which call.
+        slot: Of `tensor`: an output if no input is bad, otherwise the input by which the value came.
+        tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index. If suspected, the first
+            output of which nothing was kept.
+        places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
+        origin: Number of the call from which it was inherited, '' if none.
+        certain: False if something about the inputs was not kept, so that 'born' may be too hard a word; or if the way
+            from the origin was not recorded, so that 'inherited' is the likely one of several stories.
+    """
+
+    verdict: Verdict
+    call: CallRecord
+    slot: int
+    tensor: TensorRecord
+    places: tuple[Place, ...] = ()
+    origin: str = ''
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All verdicts on one trace.
+
+    Attributes:
+        findings: In order of time, or of the values' way where that is another.
+        unjudged: Calls with non-finite values beyond the first `JUDGED`.
+    """
+
+    findings: tuple[Finding, ...]
+    unjudged: int = 0
+
+    def having(self, *verdicts: Verdict) -> tuple[Finding, ...]:
+        """The findings with one of these verdicts."""
+        return tuple(finding for finding in self.findings if finding.verdict in verdicts)
+
+    @property
+    def origins(self) -> tuple[Finding, ...]:
+        """Where non-finite values began: born, suspected, fed or entered."""
+        return self.having('born', 'suspected', 'fed', 'entered')
+
+    def by_call(self) -> dict[str, Finding]:
+        """The findings by call number."""
+        return {finding.call.number: finding for finding in self.findings}
+
+
+def judge(trace: Queries, limit: int = JUDGED) -> Health:
+    """Find where non-finite values began and where they went.
+
+    Looks at Python calls, at gradient steps, and at graph nodes where they were recorded.
+    """
+    met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
+    total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
+    runs = trace.calls(kind='run', bad=True, limit=limit)
+    fed = untaken(runs, met)
+    calls = in_data_order(sorted((*(run for run in runs if run.number in fed), *met, *_suspects(trace)), key=_when))
+    tracker = _Tracker(trace, fed)
+    findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
+    return Health(_innermost(findings, _Above(trace, runs)), max(0, total - limit))
+
+
+def _when(call: CallRecord) -> float:
+    """A gradient step comes when it has ended: after the steps inside the function that it goes back through."""
+    return call.started + (call.duration or 0.0) if call.site.kind == 'gradient' else call.started
+
+
+def _suspects(trace: Queries) -> list[CallRecord]:
+    """Calls with finite or unknown values in which NumPy reported an error and outputs were lost.
+
+    Among the first that said anything, and in the first run that fetched or was fed a non-finite value.
+    """
+    runs = trace.calls(kind='run', bad=True, limit=1)
+    places: list[int | None] = [None, *(run.run for run in runs)]
+    said = [call for run in places
+            for call in trace.calls(kind='python', run=run, bad=False, printed=True, limit=SUSPECTS)]
+    return list({call.number: call for call in said if _unseen(call) is not None}.values())
+
+
+def first_bad(tensors: Sequence[TensorRecord]) -> int | None:
+    """Slot of the first tensor that holds a NaN or an infinity."""
+    return next((i for i, tensor in enumerate(tensors) if tensor.stats is not None and tensor.stats.bad), None)
+
+
+def is_array(tensor: TensorRecord) -> bool:
+    """Whether it is a tensor of values, not a handle or another object."""
+    return tensor.dtype != 'object'
+
+
+def blamed(call: CallRecord) -> tuple[Place, ...]:
+    """The lines that NumPy reported in a call, each once, in order of time; underflow is no cause of NaN."""
+    places: dict[tuple[str, int], Place] = {}
+    for record in sorted(call.output, key=lambda record: record.kind != 'fp'):
+        numeric = record.kind == 'fp' or (record.kind == 'warning' and record.category.endswith('RuntimeWarning'))
+        if numeric and record.filename and record.category != 'under':
+            places.setdefault((record.filename, record.line),
+                              Place(record.filename, record.line, record.function, record.category, record.text))
+    return tuple(places.values())
+
+
+@dataclass(slots=True)
+class _Tracker:
+    """Follows non-finite values through calls that come in order of time."""
+
+    trace: Queries
+    fed_runs: dict[str, int]
+    """By number of a run: the slot of a feed that no recorded call took."""
+    _made: dict[tuple[int, int, str], str] = field(default_factory=dict)
+    """By process, run and tensor name: the call in which the value began."""
+    _last: dict[tuple[int, int], str] = field(default_factory=dict)
+    """By process and run: where the latest value of the run began."""
+    _first: dict[int, str] = field(default_factory=dict)
+    """By process: where the first value of all began; variables carry it to later runs."""
+    _origin: dict[str, str] = field(default_factory=dict)
+    """By call number: where the values that it met began."""
+    _behind: dict[str, str] = field(default_factory=dict)
+    """By forward call: where the values of the latest gradient step through it began."""
+    _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+
+    def judged(self, call: CallRecord) -> Finding | None:
+        if call.site.kind == 'run':
+            return self._fed_run(call)
+        came = first_bad(call.inputs)
+        made = first_bad(call.outputs)
+        if came is None:
+            if made is None:
+                return self._suspected(call)
+            before = self._forward(call)
+            if before is not None:
+                self._began(call, before)
+                return Finding('inherited', call, made, call.outputs[made], blamed(call), before,
+                               certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
+            if call.site.op_type in FUNCTIONS and (call.process, call.run) in self._last:
+                return self._stored(call, made)     # it was born inside, in an op that was recorded
+            seen = call.site.kind != 'gradient' or bool(call.forward)
+            if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
+                return self._stored(call, made)
+            certain = seen and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
+            self._began(call, call.number)
+            return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
+        tensor = call.inputs[came]
+        source, certain = self._source(call, tensor)
+        if made is None and call.outputs and call.error is None:
+            if call.site.kind == 'op' and call.site.op_type in SHAPE_ONLY:
+                return None
+            return Finding('masked', call, came, tensor, origin=source or '', certain=certain)
+        if source is not None:
+            self._began(call, source)
+            return Finding('inherited', call, came, tensor, blamed(call), source, certain)
+        self._began(call, call.number)
+        return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+
+    def _fed_run(self, run: CallRecord) -> Finding | None:
+        """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
+        if run.process in self._first and not is_sessions(run):
+            return None
+        self._origin[run.number] = self._last[run.process, run.run] = run.number
+        self._first.setdefault(run.process, run.number)
+        slot = self.fed_runs[run.number]
+        return Finding('fed', run, slot, run.inputs[slot])
+
+    def _stored(self, call: CallRecord, made: int) -> Finding:
+        """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
+        earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
+        self._began(call, earlier or call.number)
+        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '',
+                       certain=False)
+
+    def _forward(self, call: CallRecord) -> str | None:
+        """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
+        if call.site.kind != 'gradient':
+            return None
+        known = (self._origin.get(call.forward) or self._behind.get(call.forward)
+                 or self._last.get((call.process, call.run)))
+        if known is None and not call.forward:      # its forward values were not recorded: a variable may have carried it
+            known = self._first.get(call.process)
+        return known
+
+    def _suspected(self, call: CallRecord) -> Finding | None:
+        slot = _unseen(call)
+        if slot is None:
+            return None
+        self._began(call, call.number)
+        return Finding('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
+
+    def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
+        """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
+        run = (call.process, call.run)
+        known = self._made.get((*run, tensor.name)) if tensor.name else None
+        if known is not None or tensor.name in self._feeds(call):
+            return known, True
+        return self._last.get(run) or self._first.get(call.process), False
+
+    def _began(self, call: CallRecord, origin: str) -> None:
+        run = (call.process, call.run)
+        self._last[run] = origin
+        self._origin[call.number] = origin
+        if call.forward:
+            self._behind[call.forward] = origin
+        self._first.setdefault(call.process, origin)
+        for tensor in (*call.inputs, *call.outputs):
+            if tensor.name and tensor.stats is not None and tensor.stats.bad:
+                self._made.setdefault((*run, tensor.name), origin)
+
+    def _feeds(self, call: CallRecord) -> frozenset[str]:
+        """Names of the tensors that were fed with non-finite values in a call's run."""
+        run = (call.process, call.run)
+        if run not in self._fed:
+            self._fed[run] = frozenset(_bad_names(self._run(call)))
+        return self._fed[run]
+
+    def _run(self, call: CallRecord) -> RunRecord | None:
+        try:
+            return self.trace.run(call.run, call.process)
+        except CommandError:                    # the log was cut before the run's record
+            return None
+
+
+def _unseen(call: CallRecord) -> int | None:
+    """Slot of the first output of which nothing was kept, in a call for which NumPy reported an error."""
+    slot = next((i for i, tensor in enumerate(call.outputs)
+                 if tensor.level == 'none' and tensor.stats is None and not tensor.absent), None)
+    return slot if slot is not None and blamed(call) else None
+
+
+def _bad_names(run: RunRecord | None) -> list[str]:
+    if run is None:
+        return []
+    return [tensor.name for tensor in run.feeds if tensor.name and tensor.stats is not None and tensor.stats.bad]
+
+
+def _innermost(findings: list[Finding], above: _Above) -> tuple[Finding, ...]:
+    """A call in which another one gave birth has inherited from it: the inner one is nearer to the cause.
+
+    A call of which not all inputs are known may also have got it as a call inside of it did, from an earlier one.
+    """
+    inner: dict[str, str] = {}
+    within: dict[str, str] = {}
+    doubted = {finding.call.number for finding in findings if not finding.certain}
+    for finding in findings:
+        if finding.verdict == 'born' or (doubted and finding.verdict == 'inherited'):
+            for number in above.of(finding.call):
+                if finding.verdict == 'born':
+                    inner.setdefault(number, finding.call.number)
+                elif number in doubted and finding.certain:
+                    within.setdefault(number, finding.origin)
+    result = []
+    for finding in findings:
+        number = finding.call.number if finding.verdict == 'born' else finding.origin
+        if number and not finding.certain:
+            number = inner.get(finding.call.number) or within.get(finding.call.number, number)
+        origin = _followed(number, inner)
+        result.append(finding if origin == number == finding.origin or origin == finding.call.number else replace(
+            finding, verdict='inherited' if finding.verdict == 'born' else finding.verdict, origin=origin))
+    known = {finding.call.number: finding.origin for finding in result if finding.verdict == 'inherited'}
+    return tuple(replace(finding, origin=_followed(finding.origin, known)) if finding.origin in known else finding
+                 for finding in result)
+
+
+class _Above:
+    """The calls that a call was made in, the nearest first: in their functions, and in runs inside of them."""
+
+    def __init__(self, trace: Queries, runs: Iterable[CallRecord]) -> None:
+        self._trace = trace
+        self._runs = {(run.process, run.run): run.parent for run in runs}
+        self._parents: dict[str, str] = {}
+
+    def of(self, call: CallRecord) -> list[str]:
+        found: list[str] = []
+        number = call.parent or self._around(call)
+        while number and number not in found:
+            found.append(number)
+            number = self._next(number)
+        return found
+
+    def _next(self, number: str) -> str:
+        if number not in self._parents:
+            try:
+                call = self._trace.call(number)
+            except CommandError:                # it was not recorded, or lost
+                self._parents[number] = ''
+            else:
+                self._parents[number] = call.parent or self._around(call)
+        return self._parents[number]
+
+    def _around(self, call: CallRecord) -> str:
+        """The call that made the run of a call."""
+        key = call.process, call.run
+        if key not in self._runs:
+            runs = self._trace.calls(kind='run', run=call.run, limit=10)
+            self._runs[key] = next((run.parent for run in runs if run.process == call.process), '')
+        return self._runs[key]
+
+
+def _followed(number: str, inner: dict[str, str]) -> str:
+    """The end of a chain of calls in calls; a damaged trace may hold a circle."""
+    seen: set[str] = set()
+    while number in inner and number not in seen:
+        seen.add(number)
+        number = inner[number]
+    return number

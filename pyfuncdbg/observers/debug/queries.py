@@ -1,0 +1,130 @@
+"""What the verdicts, the views and the commands ask of a trace.
+
+`record.trace.Trace` answers it for a log on disk, `views.sample` for a few calls in memory. Any thread may ask.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
+from pyfuncdbg.observers.record.sources.source_text import FileText
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
+from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
+
+
+class Ordered(Protocol):
+    """Calls in an order, by position from 0: what a list shows a screenful of. Worker threads only, but for `cancel`.
+
+    Attributes:
+        count: How many there are, after `build`.
+    """
+
+    count: int
+
+    def build(self) -> int:
+        """Find and sort them; how many there are."""
+
+    def page(self, start: int, count: int) -> list[CallRecord]:
+        """Those from a position on."""
+
+    def position(self, number: str) -> int | None:
+        """Where the call of a number ('17', '2.17') is, None if it is not among these."""
+
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """The next one from `start` on, round the end, whose names, error or output hold the text; asks whether it is
+        `wanted` still."""
+
+    def cancel(self) -> None:
+        """Break off what another thread is doing; it gets `record.query.QueryCancelledError`."""
+
+    def close(self) -> None:
+        """Give everything back."""
+
+
+class Queries(Protocol):
+    """The questions; every answer is inert data."""
+
+    def info(self) -> TraceInfo:
+        """What the trace is and how much it holds."""
+
+    def runs(self) -> list[RunRecord]:
+        """Every run, in order of starting."""
+
+    def run(self, id: int, process: int = 1) -> RunRecord:
+        """One run.
+
+        Raises:
+            CommandError: There is none of that number.
+        """
+
+    def sites(self) -> list[SiteRecord]:
+        """Every site that was announced or called."""
+
+    def calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              changed: bool | None = None, limit: int | None = None, offset: int = 0,
+              newest_first: bool = False, sort: str | None = None) -> list[CallRecord]:
+        """The calls that pass every filter.
+
+        `site` is a glob over node names, op types and function names. Runs count as calls with `kind='run'` only: their
+        inputs are the feeds, their outputs the fetches. `sort` is a key of `record.query.SORTS`.
+        """
+
+    def ordered(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+                failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+                changed: bool | None = None, newest_first: bool = False, sort: str | None = None) -> Ordered:
+        """The same calls for a list of any length: an order that `build` makes."""
+
+    def spans(self, site: str | None = None) -> Spans:
+        """The calls by time and thread, for a timeline; `site` is a glob. Close it after use.
+
+        Raises:
+            TraceError: There is no trace on disk.
+        """
+
+    def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+              failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
+              changed: bool | None = None) -> int:
+        """How many calls pass the same filters."""
+
+    def call(self, number: str | int) -> CallRecord:
+        """The call named '17', '#17', '2.17' or 'norm[3]'.
+
+        Raises:
+            CommandError: There is none of that name.
+        """
+
+    def usage(self) -> list[SiteUse]:
+        """How often each site was called, and for how long; the one with the most time first."""
+
+    def profile(self, run: int | None = None) -> list[SiteTime]:
+        """What every site that was called cost, of one run if given; most time of its own first."""
+
+    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+        """What one site cost, what ran inside of its calls included; None if it was not called."""
+
+    def plans(self) -> list[PlanRecord]:
+        """What runs have in common: each set of nodes that ran together, the newest first."""
+
+    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+        """The newest calls of just this site, of one run if given."""
+
+    def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
+        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+
+    def extent(self, run: int | None = None) -> tuple[float, float]:
+        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+
+    def source(self, filename: str) -> FileText:
+        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
+
+    def notes(self, kind: str | None = None) -> list[NoteRecord]:
+        """What is no call, in order; of one kind if given."""
+
+    def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
+                bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        """Tensors with their calls: what runs were fed, what calls gave, what else runs fetched."""

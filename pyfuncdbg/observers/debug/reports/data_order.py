@@ -1,0 +1,60 @@
+"""Calls in the order in which values went through them, which is not always that of their times.
+
+A host that runs a graph in one go shows the nodes after that: they come later than the Python calls that took their
+values. Works on records; any thread.
+"""
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+_Name = tuple[int, int, str]
+"""Process, run and name of a tensor."""
+
+
+def in_data_order(calls: Sequence[CallRecord]) -> list[CallRecord]:
+    """Calls with non-finite values, which come in order of time: one whose value only a later call made comes after that.
+
+    In a loop the same tensors come again and again: what was made before, or also before, needs no later one.
+    """
+    makers: dict[_Name, list[int]] = defaultdict(list)
+    for place, call in enumerate(calls):
+        for name in _bad(call, call.outputs):
+            makers[name].append(place)
+    done = [False] * len(calls)
+    ordered: list[CallRecord] = []
+    for root in range(len(calls)):
+        path = [] if done[root] else [(root, _needed(calls, makers, root))]
+        done[root] = True
+        while path:
+            place, needed = path[-1]
+            other = next((one for one in needed if not done[one]), None)
+            if other is None:
+                path.pop()
+                ordered.append(calls[place])
+            else:
+                done[other] = True
+                path.append((other, _needed(calls, makers, other)))
+    return ordered
+
+
+def _needed(calls: Sequence[CallRecord], makers: dict[_Name, list[int]], place: int) -> Iterator[int]:
+    """The calls that made what one took: the last that came before it, or else the first that came after it."""
+    for name in _taken(calls[place]):
+        known = makers.get(name, [])
+        at = bisect_left(known, place)
+        if known and known[at - 1 if at else 0] != place:
+            yield known[at - 1 if at else 0]
+
+
+def _taken(call: CallRecord) -> list[_Name]:
+    """A gradient step's inputs have names of the forward pass, or none; a step comes after what it was given."""
+    return _bad(call, call.inputs) if call.site.kind in ('python', 'op') else []
+
+
+def _bad(call: CallRecord, tensors: Sequence[TensorRecord]) -> list[_Name]:
+    return [(call.process, call.run, tensor.name) for tensor in tensors
+            if tensor.name and tensor.stats is not None and tensor.stats.bad]

@@ -1,0 +1,146 @@
+"""What a node comes from, or what comes of it, as rows of a tree: each node once, with references where it comes again.
+
+Made from a `Graph`, on any thread.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Graph, Use
+from pyfuncdbg.observers.record.records import TensorRecord
+
+Direction = Literal['inputs', 'outputs']
+Sort = Literal['node', 'feed', 'constant', 'elsewhere']
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One row.
+
+    Attributes:
+        depth: 0 for the node that was asked for.
+        node, op_type, function: Which node; '' where it has no such.
+        sort: What it is; 'elsewhere' for something that these runs did not announce.
+        use: How it is joined to the row above it, None for the first.
+        again: Its inputs (outputs) stand at another row of it, above or below; '' if they stand here.
+        hidden: How many of them are not shown because of the depth.
+        last: For each depth from 1 up to its own, whether no further row of that depth follows under the same parent.
+        value: The tensor between the two: of the outputs' first, if it is the consumer.
+        constant: What a constant holds.
+    """
+
+    depth: int
+    node: str
+    op_type: str
+    function: str
+    sort: Sort
+    use: Use | None
+    again: Literal['', 'above', 'below']
+    hidden: int
+    last: tuple[bool, ...]
+    value: TensorRecord | None = None
+    constant: Constant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The tree.
+
+    Attributes:
+        node: Of whom.
+        rows: In the order in which they are drawn; as many as were asked for.
+        reached: How many nodes and feeds there are in that direction, whatever the depth; constants do not count.
+        shown: How many of them are among the rows.
+        depth: Levels that were asked for.
+        control: Whether control inputs count.
+        run: What values are of, None for each node's newest call.
+        label: What the run is of; '' for eager calls.
+    """
+
+    node: str
+    direction: Direction
+    rows: tuple[Branch, ...]
+    reached: int
+    shown: int
+    depth: int
+    control: bool
+    run: int | None
+    label: str
+
+
+def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit: int, control: bool = False,
+            value: Callable[[str], TensorRecord | None] = lambda tensor: None) -> Lineage:
+    """Walk from a node.
+
+    Args:
+        graph: Where it is.
+        node: A node, feed or constant of it.
+        direction: Which way.
+        depth: Levels.
+        limit: Most rows.
+        control: Follow control inputs too.
+        value: Gives what a tensor held.
+    """
+    def beyond(name: str) -> list[Use]:
+        found = graph.inputs(name, control=control) if direction == 'inputs' else graph.outputs(name, control=control)
+        return list({(use.node, use.slot < 0, use.tensor): use for use in reversed(found)}.values())[::-1]
+    levels = _levels(node, beyond)
+    rows = _rows(graph, node, beyond, levels, depth, limit, lambda tensor: value(tensor), direction)
+    plan = graph.plan
+    reached = sum(graph.constant(name) is None for name in levels)
+    shown = len({row.node for row in rows if row.constant is None})
+    own = graph.constant(node) is None
+    return Lineage(node, direction, tuple(rows), reached - own, shown - own, depth, control, graph.run,
+                   plan.label if plan is not None else '')
+
+
+def _levels(node: str, beyond: Callable[[str], Sequence[Use]]) -> dict[str, int]:
+    """How far each node is away at least."""
+    levels = {node: 0}
+    queue = deque([node])
+    while queue:
+        name = queue.popleft()
+        for use in beyond(name):
+            if use.node not in levels:
+                levels[use.node] = levels[name] + 1
+                queue.append(use.node)
+    return levels
+
+
+def _rows(graph: Graph, node: str, beyond: Callable[[str], Sequence[Use]], levels: dict[str, int], depth: int, limit: int,
+          value: Callable[[str], TensorRecord | None], direction: Direction) -> list[Branch]:
+    """Depth first. A node's own inputs stand where it comes first at its least depth, so that a limit cuts off least."""
+    rows: list[Branch] = []
+    opened: set[str] = set()
+    stack: list[tuple[int, Use | None, str, tuple[bool, ...]]] = [(0, None, node, ())]
+    while stack and len(rows) < limit:
+        level, use, name, last = stack.pop()
+        here = beyond(name)
+        again: Literal['', 'above', 'below'] = ''
+        if here and name in opened:
+            again = 'above'
+        elif here and level > levels[name]:
+            again = 'below'
+        cut = level >= depth
+        if not again:
+            opened.add(name)
+            if not cut:
+                stack += [(level + 1, inner, inner.node, (*last, i == len(here) - 1))
+                          for i, inner in reversed(list(enumerate(here)))]
+        rows.append(_branch(graph, name, level, use, again, len(here) if cut and not again else 0, last, value, direction))
+    return rows
+
+
+def _branch(graph: Graph, name: str, level: int, use: Use | None, again: Literal['', 'above', 'below'], hidden: int,
+            last: tuple[bool, ...], value: Callable[[str], TensorRecord | None], direction: Direction) -> Branch:
+    node = graph.nodes.get(name)
+    constant = None if node is not None else graph.constant(name)
+    sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
+        'feed' if graph.is_fed(name) else 'elsewhere')
+    tensor = use.tensor if use is not None and direction == 'inputs' else (
+        f'{name}:0' if node is None else next(iter(node.site.outputs), ''))
+    return Branch(level, name, node.site.op_type if node is not None else '', node.site.function if node is not None else '',
+                  sort, use, again, hidden, last, value(tensor) if tensor and constant is None else None, constant)

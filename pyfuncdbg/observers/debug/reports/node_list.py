@@ -1,0 +1,77 @@
+"""The nodes of a graph in order of execution, with how often they ran and what they gave: what `graph` lists.
+
+Made from a trace, on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.reports.recorded_graph import Graph
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.index.site_usage import SiteTime
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node.
+
+    Attributes:
+        position: In order of execution, from 0.
+        site: As announced.
+        inputs: Tensors that it takes.
+        users: Nodes that take from it.
+        time: What its calls cost, in the graph's run if it is of one; None if it did not run.
+        value: What its first output held last.
+        handle: It names what only its host can hold, such as a variable: it has no calls to tell of.
+        unseen: Its calls are never seen: it makes no tensor.
+    """
+
+    position: int
+    site: SiteRecord
+    inputs: tuple[str, ...]
+    users: int
+    time: SiteTime | None
+    value: TensorRecord | None = None
+    handle: bool = False
+    unseen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeList:
+    """Nodes that passed the filters: `total` in all, `ran` of them ran or are handles; these were asked for.
+
+    Attributes:
+        label: What the runs are of.
+        runs: How many there were.
+        ops: Whether nodes without a function were recorded.
+        live: Whether the run is stopped: what has not run may run yet.
+        run: What times and values are of; None for all runs.
+        feeds, fetches: Names of tensors.
+    """
+
+    rows: tuple[NodeRow, ...]
+    total: int
+    ran: int
+    label: str
+    runs: int
+    ops: bool
+    live: bool
+    run: int | None
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    filters: Mapping[str, object]
+    sort: str
+
+
+def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:
+    """All nodes, without values."""
+    times: dict[tuple[int, int], SiteTime] = {(time.site.process, time.site.id): time for time in trace.profile(graph.run)}
+    rows = []
+    for position, (name, node) in enumerate(graph.nodes.items()):
+        found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
+        users = {use.node for use in graph.users.get(name, ())}
+        rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None,
+                            handle=node.is_handle, unseen=node.is_unseen))
+    return rows

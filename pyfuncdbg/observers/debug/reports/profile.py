@@ -1,0 +1,111 @@
+"""What calls cost, added up by node, function, line, op type or file: the profile of a trace or of one run.
+
+Made from `Trace.profile`, on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
+from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key
+from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.record.index.site_usage import SiteTime
+
+By = Literal['node', 'function', 'line', 'type', 'file']
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One row.
+
+    Attributes:
+        name: Of the node, function or op type; '' for a line or file.
+        op_type, function: Of the node; '' where several fall together.
+        filename, line: Of the line or file; of a node or function, where it was made; '' and 0 if unknown.
+        nodes: How many fall together.
+        calls, failed, bad: How often they ran, raised, and met NaN or infinities.
+        retries: How many of the calls were executed once more by `retry`.
+        own: Seconds in which no other recorded call ran inside.
+        total: Seconds, with what ran inside.
+        longest: Seconds of the longest call.
+        source: The text of `line`, where calls are added up by line.
+        newest: Number of the newest call of the one that cost most.
+        alike: Which node it is of those that look like it; None of others, and where calls are added up otherwise.
+    """
+
+    name: str
+    op_type: str
+    function: str
+    filename: str
+    line: int
+    nodes: int
+    calls: int
+    failed: int
+    own: float
+    total: float
+    longest: float
+    newest: str
+    bad: int
+    source: SourceText
+    retries: int = 0
+    alike: Alike | None = None
+
+    @property
+    def mean(self) -> float:
+        """Seconds of its own for each call."""
+        return self.own / self.calls if self.calls else 0.0
+
+
+_Key = tuple[Any, ...]
+"""The name of the group, '' for none, and what else tells groups apart."""
+_KEYS: Mapping[By, Callable[[SiteRecord, str, int], _Key]] = {
+    'node': lambda site, filename, line: (site.name, filename, line, twin_key(site)),
+    'function': lambda site, filename, line: (site.function or site.op_type, site.filename, site.line),
+    'line': lambda site, filename, line: ('', filename, line),
+    'type': lambda site, filename, line: (site.op_type,),
+    'file': lambda site, filename, line: ('', filename),
+}
+
+
+def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[Cost]:
+    """The rows, most time of their own first; `sites` are all of the trace."""
+    sites = list(sites)
+    forward, known = by_name(sites), alike(sites) if by == 'node' else {}
+    groups: dict[_Key, list[SiteTime]] = {}
+    places: dict[_Key, tuple[str, int]] = {}
+    for time in times:
+        site = time.site
+        frame = made_at(site, forward)
+        filename, line = (frame.filename, frame.line) if frame is not None else ('', 0)
+        if by == 'function' and site.function:
+            filename, line = site.filename, site.line
+        key = _KEYS[by](site, filename, line)
+        groups.setdefault(key, []).append(time)
+        places.setdefault(key, (filename, line))
+    found = [_cost(key, group, places[key], by, known) for key, group in groups.items()]
+    return sorted(found, key=lambda cost: (-cost.own, cost.filename, cost.line, cost.name))
+
+
+def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By, known: Mapping[tuple[int, int], Alike]) -> Cost:
+    most = max(group, key=lambda time: (bool(time.site.function), time.own))
+    site = most.site
+    nodes = {twin_key(time.site) for time in group}
+    twins = _without_twins(group)
+    alone = len(nodes) == 1 and by in ('node', 'line')
+    filename, line = place if by != 'type' else ('', 0)
+    return Cost(key[0] or (site.name if alone else ''), site.op_type if alone or by == 'node' else '',
+                site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
+                len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
+                sum(time.own for time in group), sum(time.total for time in twins), max(time.longest for time in group),
+                most.newest, sum(time.bad for time in twins),
+                site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
+                sum(time.retries for time in twins), known.get((site.process, site.id)))
+
+
+def _without_twins(group: list[SiteTime]) -> list[SiteTime]:
+    """A wrapped function is recorded as a call and as a step of its graph around that: it ran once."""
+    steps = {twin_key(time.site) for time in group if time.site.kind == 'op'}
+    return [time for time in group if time.site.kind != 'python' or twin_key(time.site) not in steps]

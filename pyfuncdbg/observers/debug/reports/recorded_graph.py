@@ -1,0 +1,339 @@
+"""The graph that runs executed, as recorded: nodes with inputs, control inputs, consumers; found by any of their names.
+
+Made from the sites that a run announced, so nodes that did not run are in it. Read from a trace, on any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyfuncdbg.observers.debug.reports.creation_line import twin_key
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
+
+_JOINED = 100
+"""Newest plans whose nodes are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A tensor that is known before a run: no node runs for it.
+
+    Attributes:
+        dtype, shape: '' and () if unknown.
+        first: Its first elements.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    first: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node.
+
+    Attributes:
+        site: As it was announced: of a wrapped function, its Python call.
+        op: The same node as a step of the graph, where that was recorded too.
+        inputs: Names of tensors, in order.
+        control: Names of nodes that run before it without giving it a value.
+    """
+
+    site: SiteRecord
+    op: SiteRecord | None = None
+
+    @property
+    def name(self) -> str:
+        """'layer/norm'."""
+        return self.site.name
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of tensors, in order."""
+        return self.site.inputs
+
+    @property
+    def control(self) -> tuple[str, ...]:
+        """Names of the nodes that run before it and give it no value."""
+        names = self.site.attrs.get('_control', ())
+        return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether its calls are never seen, such as a write to a variable, which makes no tensor."""
+        return self.site.attrs.get('_unseen') is True
+
+    @property
+    def is_handle(self) -> bool:
+        """Whether it names what only its host can hold, such as a variable: it has no calls to tell of."""
+        return self.site.attrs.get('_handle') is True
+
+    @property
+    def sites(self) -> tuple[SiteRecord, ...]:
+        """Its sites: calls are found at each."""
+        return (self.site,) if self.op is None else (self.site, self.op)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A node that takes a tensor of another; `slot` is -1 for a control input."""
+
+    node: str
+    slot: int
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What one plan executes.
+
+    Attributes:
+        plan: What its runs have in common; None for what no run announces: eager calls, the inside of loops and branches.
+        run: The run that values are taken from, None for the newest.
+        nodes: By name, in order of execution.
+        constants: By tensor name.
+        users: Who takes from a node, a feed or a constant, by the name of that.
+    """
+
+    plan: PlanRecord | None
+    run: int | None
+    nodes: Mapping[str, Node]
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    users: Mapping[str, Sequence[Use]] = field(default_factory=dict)
+
+    def is_fed(self, name: str) -> bool:
+        """Whether this is the node of a fed tensor, and no node of the run."""
+        return self.plan is not None and name not in self.nodes and any(
+            feed.startswith(name) and owner(feed) == name for feed in self.plan.feeds)
+
+    def is_fetched(self, tensor: str) -> bool:
+        """Whether runs give this tensor to the program."""
+        return self.plan is not None and tensor in self.plan.fetches
+
+    def has(self, name: str) -> bool:
+        """Whether it is a node, or something that nodes take tensors of."""
+        return name in self.nodes or name in self.users or self.is_fed(name)
+
+    def constant(self, name: str) -> Constant | None:
+        """What a constant holds, by the name of its node."""
+        return self.constants.get(f'{name}:0')
+
+    def inputs(self, name: str, *, control: bool = False) -> list[Use]:
+        """What a node takes; `Use.node` is the one that it comes from."""
+        node = self.nodes.get(name)
+        if node is None:
+            return []
+        found = [Use(owner(tensor), slot, tensor) for slot, tensor in enumerate(node.inputs) if tensor]
+        return found + [Use(other, -1, '') for other in node.control if control]
+
+    def outputs(self, name: str, *, control: bool = False) -> list[Use]:
+        """Who takes what a node gives."""
+        return [use for use in self.users.get(name, ()) if control or use.slot >= 0]
+
+
+def owner(tensor: str) -> str:
+    """'mm' of 'mm:0'."""
+    name, colon, slot = tensor.rpartition(':')
+    return name if colon and slot.isdecimal() else tensor
+
+
+def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
+             sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> Graph:
+    """The nodes of a plan; `sites` are those of the trace, if they are at hand.
+
+    Without a run, the nodes of other plans of the same graph come behind those of this one.
+    """
+    known = sites_by_key(trace) if sites is None else sites
+    if run is None:
+        plan = _together([plan, *(other for other in trace.plans() if other != plan)])
+    twins = _twins(known.values())
+    nodes = _nodes([site for number in plan.sites if (site := known.get((plan.process, number))) is not None], twins)
+    return Graph(plan, run, nodes, _constants(nodes), _users(nodes))
+
+
+def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, Node]:
+    return {_full_name(site): Node(site, twins.get(twin_key(site)) if site.kind == 'python' else None) for site in sites}
+
+
+def _full_name(site: SiteRecord) -> str:
+    """The name that those who take its outputs know it by: inside of a branch the branch's name is in front."""
+    name = owner(site.outputs[0]) if site.kind == 'python' and site.outputs else ''
+    return name if name.endswith(f'/{site.name}') else site.name
+
+
+def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str, str], SiteRecord]:
+    """Wrapped functions as steps of the graph."""
+    return {twin_key(site): site for site in sites if site.kind == 'op' and 'token' in site.attrs}
+
+
+def _together(plans: Sequence[PlanRecord]) -> PlanRecord:
+    """The first plan with what others of its graph add: those that share a node with it."""
+    first = plans[0]
+    sites, feeds, runs = dict.fromkeys(first.sites), dict.fromkeys(first.feeds), first.runs
+    fetches = dict.fromkeys(first.fetches)
+    for other in plans[1:_JOINED]:
+        if other.process == first.process and not sites.keys().isdisjoint(other.sites):
+            sites.update(dict.fromkeys(other.sites))
+            feeds.update(dict.fromkeys(other.feeds))
+            fetches.update(dict.fromkeys(other.fetches))
+            runs += other.runs
+    return replace(first, sites=tuple(sites), feeds=tuple(feeds), fetches=tuple(fetches), runs=runs)
+
+
+def sites_by_key(trace: Queries) -> dict[tuple[int, int], SiteRecord]:
+    """All sites by process and id."""
+    return {(site.process, site.id): site for site in trace.sites()}
+
+
+def _users(nodes: Mapping[str, Node]) -> dict[str, list[Use]]:
+    found: dict[str, list[Use]] = {}
+    for name, node in nodes.items():
+        for slot, tensor in enumerate(node.inputs):
+            if tensor:
+                found.setdefault(owner(tensor), []).append(Use(name, slot, tensor))
+        for other in node.control:
+            found.setdefault(other, []).append(Use(name, -1, ''))
+    return found
+
+
+def _constants(nodes: Mapping[str, Node]) -> dict[str, Constant]:
+    found: dict[str, Constant] = {}
+    for node in nodes.values():
+        for entry in _listed(node.site.attrs.get('_constants')):
+            if isinstance(entry, list | tuple) and len(entry) == 4 and isinstance(entry[0], str):
+                shape = tuple(size for size in _listed(entry[2]) if isinstance(size, int))
+                found[entry[0]] = Constant(str(entry[1]), shape, tuple(_listed(entry[3])))
+    return found
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    """A trace may be hostile: what is no list has nothing in it."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the user named: a node, feed or constant, and the graph it is in."""
+
+    name: str
+    graph: Graph
+
+
+def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
+    """The node that is meant: by its name, the end of it, one of its tensors, a call ('#17', 'norm[3]'), its function.
+
+    It is looked for in the graph of `run`, else in that of each kind of run, the newest first, else among eager calls.
+
+    Raises:
+        CommandError: There is none, with the nearest names; or several, with their names.
+    """
+    sites = sites_by_key(trace)
+    graphs = _Graphs(trace, sites, run)
+    name = text.strip()
+    if not name:
+        raise CommandError("no node named: expected something like 'norm', 'norm:0', 'norm[3]' or '#17'")
+    for way in (_of_node, _exactly, _by_end, _by_function):
+        for graph in graphs:
+            names = way(graph, name)
+            if len(names) > 1:
+                few = ', '.join(names[:8]) + (f' and {len(names) - 8} more' if len(names) > 8 else '')
+                raise CommandError(f'{name!r} could be {few}: give the whole name')
+            if names:
+                return Found(names[0], graph)
+    for site in sites.values():
+        if site.kind == 'gradient' and site.name == name:
+            return Found(name, Graph(None, run, {name: Node(site)}))
+    if name.startswith('#') or name.endswith(']'):
+        return _of_call(trace, trace.call(name), sites, graphs)
+    where = f'the graph of run #{run}' if run is not None else 'this trace'
+    known = dict.fromkeys(known for graph in graphs for node in graph.nodes.values() for known in
+                          (node.name, node.name.rpartition('/')[2]))
+    hint = nearest(name, known)
+    more = (hint,) if hint else (' ', Typed('graph'), ' and ', Typed('calls'), ' list what there is.')
+    raise CommandError(f'no node {name!r} in {where}.', *more)
+
+
+class _Graphs:
+    """The graphs of a trace, each made when it is asked for, and once."""
+
+    def __init__(self, trace: Queries, sites: Mapping[tuple[int, int], SiteRecord], run: int | None) -> None:
+        self._trace = trace
+        self._sites = sites
+        self._run = run
+        self._plans = [plan_of(trace, run)] if run is not None else trace.plans()
+        self._made: list[Graph] = []
+
+    def __iter__(self) -> Iterator[Graph]:
+        yield from list(self._made)
+        while len(self._made) < len(self._plans):
+            plan = self._plans[len(self._made)]
+            self._made.append(graph_of(self._trace, plan, self._run, sites=self._sites))
+            yield self._made[-1]
+        if self._run is None:
+            yield self.eager
+
+    @property
+    def eager(self) -> Graph:
+        """The sites that no run announced: of eager calls, and of nodes inside of loops and branches."""
+        announced = {(plan.process, number) for plan in self._plans for number in plan.sites}
+        graph = {(node.process, node.name) for made in self._made for node in (n.site for n in made.nodes.values())}
+        sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
+                 and (site.process, site.name) not in graph]
+        nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions last: they stand
+        return Graph(None, None, nodes, _constants(nodes), _users(nodes))
+
+
+def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
+    """The plan of a run; of the newest that has nodes if None.
+
+    Raises:
+        CommandError: There is no such run, or none has announced nodes.
+    """
+    if run is None:
+        found = next((plan for plan in trace.plans() if plan.sites), None)
+        if found is None:
+            raise CommandError('no graph ran in this trace, its calls are eager: ', Typed('calls'), ' lists them, ',
+                               Typed('ls'), ' the lines that made them')
+        return found
+    record = trace.run(run)
+    return _plan_of(record)
+
+
+def _plan_of(record: RunRecord) -> PlanRecord:
+    return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds), record.asked,
+                      record.sites, 1, record.id)
+
+
+def _of_node(graph: Graph, name: str) -> list[str]:
+    return [known] if (known := name if name in graph.nodes else owner(name)) in graph.nodes else []
+
+
+def _exactly(graph: Graph, name: str) -> list[str]:
+    return [name] if graph.has(name) else [owner(name)] if graph.has(owner(name)) and owner(name) != name else []
+
+
+def _by_end(graph: Graph, name: str) -> list[str]:
+    end = '/' + owner(name)
+    return list(dict.fromkeys(known for known in (*graph.nodes, *graph.users) if known.endswith(end)))
+
+
+def _by_function(graph: Graph, name: str) -> list[str]:
+    return [node.name for node in graph.nodes.values()
+            if node.site.function and name in (node.site.function, node.site.function.rpartition('.')[2])]
+
+
+def _of_call(trace: Queries, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> Found:
+    """The node of a call, in the graph of the call's own run."""
+    name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
+    record = trace.run(call.run, call.process)
+    if record.sites:
+        graph = graph_of(trace, _plan_of(record), call.run, sites=sites)
+        if graph.has(name):
+            return Found(name, graph)
+    for graph in graphs:
+        if graph.has(name):
+            return Found(name, graph)
+    return Found(name, Graph(None, call.run, {name: Node(call.site)}))

@@ -1,0 +1,114 @@
+"""Source files of a recorded program: which nodes, functions and calls belong to each file and line, and what they cost.
+
+Made from a trace, on any thread. Reads no file: the text is the views' and the commands' affair.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key, unlocated
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.index.site_usage import SiteTime
+
+Role = Literal['made', 'function']
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one line has to do with one node.
+
+    Attributes:
+        role: The line made the node; or it begins the function that the node calls.
+        site: Its site; of a wrapped function, the Python one.
+        time: What its calls cost; None if it did not run.
+    """
+
+    role: Role
+    site: SiteRecord
+    time: SiteTime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file.
+
+    Attributes:
+        filename: As recorded.
+        users: Whether it is the program's own.
+        nodes: How many were made there.
+        functions: How many wrapped functions are in it.
+        calls, failed: How often its nodes and functions ran, and raised.
+        own: Seconds of their own.
+        missing: Why lines of it may be missing, '' if all can be shown or the text was not requested.
+    """
+
+    filename: str
+    users: bool
+    nodes: int
+    functions: int
+    calls: int
+    failed: int
+    own: float
+    missing: str = ''
+
+
+def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[Mark]]]:
+    """By file and line: the nodes that were made there, and the functions that begin there; most costly first."""
+    sites = trace.sites()
+    times = {(time.site.process, time.site.id): time for time in trace.profile(run)}
+    forward = by_name(sites)
+    found: dict[str, dict[int, list[Mark]]] = {}
+    for site in _without_twins(sites):
+        time = times.get((site.process, site.id))
+        frame = made_at(site, forward)
+        if frame is not None:
+            found.setdefault(frame.filename, {}).setdefault(frame.line, []).append(Mark('made', site, time))
+        if site.function and site.filename and site.line:
+            found.setdefault(site.filename, {}).setdefault(site.line, []).append(Mark('function', site, time))
+    for lines in found.values():
+        for marks in lines.values():
+            marks.sort(key=lambda mark: (mark.role != 'function', -(mark.time.own if mark.time is not None else -1.0)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """How many nodes belong to no line: made before their host was attached to, or read from a GraphDef."""
+
+    before: int = 0
+    imported: int = 0
+
+
+NONE_MISSING = Missing()
+
+
+def missing(trace: Queries) -> Missing:
+    """The nodes of a trace whose lines are not known."""
+    reasons = [unlocated(site) for site in _without_twins(trace.sites())]
+    return Missing(reasons.count('before'), reasons.count('imported'))
+
+
+def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:
+    """Sites that are places of the program; a wrapped function stands for the step of the graph around it."""
+    known = list(sites)
+    python = {twin_key(site) for site in known if site.kind == 'python'}
+    return [site for site in known if site.kind in ('python', 'op', 'gradient')
+            and not (site.kind == 'op' and 'token' in site.attrs and twin_key(site) in python)]
+
+
+def files_of(marks: Mapping[str, Mapping[int, list[Mark]]]) -> list[SourceFile]:
+    """The files, most time first."""
+    files = []
+    for filename, lines in marks.items():
+        here = [mark for line in lines.values() for mark in line]
+        made = [mark for mark in here if mark.role == 'made' and mark.site.kind != 'gradient']
+        times = {(mark.site.process, mark.site.id): mark.time for mark in here if mark.time is not None}
+        files.append(SourceFile(filename, is_users(filename), len({(mark.site.process, mark.site.id) for mark in made}),
+                                len({(mark.site.function, mark.site.line) for mark in here if mark.role == 'function'}),
+                                sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
+                                sum(time.own for time in times.values())))
+    return sorted(files, key=lambda file: (-file.own, file.filename))

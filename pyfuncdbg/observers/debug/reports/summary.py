@@ -1,0 +1,143 @@
+"""What happened in a trace, in one value: how much ran where, what went wrong, what was not kept.
+
+The run report draws it; `report --json` writes it. Reads the trace on any thread.
+"""
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
+from pyfuncdbg.observers.record.index.site_usage import SiteUse
+
+LISTED = 1_000
+"""Failed calls and non-finite runs that are read and grouped, the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a non-finite value began, and how many later calls inherited it, by kind.
+
+    Attributes:
+        finding: The verdict on the call.
+        heirs: Calls that inherited it by a way that was recorded.
+        likely: Calls that met non-finite values later, for which nothing but this explains them.
+    """
+
+    finding: Finding
+    heirs: Mapping[str, int]
+    likely: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Calls of one site that raised the same: the first of them, and how many of those listed."""
+
+    call: CallRecord
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BadFetch:
+    """A fetched tensor that was not finite: in which run first, and in how many of those listed."""
+
+    run: int
+    tensor: TensorRecord
+    runs: int
+    source: str = ''
+    """What the run was: 'Session.run', 'GradientTape.gradient', the name of a function."""
+    ended: float = 0.0
+    """Seconds from the start of the trace to the end of that run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The whole trace.
+
+    Attributes:
+        info: What the trace is and holds; `help info` lists its keys.
+        calls: By kind ('python', 'op', 'gradient'); of gradients the backward steps.
+        bad: How many of them met non-finite values.
+        retries: How many of the Python calls were executed once more by `retry`.
+        sites: Python sites that ran, the one with the most time first.
+        origins: Where non-finite values began, in order of time.
+        masked: How many calls met non-finite inputs and made finite outputs.
+        unjudged: Calls with non-finite values that were not looked at, there being too many.
+        failures: The first calls that raised, grouped, in order of time; `failed` counts all.
+        failed: How many calls raised.
+        unfinished: How many calls had not finished when the log ended.
+        fetches: Fetched tensors that were not finite, by name, of the first such runs; `bad_runs` counts all.
+        bad_runs: How many runs fetched, or were fed, non-finite values.
+        ask: How a line begins that asks more of this trace; '' for a shell's.
+        live: Whether the program runs here and is asked, so that more may come.
+        uncaught: The exception that ended the program, '' if none is known.
+    """
+
+    info: TraceInfo
+    calls: dict[str, int]
+    bad: dict[str, int]
+    sites: tuple[SiteUse, ...]
+    origins: tuple[Origin, ...]
+    masked: int
+    unjudged: int
+    failures: tuple[Failure, ...]
+    failed: int
+    unfinished: int
+    fetches: tuple[BadFetch, ...]
+    bad_runs: int
+    live: bool = False
+    ask: str = ''
+    retries: int = 0
+    uncaught: str = ''
+
+def summarized(trace: Queries) -> Summary:
+    """Look through a whole trace once."""
+    uses = trace.usage()
+    calls: Counter[str] = Counter()
+    bad: Counter[str] = Counter()
+    for use in uses:
+        if not use.site.attrs.get('source'):    # that row tells what has come to a source: no step
+            calls[use.site.kind] += use.calls
+        bad[use.site.kind] += use.bad
+    sites = tuple(use for use in uses if use.site.kind == 'python')
+    unfinished = sum(use.calls - use.finished for use in sites)
+    health = judge(trace)
+    heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
+    for finding in health.having('inherited'):
+        heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
+    origins = tuple(Origin(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
+                    for finding in health.origins)
+    return Summary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
+                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
+                   trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
+                   uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
+
+
+def _failures(trace: Queries) -> tuple[Failure, ...]:
+    first: dict[tuple[str, str, str], CallRecord] = {}
+    counts: dict[tuple[str, str, str], int] = {}
+    for call in trace.calls(kind='python', failed=True, limit=LISTED):
+        if call.error is None:
+            continue
+        key = (call.site.name, call.error.type, call.error.frames[-1].function if call.error.frames else '')
+        first.setdefault(key, call)
+        counts[key] = counts.get(key, 0) + 1
+    return tuple(Failure(call, counts[key]) for key, call in first.items())
+
+
+def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:
+    first: dict[tuple[str, str], tuple[CallRecord, TensorRecord]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for run in trace.calls(kind='run', bad=True, limit=LISTED):
+        keys = set()
+        for tensor in run.outputs:
+            if tensor.stats is not None and tensor.stats.bad:
+                key = tensor.name, '' if tensor.name else run.site.name
+                first.setdefault(key, (run, tensor))
+                keys.add(key)
+        counts.update(keys)                     # runs, however many results of one have that name, or none
+    return tuple(BadFetch(run.run, tensor, counts[key], run.site.name, run.started + (run.duration or 0.0))
+                 for key, (run, tensor) in first.items())

@@ -1,0 +1,177 @@
+"""The debugged runs of this process: what `run` asks for, what each of them shall do, and how those that begin are debugged.
+
+Read and changed on the threads of the runs, and by commands at their stops.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.hooks.call import Call, Run, renew
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.locks import new_lock
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What `run` asks for.
+
+    Attributes:
+        times: Runs without a card, with the one that it is said at; the last of them stops at its end. 0: not given.
+        plain: That one run is not debugged at all.
+        until: Go on, run by run, until a tensor passes.
+    """
+
+    times: int = 0
+    plain: bool = False
+    until: TensorTest | None = None
+
+    def rest(self) -> RunOrder | None:
+        """What it asks for of the next run, None if nothing."""
+        if self.until is not None:
+            return self
+        return replace(self, times=self.times - 1) if self.times > 1 else None
+
+
+class DebuggedRun:
+    """One run that is debugged.
+
+    Attributes:
+        run: The run.
+        call: Its own call, with feeds and fetches.
+        policy: Whose run it is.
+        number: How many runs of that session there were, with this one.
+        thread: Native thread id.
+        plain: It goes on without being debugged.
+        watched: Its nodes are recorded.
+        stops: It stops at its end.
+        watch: Its nodes, once it is under way.
+        card: Number of the stop before it, 0 if there was none.
+        begun: `time.perf_counter_ns()` when it began after that.
+    """
+
+    __slots__ = ('begun', 'call', 'card', 'number', 'plain', 'policy', 'run', 'stops', 'thread', 'watch', 'watched')
+
+    def __init__(self, call: Call, policy: RunPolicy, number: int) -> None:
+        self.run: Run = call.run
+        self.call = call
+        self.policy = policy
+        self.number = number
+        self.thread = call.thread
+        self.plain = False
+        self.watched = True
+        self.stops = False
+        self.watch: NodeWatch | None = None
+        self.card = 0
+        self.begun = call.started
+
+    def renew(self) -> None:
+        """It is to be executed once more."""
+        renew(self.call)
+        self.begun = self.call.started
+
+    def obey(self, order: RunOrder) -> None:
+        """Carry out `run`, before or during this run."""
+        self.plain = order.plain
+        self.watched = not order.plain and order.times <= 1
+        self.stops = self.watched and order.until is None
+        self.policy.order = order.rest()
+        if self.watch is not None:
+            self.watch.test = order.until
+
+
+class Runs:
+    """The debugged runs of this process.
+
+    Attributes:
+        sessions: How the runs of all sessions are debugged that the program has not wrapped itself; None: not at all.
+    """
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._under_way: dict[int, DebuggedRun] = {}
+        self._policies: WeakSet[RunPolicy] = WeakSet()
+        self.generation = 0
+        self.sessions: RunPolicy | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any runs are debugged."""
+        with self._lock:
+            return any(one.on for one in self._policies)
+
+    def know(self, one: RunPolicy) -> None:
+        """There is one more policy."""
+        with self._lock:
+            self._policies.add(one)
+
+    def left(self) -> None:
+        """The user has left debugging: no policy that was on before is on any more."""
+        self.generation += 1
+
+    def policy_of(self, call: Call) -> RunPolicy | None:
+        """How a run that begins is debugged; None: not at all, or as part of the one that it is in."""
+        found = policy.get()
+        if found is None and self.sessions is not None and call.run.label.startswith('Session.') and (
+                self.on_thread(call.thread) is None):
+            return self.sessions
+        return found
+
+    def add(self, debugged: DebuggedRun) -> None:
+        """A run begins."""
+        with self._lock:
+            self._under_way[id(debugged)] = debugged    # a run that is retried has another number then
+
+    def remove(self, debugged: DebuggedRun) -> None:
+        """A run is over, its last stop too."""
+        with self._lock:
+            self._under_way.pop(id(debugged), None)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._under_way)
+
+    def on_thread(self, thread: int) -> DebuggedRun | None:
+        """The innermost one of a thread."""
+        with self._lock:
+            found = [one for one in self._under_way.values() if one.thread == thread]
+        return max(found, key=lambda one: one.run.id) if found else None
+
+
+class Policies:
+    """How many blocks debug their runs by a policy now, in the whole process: then every run is wanted."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self.count = 0
+
+    @contextmanager
+    def applied(self, wanted: RunPolicy) -> Iterator[None]:
+        """Runs in this block are debugged by this policy."""
+        self._change(1)
+        token = policy.set(wanted)
+        try:
+            yield
+        finally:
+            policy.reset(token)
+            self._change(-1)
+
+    def _change(self, by: int) -> None:
+        with self._lock:
+            self.count += by
+        hooks.reconsider()
+
+
+policies = Policies()
+policy: ContextVar[RunPolicy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
+"""How runs that begin in this context are debugged, None: not at all."""

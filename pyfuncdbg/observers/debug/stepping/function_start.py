@@ -1,0 +1,68 @@
+"""The start of a function, before any line of it has run: which calls a thread stops inside of there, and what it may still
+change about them.
+
+Asked on the thread of a call, and at its stop.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.call_frames import begins_function
+from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.own_files import is_machinery
+
+_LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+"""Flags of functions that only make something when they are called."""
+_DEEPEST = 10
+
+
+def stops_inside(site: CallSite, hits: Sequence[Hit]) -> bool:
+    """Whether a call that these breakpoints stop is stopped inside of its function: each of them names that."""
+    return all(hit.breakpoint.names_function(site) for hit in hits) and is_enterable(site)
+
+
+def is_enterable(site: CallSite) -> bool:
+    """Whether calls of a site begin with a Python function; not those that go on in one, as a generator's next element."""
+    if site.kind != 'python' or site.attrs.get(SOURCE):
+        return False
+    code = code_of(site.function)
+    return code is not None and not code.co_flags & _LATER and not is_machinery(code.co_filename)
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code that a call of a function begins with, below partials and methods; None if that is not Python."""
+    for _ in range(_DEEPEST):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, MethodType):
+            function = function.__func__
+        elif isinstance(function, FunctionType):
+            return function.__code__
+        elif isinstance(function, type):
+            return None
+        else:
+            function = next((vars(kind)['__call__'] for kind in type(function).__mro__ if '__call__' in vars(kind)), None)
+    return None
+
+
+def at_start(stop: Stop) -> bool:
+    """Whether a stop is where the function of its call begins."""
+    return stop.phase == 'call' and stop.call is not None and stop.frame is not None and begins_function(stop.frame)
+
+
+def parameter_at(stop: Stop, index: int) -> str:
+    """The variable of the function that has an input of the call at its start; '' if it has none of its own."""
+    call, frame = stop.call, stop.frame
+    if call is None or frame is None or call.site.attrs.get('_arguments') is not None:
+        return ''
+    name = next(iter((names_of(call.site.function) or ())[index:index + 1]), '')
+    value = frame.f_locals.get(name)
+    return name if value is call.inputs[index] else ''

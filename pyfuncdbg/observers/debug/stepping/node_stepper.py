@@ -1,0 +1,211 @@
+"""Steps through the nodes of a paused run: what each verb does between two nodes.
+
+Runs on the thread of the run. Works on `RunControl` only, so on any host that can pause.
+"""
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.stepping.tensor_differences import differences, held
+from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
+from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
+from pyfuncdbg.hooks.call import Run, current
+from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.hooks.host import RunControl
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.debugger import Debugger
+
+
+RUN_GRAPHS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
+                        'StatefulPartitionedCall'))
+"""Op types that run a graph of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """The argument of `swap` at a node: where to be again, and what was there before.
+
+    Attributes:
+        position: Where to pause again.
+        before: The tensors that may come out differently.
+    """
+
+    position: int
+    before: Mapping[str, np.ndarray]
+
+
+def pausable(run: Run | None) -> bool:
+    """Whether the run can be stopped before its next node."""
+    return run is not None and run.control is not None
+
+
+def paused(run: Run | None) -> bool:
+    """Whether the run goes from node to node already, and stops before each of its own accord."""
+    return run is not None and hasattr(run.control, 'go_to')
+
+
+def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
+    """Carry out a decision as soon as the run is between two nodes."""
+    run.control.pause(_Pause(debugger, run, decision))
+
+
+def _run_around(inner: Run) -> Run | None:
+    """The run with the call that made this one, if there is one."""
+    call = current.get()
+    if call is None or call.run is not inner:
+        return call.run if call is not None else None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:                    # where runs have calls too, that is the run's own: the stack knows the next
+        entrance = entrance_of(frame)
+        if entrance is not None and entrance.run is not inner:
+            return entrance.run
+        frame = frame.f_back
+    return None
+
+
+class _Pause:
+    """What a paused run calls: asks the user, and does what the answer is.
+
+    Args:
+        decision: Made in a call before the run could pause; `to`, `rewind` and `into` are carried out at the first pause.
+    """
+
+    def __init__(self, debugger: Debugger, run: Run, decision: Decision) -> None:
+        self._debugger = debugger
+        self._run = run
+        self._decision: Decision | None = decision if decision.verb in ('to', 'rewind', 'into') else None
+        self._before: Mapping[str, np.ndarray] = {}
+
+    def __call__(self) -> None:
+        control = cast(RunControl, self._run.control)
+        decision, self._decision = self._decision, None
+        if not self._debugger.on:
+            control.resume()
+            return
+        reason = 'node'
+        if decision is not None and decision.verb == 'into':    # from within a function: on to the next one
+            control.resume()
+            self._debugger.flow(threading.get_native_id()).entering = True
+            return
+        if decision is not None:
+            reason = self._carry_out(control, decision, 0)
+            if not reason:
+                return
+        elif control.error is not None:
+            if self._debugger.told(control.error):
+                return
+            reason = f'raised {type(control.error).__name__}'
+        while True:
+            stop = self._stop(control, reason)
+            decision = self._debugger.stopped(stop)
+            reason = self._carry_out(control, decision, stop.thread)
+            if not reason:
+                return
+
+    def _stop(self, control: RunControl, reason: str) -> Stop:
+        stop = Stop('error' if control.error is not None else 'node', run=self._run, frame=sys._getframe(), reason=reason,
+                    error=control.error)
+        before, self._before = self._before, {}
+        if before:
+            stop.differences = differences(before, held(control, self._run.host, before))
+        return stop
+
+    def _carry_out(self, control: RunControl, decision: Decision, thread: int) -> str:
+        """Do what the user said; why it cannot be done, '' if it is done."""
+        try:
+            if control.error is not None and decision.verb not in ('retry', 'rewind', 'swap'):
+                self._let_fail(control, decision, thread)
+            elif control.position >= len(control.sites) and decision.verb in _FORWARD:
+                self._beyond(control, decision, thread)
+            else:
+                _ACTIONS[decision.verb](self, control, decision, thread)
+        except ValueError as error:             # the host refuses, and has changed nothing
+            return str(error)
+        return ''
+
+    def _let_fail(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """The error goes on to the program."""
+        if decision.verb in ('cont', 'quit', 'run'):
+            control.resume()
+        else:                                   # to where the program meets it
+            self._debugger.step_out(decision, thread)
+
+    def _beyond(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
+        control.go_to(len(control.sites) + 1)
+        outer = _run_around(self._run)
+        if decision.verb == 'into':
+            self._debugger.flow(thread).entering = True
+        elif decision.verb in STEPS:
+            self._debugger.step_out(decision, thread)
+        elif pausable(outer):
+            pause(self._debugger, outer, decision)
+        else:
+            self._debugger.stop_at_next_call(thread)
+
+    # ------------------------------------------------------------------ verbs
+    def _resume(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.resume()
+
+    def _over(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.go_to(control.position + 1)
+
+    def _step(self, control: RunControl, decision: Decision, thread: int) -> None:
+        self._debugger.flow(thread).entering = control.sites[control.position].kind == 'python'
+        control.enter()
+
+    def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
+        """Into what the node runs; one that runs nothing is on the way to the next Python function."""
+        site = control.sites[control.position]
+        if site.kind == 'python' or site.op_type in RUN_GRAPHS:
+            self._step(control, decision, thread)
+        else:
+            control.resume()
+            self._debugger.flow(thread).entering = True
+
+    def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.go_to(len(control.sites) + 1)
+        self._debugger.step_out(decision, thread)
+
+    def _to(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.go_to(decision.argument)
+
+    def _rewind(self, control: RunControl, decision: Decision, thread: int) -> None:
+        control.rewind(decision.argument)
+
+    def _retry(self, control: RunControl, decision: Decision, thread: int) -> None:
+        position = control.position
+        before: Mapping[str, np.ndarray] = {}
+        if control.error is None and position > 0:
+            before = held(control, self._run.host, control.sites[position - 1].outputs)
+        control.retry()
+        mark_retry(self._debugger.live.trace(), self._run, control.sites[control.position])
+        if decision.argument == 'into':
+            self._step(control, decision, thread)
+        else:
+            control.go_to(control.position + 1)
+        self._before = before
+
+    def _swap(self, control: RunControl, decision: Decision, thread: int) -> None:
+        again = cast(Rerun, decision.argument)
+        self._before = again.before
+        control.go_to(max(again.position, control.position))
+
+
+_Action = Callable[[_Pause, RunControl, Decision, int], None]
+_FORWARD = ('node', 'into', 'to', *STEPS)
+_ACTIONS: Mapping[str, _Action] = {
+    'cont': _Pause._resume, 'quit': _Pause._resume, 'run': _Pause._resume,
+    'node': _Pause._over, 'next': _Pause._over, 'until': _Pause._over, 'jump': _Pause._over,
+    'into': _Pause._into, 'step': _Pause._step, 'return': _Pause._out,
+    'to': _Pause._to, 'rewind': _Pause._rewind, 'retry': _Pause._retry, 'swap': _Pause._swap,
+}
+"""What each verb does between two nodes."""

@@ -1,0 +1,244 @@
+"""How runs are debugged: a card before, a stop after, and what `run` says in between.
+
+A face sets `runs.policy` around a run; the debugger hands it the run's own call, on the thread of the run. A run inside of
+a debugged one (a function called by a node) is part of it.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
+from pyfuncdbg.observers.debug.ordinals import ordinal
+from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
+from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
+from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.chain import Outputs
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.own_files import is_machinery
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.debug.debugger import Debugger
+
+_OVER = ('next', 'until', 'return')
+_IN_PYTHON = ('step', *_OVER)
+
+
+class RunPolicy:
+    """How the runs of one session, one function or one block are debugged. Any number of threads.
+
+    Args:
+        runs: Those of the debugger.
+        title: What the cards call it.
+        stops: False: nothing stops, what would have is logged.
+        every: Each run has a card; otherwise only where the user steps, and then as long as the user says `run`.
+
+    Attributes:
+        order: What an earlier `run` asks for of the next run; None: a card.
+    """
+
+    def __init__(self, runs: Runs, title: str, *, stops: bool = True, every: bool = True) -> None:
+        runs.know(self)
+        self._runs = runs
+        self._lock = new_lock()
+        self._generation = -1
+        self._count = 0
+        self._every = self._carding = every
+        self.title = title
+        self.stops = stops
+        self.order: RunOrder | None = None
+
+    @property
+    def progress(self) -> tuple[int, RunOrder | None]:
+        """How many runs there were, and what is asked for of the next one: for the policy that goes on from here."""
+        return self._count, self.order
+
+    def go_on(self, progress: tuple[int, RunOrder | None]) -> None:
+        """Go on where another policy was."""
+        self._count, self.order = progress
+
+    @property
+    def on(self) -> bool:
+        """Whether runs are debugged: switched on, and nobody has said `quit` since."""
+        return self._generation == self._runs.generation
+
+    def switch(self, on: bool) -> None:
+        """Debug runs from now on, or no more."""
+        self._generation = self._runs.generation if on else -1
+        self._carding = self._every
+        self.order = None
+
+    def around(self, debugger: Debugger, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """One run, from its card to the stop at its end."""
+        flow = debugger.flows.get(call.thread)
+        if not self.on or (flow is not None and flow.asking):
+            return proceed()
+        with self._lock:
+            self._count += 1
+            debugged = DebuggedRun(call, self, self._count)
+        token = policy.set(None)
+        self._runs.add(debugged)
+        try:
+            return self._debugged(debugger, debugged, proceed)
+        finally:
+            self._runs.remove(debugged)
+            policy.reset(token)
+
+    def _debugged(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+        over = self._begin(debugger, debugged)
+        while True:
+            if debugged.plain:
+                return _undebugged(debugger, debugged.thread, proceed)
+            try:
+                outputs = self._watched(debugger, debugged, proceed)
+            except RunAborted:
+                raise
+            except Exception as error:          # the program's: shown, and raised again unless the user retries
+                if self._end(debugger, debugged, error):
+                    debugged.renew()
+                    continue
+                raise
+            passed = debugged.watch is not None and debugged.watch.count > 0
+            if (debugged.stops or passed) and self._end(debugger, debugged, None):
+                debugged.renew()
+                continue
+            if over is not None and self.on:
+                _step_on(debugger, debugged.thread, over)
+            return outputs
+
+    def _begin(self, debugger: Debugger, debugged: DebuggedRun) -> Decision | None:
+        """Show the card, unless an earlier order covers this run; gives a decision about Python, for after the run."""
+        if not self.stops or debugger.broker.front_end() is None:
+            debugged.watched = False            # nobody will look at it
+            if str(debugged.number).strip('0') == '1':
+                _log(debugger, self._card(debugged))        # the first, the tenth, ...: a training loop has a million
+            return None
+        with self._lock:
+            order = self.order
+            if order is not None:
+                debugged.obey(order)
+                return None
+        flow = debugger.flows.get(debugged.thread)
+        if not (self._carding or (flow is not None and flow.next_call)):
+            return None
+        debugger.flow(debugged.thread).next_call = False
+        debugger.live.recorder().announce(debugged.run, debugged.call.site)     # its nodes can be looked at before they run
+        card = self._card(debugged)
+        debugged.card = card.number
+        decision = debugger.stopped(card)
+        debugged.begun = debugged.call.started = perf_counter_ns()      # the run took its own time, not the user's
+        verb = decision.verb
+        self._carding = self._every or verb not in ('cont', 'quit')
+        if verb == 'run':
+            debugged.obey(decision.argument or RunOrder())
+        elif verb == 'quit':
+            debugged.plain = True
+        elif verb in _OVER:
+            return decision
+        elif verb in ('step', 'into'):
+            debugged.stops = debugged.run.stepwise = debugger.flow(debugged.thread).entering = True
+        elif verb != 'cont':
+            debugged.stops = True
+            debugger.carry_on(decision, debugged.run, debugged.thread)
+        return None
+
+    def _card(self, debugged: DebuggedRun) -> Stop:
+        reason = f'{ordinal(debugged.number)} run of {self.title}'
+        return Stop('run', call=debugged.call, frame=sys._getframe(), reason=reason)
+
+    def _watched(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+        """The run itself, its nodes recorded and tested."""
+        if not debugged.watched:
+            return proceed()
+        call, order = debugged.call, self.order
+        watch = debugged.watch = NodeWatch(call.run, debugger.live.recorder(), order.until if order is not None else None)
+        if watch.test is not None:
+            watch.look(watch.test, call.inputs, call.run.feeds, call.site.host)
+        watch.start()
+        debugger.breakpoints.begin_watched()
+        try:
+            return proceed()
+        finally:
+            debugger.breakpoints.end()
+            watch.stop()
+
+    def _end(self, debugger: Debugger, debugged: DebuggedRun, error: Exception | None) -> bool:
+        """The stop after a run, if nobody has left debugging in it; whether to run it once more."""
+        self.order = None
+        if not self.on:
+            return False
+        what = f'{ordinal(debugged.number)} run of {self.title}'
+        chain = _chain(error)
+        stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=chain[0] if chain else None,
+                    reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')
+        stop.chain = chain
+        if not self.stops:
+            _log(debugger, stop)
+            return False
+        flow = debugger.flow(debugged.thread)
+        flow.stepper.disarm()
+        flow.next_call = flow.entering = False
+        decision = debugger.stopped(stop)
+        verb = decision.verb
+        self._carding = self._every or verb not in ('cont', 'quit')
+        if verb == 'run':
+            order = decision.argument or RunOrder()
+            self.order = order if order != RunOrder() else None
+        elif verb not in ('cont', 'retry', 'quit'):
+            _step_on(debugger, debugged.thread, decision)
+        return verb == 'retry'
+
+
+def _chain(error: Exception | None) -> tuple[BaseException, ...]:
+    """An error after the one that the program's own code raised, of which the host made it: that one has the frames."""
+    found: list[BaseException] = [] if error is None else [error]
+    while found and raised_by_host(found[0]):
+        cause = found[0].__cause__
+        if cause is None or cause.__traceback__ is None:
+            break
+        found.insert(0, cause)
+    return tuple(found)
+
+
+def _undebugged(debugger: Debugger, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
+    """A run in which nothing stops, and of which nothing is recorded that only the debugger would look at."""
+    flow = debugger.flow(thread)
+    flow.asking = True
+    if debugger.runs.count == 1:
+        debugger.live.sleep()
+    try:
+        return proceed()
+    finally:
+        if debugger.on:
+            debugger.live.recorder()
+        flow.asking = False
+        if flow.idle:
+            debugger.flows.pop(thread, None)
+
+
+def _step_on(debugger: Debugger, thread: int, decision: Decision) -> None:
+    """Go on stepping where the run was asked for: through Python, or to the next call."""
+    frame = _asking_frame()
+    flow = debugger.flow(thread)
+    if decision.verb in _IN_PYTHON and frame is not None:
+        flow.stepper.follow(decision, frame)
+    else:
+        flow.next_call = True
+
+
+def _asking_frame() -> FrameType | None:
+    """The innermost frame of the program on this thread."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _log(debugger: Debugger, stop: Stop) -> None:
+    if debugger.broker.on_log is not None:
+        debugger.broker.on_log(stop)

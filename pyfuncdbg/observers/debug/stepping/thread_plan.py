@@ -1,0 +1,108 @@
+"""`Flow`: what the user wants of one thread next; `Flows`: all of them, by thread.
+
+Made where a thread stops or shall stop, on that thread mostly. As long as there is one, the debugger wants every call.
+"""
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.debug.stepping.changed_names import NamesSeen
+from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
+from pyfuncdbg.observers.debug.stops.stop import Decision
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.forking_thread import former_id
+
+
+class Flow:
+    """What the user wants of one thread next.
+
+    Attributes:
+        stepper: Steps the thread through Python.
+        asking: The thread is at a stop: what is called from there (an expression) is not debugged.
+        entering: Stop at the first line of the next Python call.
+        next_call: Stop before the next call.
+        ops: Eager ops are calls for that, and a run stops before its first node.
+        decided: What to do where the function of a call begins that begins anew; to ask of 'retry' and 'swap'.
+        compare: Outputs of the call that is made again, as they were.
+        after: Id of the call to stop after, unless there is a stop before that; 0 for none.
+        names: What the thread's frames held at its last stops.
+    """
+
+    __slots__ = ('after', 'asking', 'compare', 'decided', 'entering', 'names', 'next_call', 'ops', 'stepper')
+
+    def __init__(self, stepper: Stepper) -> None:
+        self.stepper = stepper
+        self.asking = False
+        self.entering = False
+        self.next_call = self.ops = False
+        self.compare: dict[str, np.ndarray] = {}
+        self.after = 0
+        self.decided: Decision | None = None
+        self.names = NamesSeen()
+
+    def ends(self, call: Call) -> bool:
+        """Whether to stop after this call: that was asked for, or its function has been stepped to its end."""
+        return call.id in (self.after, self.stepper.left)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is wanted of the thread."""
+        return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
+
+
+class Flows(dict[int, Flow]):
+    """By native thread; those of which nothing is wanted are not in it. Hooks are asked again when one comes or goes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        _all.append(weakref.ref(self, _all.remove))
+
+    def forked(self) -> None:
+        """In a forked child: its one thread has another number, the others are the parent's. No lock is taken."""
+        mine = super().pop(former_id(), None)
+        self.clear()
+        if mine is not None:
+            super().__setitem__(threading.get_native_id(), mine)
+
+    def of(self, call: Call, make: Callable[[int], Flow]) -> Flow | None:
+        """What is wanted of the thread of a call, also what was wanted of another that waits for it."""
+        waits = call.run.thread
+        waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
+        if waiting is None or not (waiting.entering or waiting.next_call):
+            return self.get(call.thread)
+        flow = make(call.thread)
+        flow.entering, flow.next_call = waiting.entering, waiting.next_call
+        waiting.entering = waiting.next_call = False
+        if waiting.idle:
+            self.pop(waits, None)
+        return flow
+
+    def __setitem__(self, thread: int, flow: Flow) -> None:
+        super().__setitem__(thread, flow)
+        hooks.reconsider()
+
+    def pop(self, thread: int, *default: Any) -> Any:
+        """As of any dict."""
+        try:
+            return super().pop(thread, *default)
+        finally:
+            hooks.reconsider()
+
+
+_all: list[weakref.ref[Flows]] = []
+
+
+def _after_fork() -> None:
+    for known in _all:
+        if (flows := known()) is not None:
+            flows.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,307 @@
+"""The broker: one prompt at a time. Threads that stop queue here; the user lists them and switches.
+
+`hold` is called on the thread that stops and returns when the user has decided. The program keeps its main thread.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from pyfuncdbg.observers.debug.stops.stop import Decision, Stop, Verb
+from pyfuncdbg.observers.debug.stops.unattended import log_stop
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.hooks.locks import new_rlock
+
+_SCREENS = ('inspector', 'debugpy')
+"""Front ends that are no prompt."""
+
+
+_STEPPING = frozenset(('step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry'))
+"""Decisions after which the user expects the same thread."""
+_PATIENCE = 0.3
+"""Seconds that the prompt waits for it while others wait for the prompt."""
+
+
+class FrontEnd(Protocol):
+    """Something that can ask the user.
+
+    Attributes:
+        name: 'inspector', 'debugpy', 'kernel', 'ipython', 'terminal', 'pipe', 'remote', 'none'.
+        priority: The usable one of greatest priority gets the stop.
+    """
+
+    name: str
+    priority: int
+
+    def usable(self) -> bool:
+        """Whether it can reach the user now; asked at each stop, on the stopped thread."""
+
+    def interact(self, stop: Stop, broker: Broker) -> None:
+        """Let the user look and decide.
+
+        Runs on the stopped thread, one at a time in the process. Returns when `stop.decision` is set, when
+        `broker.focus` is another stop, or when the user is lost (closed input, dead terminal): then it says so by
+        `broker.lose(self)`.
+        """
+
+
+class Broker:
+    """Holds the stops of this process.
+
+    Attributes:
+        lost: What a stop decides once the user is lost: 'cont' or 'abort'.
+        wanted: Who is asked: 'auto' and 'inspector' pick by priority, 'prompt' among those in which commands are typed,
+            'none' logs and goes on.
+        on_log: Told of a stop at which nobody can be asked.
+        asking: The front end that has the prompt now.
+    """
+
+    def __init__(self) -> None:
+        self._lock = new_rlock()          # re-entrant: a signal handler may release what its own thread holds
+        self._stops: tuple[Stop, ...] = ()
+        self._focus: Stop | None = None
+        self._talking: Stop | None = None
+        self._expected = 0                      # native id of the thread that the prompt waits for
+        self._front_ends: tuple[FrontEnd, ...] = ()
+        self._user_lost = self._alone_said = False
+        self._repeats: dict[int, Decision] = {}
+        """By thread: how it steps on at its next stop without being asked."""
+        self.asking: FrontEnd | None = None
+        self.lost: Verb = 'cont'
+        self.wanted = 'auto'
+        self.on_log: Callable[[Stop], None] | None = log_stop
+        _brokers.add(self)
+
+    # ------------------------------------------------------------------ front ends
+    def add(self, front_end: FrontEnd) -> None:
+        """Offer a front end."""
+        with self._lock:
+            others = tuple(known for known in self._front_ends if known is not front_end)
+            self._front_ends = tuple(sorted((*others, front_end), key=lambda known: -known.priority))
+
+    def remove(self, front_end: FrontEnd) -> None:
+        """Take a front end away; stops that wait there look for another one."""
+        with self._lock:
+            self._front_ends = tuple(known for known in self._front_ends if known is not front_end)
+            stops = self._stops
+        for stop in stops:
+            stop.wake()
+
+    def lose(self, front_end: FrontEnd) -> None:
+        """The user of a front end is gone for good: where nobody else can be asked, `lost` says how every stop goes on."""
+        self._user_lost = True
+        self.remove(front_end)
+
+    def front_end(self) -> FrontEnd | None:
+        """The usable one of greatest priority, None if there is none or the user wants none."""
+        if self.wanted == 'none':
+            return None
+        for known in self._front_ends:
+            if self.wanted in ('auto', 'inspector') or known.name not in _SCREENS:
+                try:
+                    if known.usable():
+                        return known
+                except Exception as error:      # a broken front end must not end the program that is debugged
+                    self._drop(known, error)
+        return None
+
+    def _drop(self, front_end: FrontEnd, error: Exception) -> None:
+        self.remove(front_end)
+        say(f'the front end {front_end.name!r} failed and is not used any more: {type(error).__name__}: {error}')
+
+    # ------------------------------------------------------------------ stops
+    @property
+    def stops(self) -> tuple[Stop, ...]:
+        """Those that wait, in order of coming."""
+        return self._stops
+
+    @property
+    def focus(self) -> Stop | None:
+        """The stop that has the prompt."""
+        return self._focus
+
+    def find(self, number: int) -> Stop:
+        """The waiting stop of that number or on that thread.
+
+        Raises:
+            CommandError: There is none.
+        """
+        stops = self._stops
+        for stop in sorted(stops, key=lambda stop: stop.number != number):
+            if number in (stop.number, stop.thread):
+                return stop
+        known = ', '.join(str(stop.number) for stop in stops) or 'none'
+        raise CommandError(f'no stop {number}; waiting are: {known}')
+
+    def switch(self, stop: Stop) -> None:
+        """Give the prompt to another stop. The thread that has it notices when its command is done.
+
+        Raises:
+            CommandError: It does not wait any more.
+        """
+        with self._lock:
+            if stop not in self._stops or stop.decision is not None:
+                raise CommandError(f'stop {stop.number} is not waiting any more')
+            before, self._focus, self._expected = self._focus, stop, 0
+        for one in (before, stop):
+            if one is not None:
+                one.wake()
+
+    def release(self, verb: Verb = 'cont') -> int:
+        """Let every waiting stop go on; how many there were."""
+        count = 0
+        self._repeats.clear()
+        for stop in self._stops:
+            with contextlib.suppress(CommandError):     # somebody else has decided it just now
+                stop.decide(verb)
+                count += 1
+        return count
+
+    def hold(self, stop: Stop) -> Decision:
+        """Wait for the user; on the thread that stops. What the prompt prints is nobody's output."""
+        if any(one.thread == stop.thread for one in self._stops):
+            return Decision('cont')             # it waits already, and does this for the user who looks there
+        again = self._repeats.pop(stop.thread, None)
+        if again is not None and _is_step(stop):
+            return self._repeated(stop, again)
+        if self.front_end() is None:
+            if self._user_lost:
+                return Decision(self.lost)
+            if self.on_log is not None:
+                self.on_log(stop)
+            return Decision('cont')
+        speaking = current.set(None)
+        errors = errstate.state.set(errstate.DEFAULT)
+        with self._lock:
+            self._stops = (*self._stops, stop)
+            if self._focus is None and self._expected in (0, stop.thread):
+                self._focus, self._expected = stop, 0
+        try:
+            while stop.decision is None:
+                self._turn(stop)
+            return self._repeated(stop, stop.decision)
+        finally:
+            self._leave(stop)
+            errstate.state.reset(errors)
+            current.reset(speaking)
+
+    def _repeated(self, stop: Stop, decision: Decision) -> Decision:
+        if decision.times > 1:
+            self._repeats[stop.thread] = replace(decision, times=decision.times - 1)
+        return decision
+
+    def _leave(self, stop: Stop) -> None:
+        """A stop is over, however it ended: the prompt goes to the one that has waited longest."""
+        with self._lock:
+            self._stops = tuple(one for one in self._stops if one is not stop)
+            if self._focus is stop:
+                steps = stop.decision is not None and stop.decision.verb in _STEPPING
+                self._expected = stop.thread if steps and self._stops else 0
+                self._focus = self._stops[0] if self._stops and not self._expected else None
+                expected = self._expected
+            else:
+                expected = 0
+            if self._talking is stop:
+                self._talking = None
+            focus = self._focus
+        stop.leave()
+        if focus is not None:
+            focus.wake()
+        if expected:
+            self._wait_for(expected)
+
+    def _wait_for(self, thread: int) -> None:
+        """A thread that steps has the prompt at its next stop, if that comes soon; then others may have it."""
+        def give_up() -> None:
+            with self._lock:
+                if self._expected != thread or self._focus is not None:
+                    return
+                self._expected = 0
+                self._focus = focus = self._stops[0] if self._stops else None
+            if focus is not None:
+                focus.wake()
+        timer = threading.Timer(_PATIENCE, give_up)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:                    # no thread can be had, as at the interpreter's end
+            give_up()
+
+    def _turn(self, stop: Stop) -> None:
+        """One turn of a stop: at the prompt if it has the focus, else waiting."""
+        with self._lock:
+            mine = self._focus is stop and self._talking is None        # the one before may still be in its prompt
+            if mine:
+                self._talking = stop
+        if not mine:
+            with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is for the prompt, which is in another thread
+                stop.serve()
+            return
+        front_end = None
+        try:
+            front_end = self.front_end()
+            if front_end is None:
+                self._go_on_alone(stop)
+            else:
+                self.asking = front_end
+                front_end.interact(stop, self)
+        except Exception as error:              # a broken front end must not end the program that is debugged
+            if front_end is not None:
+                self._drop(front_end, error)
+        finally:
+            self._fall_silent()
+
+    def _fall_silent(self) -> None:
+        """The prompt is free: whoever has the focus may begin."""
+        with self._lock:
+            self._talking = self.asking = None
+            focus = self._focus
+        if focus is not None:
+            focus.wake()
+
+    def _go_on_alone(self, stop: Stop) -> None:
+        """Nobody is there any more for a stop that waits."""
+        with self._lock:
+            said, self._alone_said = self._alone_said, True
+            self._user_lost = True
+        with contextlib.suppress(CommandError):                 # decided meanwhile
+            stop.decide(self.lost)
+        if not said:
+            end = 'ends' if self.lost == 'abort' else 'goes on without stops'
+            say(f'nobody is there to ask any more: the program {end}')
+
+    def forked(self) -> None:
+        """In a forked child: the stops of other threads are the parent's."""
+        self._expected = 0
+        mine, before = threading.get_native_id(), former_id()
+        self._stops = tuple(stop for stop in self._stops if stop.thread == before)
+        for stop in self._stops:
+            stop.thread = mine
+        self._focus = self._stops[0] if self._stops else None
+        if self._talking is not self._focus:
+            self._talking = None
+
+
+_brokers: weakref.WeakSet[Broker] = weakref.WeakSet()
+
+
+def _is_step(stop: Stop) -> bool:
+    """Whether a thread has only stepped to a stop: no breakpoint, and no error."""
+    return stop.error is None and not (stop.hits or stop.reason.startswith('breakpoint'))
+
+
+def _after_fork() -> None:
+    for broker in list(_brokers):
+        broker.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,220 @@
+"""A stop: one thread that waits for the user, and what the user decides.
+
+Made on the thread that stops. Other threads (a prompt that switches, the command socket) read it and hand it work; all
+that needs the thread's frames or values is done on the stopped thread itself.
+"""
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
+from pyfuncdbg.hooks.program_traceback import whole_traceback
+from pyfuncdbg.hooks.source_map import frame_line, program_line
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.call import Call, Run
+    from pyfuncdbg.hooks.host import RunControl
+
+Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
+"""Where a thread stands: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
+where a line raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an
+error."""
+
+Verb = Literal['cont', 'step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry', 'swap', 'run',
+               'quit', 'abort']
+
+PYTHON: tuple[Phase, ...] = ('call', 'line', 'return', 'exception')
+"""Phases that a trace function came to."""
+STEPS: tuple[Verb, ...] = ('step', 'next', 'until', 'return')
+"""Verbs that are about Python."""
+
+_numbers = itertools.count(1)
+_Result = TypeVar('_Result')
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How the program shall go on.
+
+    Attributes:
+        verb: The command.
+        argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
+            a run policy for `run`; 'into' for a `retry` that stops in the function; `RunInterrupted` for an `abort` by
+            interrupting a kernel; else None.
+        times: How often to do so before the user is asked again; a breakpoint on the way of steps, or an error, ends that.
+    """
+
+    verb: Verb
+    argument: Any = None
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """A live frame of the program and the program's line it is at."""
+
+    frame: FrameType
+    line: int
+
+
+class Stop:
+    """One thread that waits.
+
+    Attributes:
+        number: Of the stop in this process.
+        phase: Where it stands.
+        thread: Native thread id; `thread_name` as Python knows it.
+        call: The call that it is before, after or inside of; None outside of any, and at a node.
+        run: The run, None if unknown.
+        reason: Why, in one line: 'breakpoint 2', 'step', 'raised ValueError'.
+        hits: The breakpoints that stopped it (`debug.breakpoint.Hit`).
+        error: What was raised, at an error.
+        outputs: What the call gave, after it; a command may replace elements.
+        result: What a function returns, at its return.
+        frames: The program's frames, outermost first, without ours; of an error, to where it was raised.
+        selected: Which entry of the stack the user looks at (`debug.stack`), None: the innermost.
+        decision: What the user said; None as long as the thread waits.
+        jumpable: Whether Python lets `jump` set the line here.
+        changed: Names that the frame's last stop did not have, or with another value; None where there was none.
+        anew: Whether the call is to begin anew, with what was changed of it where its function began.
+        stack: As `debug.stack` has worked it out, None before that.
+        listed: Last line that `list` has shown, 0 before that.
+        differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
+        printed: The value that was printed last here, in a tuple; () before that. Not kept beyond the stop: the program may
+            ask who else holds it, as NumPy's `resize` does.
+        attended: Whether the commands of its breakpoints have been begun.
+        since: `time.monotonic()` when it was made.
+        chain: The errors that led to `error`, the first one first, once somebody has asked; () before that.
+    """
+
+    def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,
+                 reason: str = '', hits: Sequence[Any] = (), error: BaseException | None = None,
+                 outputs: list[Any] | None = None, result: Any = None, jumpable: bool = False) -> None:
+        self.number = next(_numbers)
+        self.phase: Phase = phase
+        self.thread = threading.get_native_id()
+        self.thread_name = threading.current_thread().name
+        self.call = call
+        self.run = run if run is not None or call is None else call.run
+        self.reason = reason
+        self.hits = tuple(hits)
+        self.error = error
+        self.outputs = outputs
+        self.result = result
+        self.jumpable = jumpable
+        self.frame = frame
+        self.frames = _frames(frame, whole_traceback(error) if error is not None else None)
+        self.selected: int | None = None
+        self.changed: tuple[str, ...] | None = None
+        self.stack: tuple[Any, ...] | None = None
+        self.listed = 0
+        self.anew = False
+        self.differences: tuple[Any, ...] = ()
+        self.printed: tuple[Any, ...] = ()
+        self.attended = False
+        self.chain: tuple[BaseException, ...] = ()
+        self.decision: Decision | None = None
+        self._left = False
+        self.since = time.monotonic()
+        self._lock = new_rlock()          # re-entrant: a signal handler may decide while its thread holds it
+        self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+
+    @property
+    def control(self) -> RunControl | None:
+        """How to steer the run, None where it is not paused at a node boundary."""
+        control = self.run.control if self.run is not None else None
+        return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
+
+    def show_error(self, error: BaseException) -> None:
+        """Look at the frames of this error: one that led to the one that was raised."""
+        self.error = error
+        self.frames = _frames(self.frame, whole_traceback(error))
+        self.selected = self.stack = None
+        self.listed = 0
+
+    def decide(self, verb: Verb, argument: Any = None, times: int = 1) -> Decision:
+        """Say how it goes on; the thread leaves its stop. Any thread may call it.
+
+        Raises:
+            CommandError: It was decided before.
+        """
+        with self._lock:
+            if self.decision is not None:
+                raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
+            decision = self.decision = Decision(verb, argument, times)
+        self._work.put(None)
+        return decision
+
+    def do(self, action: Callable[[], _Result]) -> _Result:
+        """Have the stopped thread do something, and wait for the result. Called by other threads.
+
+        Raises:
+            CommandError: The thread has left the stop.
+            Exception: What `action` raised.
+        """
+        if threading.get_native_id() == self.thread:
+            return action()
+        if self.decision is not None:
+            raise CommandError('the thread has gone on: it is not stopped any more')
+        future: Future[_Result] = Future()
+        self._work.put((future, action))
+        if self._left:
+            self.leave()                        # it went on meanwhile, and looks at its work no more
+        return future.result()
+
+    def wake(self) -> None:
+        """Make a thread that waits in `serve` look again."""
+        self._work.put(None)
+
+    def serve(self) -> None:
+        """On the stopped thread: do what other threads ask for, until `wake` or a decision."""
+        while (work := self._work.get()) is not None:
+            future, action = work
+            try:
+                future.set_result(action())
+            except BaseException as error:      # it belongs to the thread that asked, which raises it
+                future.set_exception(error)
+
+    def leave(self) -> None:
+        """On the stopped thread, when it goes on: refuse what is still asked for."""
+        self._left = True
+        while True:
+            try:
+                work = self._work.get_nowait()
+            except queue.Empty:
+                return
+            if work is not None:
+                work[0].set_exception(CommandError('the thread has gone on: it is not stopped any more'))
+
+    def __repr__(self) -> str:
+        return f'<Stop {self.number} {self.phase} {self.call!r} thread {self.thread}>'
+
+
+def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[UserFrame, ...]:
+    """The program's frames around `frame`, outermost first, then those that an error went through."""
+    found = []
+    outer = frame
+    while outer is not None:
+        if not is_machinery(outer.f_code.co_filename):
+            found.append(UserFrame(outer, frame_line(outer)))
+        elif runs_cells(outer.f_code):
+            break
+        outer = outer.f_back
+    found.reverse()
+    known = {id(entry.frame) for entry in found}
+    while traceback is not None:
+        inner = traceback.tb_frame
+        if not is_machinery(inner.f_code.co_filename) and id(inner) not in known:
+            found.append(UserFrame(inner, program_line(inner.f_code, traceback.tb_lineno)))
+        traceback = traceback.tb_next
+    return tuple(found)

@@ -1,0 +1,309 @@
+"""From log contents to the records that queries give: every field is checked, for a log may be damaged or hostile.
+
+Called by readers of traces only.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import KINDS, Frame, Kind
+from pyfuncdbg.observers.record.log.call_batch import Batch
+from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
+from pyfuncdbg.observers.record.records import (
+    CallRecord,
+    ErrorRecord,
+    FrameRecord,
+    Level,
+    LocalRecord,
+    OutputRecord,
+    SiteRecord,
+    Stats,
+    TensorRecord,
+    ValueReader)
+from pyfuncdbg.observers.record.sources.source_text import SourceReader
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.observers.record.index.tables import UNFINISHED
+
+_LEVELS: tuple[Level, ...] = ('none', 'stats', 'full')
+_SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
+_MOST_DIMENSIONS = 64
+_LONGEST_NOTE = 1000
+_LONGEST_NAME = 4096
+
+Summary = Callable[[bytes, str, tuple[int, ...]], Stats | None]
+"""Statistics of the stored bytes under a key, read as a type and shape.
+
+Raises:
+    ValueError: They are not there or do not fit.
+"""
+
+
+def number(value: Any) -> int:
+    """An int of at most 64 bits (unsigned ones too), nothing else."""
+    if type(value) is not int or not -(1 << 63) <= value < 1 << 64:
+        raise ValueError(f'expected a number, found {type(value).__name__}')
+    return value
+
+
+def text(value: Any) -> str:
+    """A str, nothing else."""
+    if not isinstance(value, str):
+        raise ValueError(f'expected text, found {type(value).__name__}')
+    return value
+
+
+def name_text(value: Any) -> str:
+    """A str that names something; what is longer than any name, path or type is cut, for views draw names whole."""
+    return text(value)[:_LONGEST_NAME]
+
+
+def listed(value: Any, length: int | None = None) -> list[Any]:
+    """A list, of this length if one is given."""
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        raise ValueError(f'expected a list{"" if length is None else f" of {length}"}')
+    return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """A list of str as a tuple."""
+    return tuple([text(item) for item in listed(value)])
+
+
+def call_number(process: int, call: int) -> str:
+    """How the user names a call; '' for none."""
+    if not call:
+        return ''
+    return str(call) if process == 1 else f'{process}.{call}'
+
+
+class Sources(Protocol):
+    """The source text of a trace."""
+
+    def function(self, process: int, version: int, line: int, count: int) -> str:
+        """The text of a function, '' if the trace does not hold it."""
+
+    def reader(self, site: SiteRecord, versions: tuple[int, ...] | None = None) -> SourceReader:
+        """The reader of the lines that a record of a site names."""
+
+
+def site_record(fields: Any, process: int, sources: Sources | None = None) -> SiteRecord:
+    """A site from its log record; until version 3 of the format it had its function's text itself.
+
+    Raises:
+        ValueError: It is none.
+    """
+    (id_, name, op_type, kind, host, function, filename, line, source, stack, inputs, outputs, attrs, *more) = listed(fields)
+    if kind not in KINDS:
+        raise ValueError('unknown kind of site')
+    if not isinstance(attrs, dict) or not all(isinstance(key, str) for key in attrs):
+        raise ValueError('wrong attributes')
+    if isinstance(source, list):
+        version, count = map(number, listed(source, 2))
+        source = sources.function(process, version, number(line), count) if sources is not None else ''
+    site = SiteRecord(number(id_), process, name_text(name), name_text(op_type), cast(Kind, kind), name_text(host),
+                      name_text(function), name_text(filename), number(line), text(source), frames_of(stack),
+                      texts(inputs), texts(outputs), attrs)
+    versions = tuple(map(number, listed(*more))) if more else None
+    return site if sources is None or versions is None else replace(site, _source=sources.reader(site, versions))
+
+
+def unknown_site(id_: int, process: int) -> SiteRecord:
+    """Stands for a site whose record is lost."""
+    return SiteRecord(id_, process, '?', '?', 'python', '?', '', '', 0, '', (), (), ())
+
+
+def frames_of(stack: Any) -> tuple[Frame, ...]:
+    """Frames from [file, line, function] lists."""
+    return tuple([Frame(name_text(filename), number(line), name_text(name))
+                  for filename, line, name in (listed(item, 3) for item in listed(stack))])
+
+
+def stats_from(fields: Any) -> Stats | None:
+    """Statistics as the writer stored them."""
+    if fields is None:
+        return None
+    values = listed(fields, len(Stats.__slots__))
+    size, nan, neg_inf, neg, zero, pos, pos_inf = [number(value) for value in values[:7]]
+    low, high, mean, std = [value if value is None or isinstance(value, float) else number(value) for value in values[7:11]]
+    histogram = tuple([number(count) for count in listed(values[11])])
+    first_bad = None if values[12] is None else tuple([number(i) for i in listed(values[12])])
+    return Stats(size, nan, neg_inf, neg, zero, pos, pos_inf, low, high, mean, std, histogram, first_bad)
+
+
+def tensor_fields(entry: Any) -> tuple[str, tuple[int, ...], int, int, bytes | list[bytes] | None, bool, str, Any]:
+    """The checked fields of a tensor description; the payload is a key, or a list of the bytes themselves."""
+    # The ninth, whether a number is NaN or infinite, is for who wrote it: it is not believed where the numbers are at hand.
+    dtype, shape, nbytes, level, payload, changed, note, stats = listed(entry)[:8]
+    sizes = tuple([number(size) for size in listed(shape)])
+    if len(sizes) > _MOST_DIMENSIONS or any(not 0 <= size < 1 << 48 for size in sizes):
+        raise ValueError('wrong shape')
+    if level not in (0, 1, 2):
+        raise ValueError('wrong level')
+    inline = isinstance(payload, list) and len(payload) == 1 and isinstance(payload[0], bytes)
+    if payload is not None and not inline and not (isinstance(payload, bytes) and len(payload) == KEY_SIZE):
+        raise ValueError('wrong tensor payload')
+    return text(dtype), sizes, number(nbytes), level, payload, changed is True, text(note)[:_LONGEST_NOTE], stats
+
+
+def inline_bytes(key: bytes) -> bytes:
+    """The reader of tensors whose bytes are in the call's own record: their key is the bytes."""
+    return key
+
+
+def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary) -> TensorRecord:
+    """A tensor from a scalar of a batch or a description.
+
+    Raises:
+        ValueError: The description is none.
+    """
+    if isinstance(value, np.generic):
+        array = np.asarray(value)
+        return TensorRecord(name, dtype_name(array.dtype), (), array.nbytes, 'full', stats_of(array), array.tobytes(),
+                            _read=inline_bytes)
+    dtype, shape, nbytes, level, payload, changed, note, packed = tensor_fields(value)
+    stats = stats_from(packed)
+    if payload is None:
+        return TensorRecord(name, dtype, shape, nbytes, _LEVELS[level], stats, None, changed, note)
+    key = payload if isinstance(payload, bytes) else payload[0]
+    reader: ValueReader = read if isinstance(payload, bytes) else inline_bytes
+    try:
+        if stats is None:
+            stats = summary(key, dtype, shape) if reader is read else _summary_of(key, dtype, shape)
+    except ValueError as error:
+        return TensorRecord(name, dtype, shape, nbytes, 'none', None, None, changed, f'damaged: {error}')
+    return TensorRecord(name, dtype, shape, nbytes, _LEVELS[level], stats, key, changed, note, reader)
+
+
+def _summary_of(data: bytes, dtype: str, shape: tuple[int, ...]) -> Stats | None:
+    from pyfuncdbg.observers.record.snapshots.snapshot import array_from
+    return stats_of(array_from(data, dtype, shape))
+
+
+def output_records(items: Any, reader: Callable[[tuple[int, ...] | None], SourceReader]) -> tuple[OutputRecord, ...]:
+    """What a call said; until version 3 of the format a warning did not say which text of its file it is of."""
+    records = []
+    for item in listed(items):
+        kind, said, category, filename, line, function, offset, *more = listed(item)
+        if kind not in _SAID:
+            raise ValueError('unknown kind of output')
+        records.append(OutputRecord(kind, text(said), text(category), text(filename), number(line or 0), text(function),
+                                    number(offset) / 1e9, reader((number(*more),) if more else None)))
+    return tuple(records)
+
+
+def error_record(fields: Any, read: ValueReader, summary: Summary,
+                 reader: Callable[[tuple[int, ...] | None], SourceReader]) -> ErrorRecord:
+    """An exception; version 1 of the format had no variables, version 2 none of the last field."""
+    kind, message, frames, traceback, *more = listed(fields)
+    found = frames_of(frames)
+    variables = _variables(more[0], len(found), read, summary) if more else ()
+    versions = tuple(map(number, listed(more[1]))) if len(more) > 1 else None
+    return ErrorRecord(text(kind), text(message), found, text(traceback), variables, reader(versions))
+
+
+def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) -> tuple[FrameRecord, ...]:
+    if not listed(fields):
+        return ()
+    described, found = listed(fields, 2)
+    tensors = [tensor_record('', entry, read, summary) for entry in listed(described)]
+
+    def variable(name: Any, kind: Any, value: Any) -> LocalRecord:
+        if isinstance(value, str):
+            return LocalRecord(text(name), text(kind), value)
+        if not 0 <= number(value) < len(tensors):
+            raise ValueError('wrong tensor of a variable')
+        return LocalRecord(text(name), text(kind), '', tensors[value])
+    records = []
+    for index, hidden, rows in (listed(frame, 3) for frame in listed(found)):
+        if not 0 <= number(index) < frames:
+            raise ValueError('wrong frame of a variable')
+        records.append(FrameRecord(index, tuple([variable(*listed(row, 3)) for row in listed(rows)]), number(hidden)))
+    return tuple(records)
+
+
+@dataclass(frozen=True, slots=True)
+class CallNumbers:
+    """What the columns of a trace say of one call, as `record.tables` describes them; times are in nanoseconds."""
+
+    process: int
+    id: int
+    run: int
+    ordinal: int
+    thread: int
+    started: int
+    duration: int
+    forward: int
+    parent: int
+
+    def record(self, site: SiteRecord, inputs: tuple[TensorRecord, ...], outputs: tuple[TensorRecord, ...],
+               output: tuple[OutputRecord, ...], error: ErrorRecord | None, **more: Any) -> CallRecord:
+        """The record of the call with what its batch says of it."""
+        duration = None if self.duration == UNFINISHED else self.duration / 1e9
+        return CallRecord(call_number(self.process, self.id), self.process, self.run, site, self.ordinal, self.thread,
+                          self.started / 1e9, duration, inputs, outputs, output, error,
+                          call_number(self.process, self.forward),
+                          call_number(self.process, self.parent) if self.parent != -self.run else '', **more)
+
+
+NUMBERS = tuple(field.name for field in fields(CallNumbers))
+"""Columns that they come from, in their order."""
+
+
+def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
+                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary, sources: Sources,
+                element: str = '') -> CallRecord:
+    """One call of a batch.
+
+    Args:
+        batch: Checked columns.
+        row: Which call.
+        numbers: Of the call.
+        site: Where it was made.
+        names: Of input and output tensors.
+        read, summary: For tensors whose bytes are elsewhere.
+        sources: Of the trace.
+        element: Of a dataset: what its run works on.
+
+    Raises:
+        ValueError: The row holds something else than a call.
+    """
+    inputs, outputs = batch.tensors(row)
+    error = batch.error.get(row)
+    lost = batch.lost.get(row) or {}
+    if not isinstance(lost, dict):
+        raise ValueError('wrong losses')
+    reader = partial(sources.reader, site)
+    return numbers.record(
+        site, _tensor_records(names[0], inputs, read, summary), _tensor_records(names[1], outputs, read, summary),
+        output_records(batch.output.get(row) or [], reader),
+        error_record(error, read, summary, reader) if error is not None else None,
+        dropped={text(kind): number(count) for kind, count in lost.items()}, element=element,
+        sources=tuple([call_number(numbers.process, number(source)) for source in listed(batch.sources.get(row) or [])]),
+        **_retry(numbers, batch.retries.get(row)))
+
+
+def _retry(numbers: CallNumbers, fields: Any) -> dict[str, Any]:
+    """What a record says of retries; of a run's own call by the number of the run."""
+    if fields is None:
+        return {}
+    first, broken_off = listed(fields, 2)
+    return {'retry_of': call_number(numbers.process, -number(first) if numbers.id < 0 else number(first)),
+            'broken_off': broken_off is True}
+
+
+def damaged_call(numbers: CallNumbers, site: SiteRecord, why: str) -> CallRecord:
+    """Stands for a call of which only the numbers can be read."""
+    said = OutputRecord('err', f'[this call is damaged in the trace: {why}]')
+    return numbers.record(site, (), (), (said,), None, dropped={'damaged': 1})
+
+
+def _tensor_records(names: Sequence[str], values: Sequence[Any], read: ValueReader,
+                    summary: Summary) -> tuple[TensorRecord, ...]:
+    padded = [*names[:len(values)], *[''] * (len(values) - len(names))]
+    return tuple([tensor_record(name, value, read, summary) for name, value in zip(padded, values, strict=True)])

@@ -1,0 +1,218 @@
+"""From places in the logs, as the index knows them, to records: decodes batches of calls, sites, plans, blobs.
+
+The inner half of `Trace`, which holds its lock around every use.
+"""
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import msgpack
+import numpy as np
+
+from pyfuncdbg.errors import DroppedError, TraceError
+from pyfuncdbg.hooks.call import title
+from pyfuncdbg.observers.record.index import decode
+from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
+from pyfuncdbg.observers.record.index.sqlite_index import Index, SiteEntry
+from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
+from pyfuncdbg.observers.record.snapshots.snapshot import array_from, digest
+from pyfuncdbg.observers.record.sources.trace_sources import Sources
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, View
+
+_BATCHES = 64
+
+
+_Plan = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]
+"""Label, host, names of feeds and of fetches, ids of sites."""
+_NO_PLAN: _Plan = ('?', '', (), (), ())
+
+
+class LostError(Exception):
+    """The index points to something that is not there."""
+
+
+class Reading:
+    """Decodes and remembers what was used lately."""
+
+    def __init__(self, index: Index, lock: threading.RLock) -> None:
+        self._index = index
+        self._lock = lock
+        self._batches: OrderedDict[tuple[int, int], Batch] = OrderedDict()
+        self._sites: dict[int, SiteRecord] = {}
+        self._plans: dict[tuple[int, int], _Plan] = {}
+        self.sources = Sources(index, lock)
+        self._summary = lru_cache(maxsize=4096)(self._stats_of_blob)
+
+    def renew(self) -> None:
+        """Forget everything: the index is made anew."""
+        self._sites.clear()
+        self._plans.clear()
+        self._batches.clear()
+        self.sources.clear()
+
+    def calls(self) -> View:
+        """The columns of all calls."""
+        return self._index.calls.view()
+
+    def runs(self) -> View:
+        """The columns of all runs."""
+        return self._index.runs.view()
+
+    def entries(self) -> dict[int, SiteEntry]:
+        """What sites are searched by."""
+        return self._index.sites
+
+    def sites(self) -> list[SiteRecord]:
+        """All sites, by process and id."""
+        return [self.site(key) for key in sorted(self._index.sites)]
+
+    def site(self, key: int) -> SiteRecord:
+        """One site."""
+        known = self._sites.get(key)
+        if known is None:
+            entry, process = self._index.sites.get(key), key >> SITE_BITS
+            if entry is None:                   # it may come
+                return decode.unknown_site(key & (1 << SITE_BITS) - 1, process)
+            known = self._sites[key] = decode.site_record(unpacked(entry.payload), process, self.sources)
+        return known
+
+    def run(self, row: int) -> RunRecord:
+        """The run in a row of `runs`."""
+        runs = self.runs()
+        process, id_, plan, started = (int(runs[name][row]) for name in ('process', 'id', 'plan', 'started'))
+        label, host, _, asked, sites = self._plan(process, plan)
+        label = title(label, _element(runs, row))
+        at = self.calls().row(process, -id_)
+        call = self.call(at) if at is not None else None
+        if call is None:
+            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked)
+        return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
+                         sites, asked, call.retry_of)
+
+    def _plan(self, process: int, number: int) -> _Plan:
+        known = self._plans.get((process, number))
+        if known is None:
+            payload = self._index.plans.get((process, number))
+            if payload is None:                 # it may come
+                return _NO_PLAN
+            known = self._plans[process, number] = self._decoded_plan(payload)
+        return known
+
+    def _decoded_plan(self, payload: bytes) -> _Plan:
+        try:
+            _, label, host, feeds, fetches, sites = decode.listed(unpacked(payload), 6)
+            if not isinstance(sites, bytes) or len(sites) % 8:
+                raise ValueError('wrong list of sites')
+            ids = tuple([int.from_bytes(sites[i:i + 8], 'little') for i in range(0, len(sites), 8)])
+            return decode.text(label), decode.text(host), decode.texts(feeds), decode.texts(fetches), ids
+        except (ValueError, TypeError):
+            return _NO_PLAN
+
+    def call(self, row: int) -> CallRecord:
+        """The call in a row of `calls`.
+
+        Raises:
+            LostError: It is not in the log any more.
+        """
+        calls = self.calls()
+        process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
+        numbers = decode.CallNumbers(*(int(calls[name][row]) for name in decode.NUMBERS))
+        site = self.site(int(calls['site'][row]))
+        names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
+        runs = self.runs()
+        run = runs.row(process, numbers.run)
+        within = ''
+        if run is not None:
+            plan, element = self._plan(process, int(runs['plan'][run])), _element(runs, run)
+            if numbers.id < 0:
+                names = plan[2:4]
+            within = '' if element is None else title(plan[0], element)
+        payload = self._payload(process, position)
+        try:
+            batch = self._batch(process, position, payload)
+            if place >= batch.count or batch.columns[0][place] != numbers.id:
+                raise LostError('the log is not what it was')
+            return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary, self.sources,
+                                      within)
+        except (ValueError, TypeError) as error:
+            # The rest of a list of calls must not suffer from one that was written wrongly.
+            return decode.damaged_call(numbers, site, str(error))
+
+    def plans(self) -> list[PlanRecord]:
+        """Every plan that has runs, the newest first."""
+        runs = self.runs()
+        rows = runs.rows[np.argsort(runs['plan'][runs.rows], kind='stable')]
+        rows = rows[np.argsort(runs['process'][rows], kind='stable')]
+        processes, plans = runs['process'][rows], runs['plan'][rows]
+        starts = np.flatnonzero(np.concatenate(([True], (plans[1:] != plans[:-1]) | (processes[1:] != processes[:-1])))) \
+            if len(rows) else np.empty(0, np.int64)
+        found = []
+        for group in np.split(rows, starts[1:]) if len(starts) else []:
+            process, plan = int(runs['process'][group[0]]), int(runs['plan'][group[0]])
+            record = PlanRecord(process, *self._plan(process, plan), len(group), int(runs['id'][group].max()))
+            found.append((int(runs['started'][group].max()), record))
+        return [record for _, record in sorted(found, key=lambda pair: -pair[0])]
+
+    def _payload(self, process: int, position: int) -> bytes | None:
+        """The record of a batch that is not remembered.
+
+        Raises:
+            LostError: It is not in the log any more.
+        """
+        if (process, position) in self._batches:
+            return None
+        try:
+            return self._index.reader(process).record(position).payload
+        except (TraceError, OverflowError, OSError) as error:
+            raise LostError(str(error)) from error
+
+    def _batch(self, process: int, position: int, payload: bytes | None) -> Batch:
+        key = (process, position)
+        if payload is not None:
+            self._batches[key] = Batch(payload)
+            if len(self._batches) > _BATCHES:
+                self._batches.popitem(last=False)
+        else:
+            self._batches.move_to_end(key)
+        return self._batches[key]
+
+    def _seconds(self, process: int) -> Callable[[int], float]:
+        offset = self._index.logs[process].offset
+        return lambda at: (at + offset) / 1e9
+
+    def _read_blob(self, key: bytes) -> bytes:
+        with self._lock:
+            place = self._index.blobs.find(key)
+            if place is None:
+                raise DroppedError('its bytes are not in the trace (damaged, or cut off)')
+            process, position, length = place
+            try:
+                data = self._index.reader(process).read(position, length)
+            except (TraceError, OSError, OverflowError, ValueError) as error:
+                raise DroppedError(f'its bytes cannot be read: {error}') from error
+        if digest(data) != key:
+            raise DroppedError('its bytes are damaged')
+        return data
+
+    def _stats_of_blob(self, key: bytes, dtype: str, shape: tuple[int, ...]) -> Stats | None:
+        try:
+            return stats_of(array_from(self._read_blob(key), dtype, shape))
+        except (DroppedError, msgpack.UnpackException) as error:
+            raise ValueError(str(error)) from error
+
+    def note(self, process: int, position: int) -> NoteRecord | None:
+        try:
+            kind, at, data = decode.listed(unpacked(self._index.reader(process).record(position).payload), 3)
+            return NoteRecord(decode.text(kind), process, self._seconds(process)(decode.number(at)),
+                              data if isinstance(data, dict) else {})
+        except ValueError:
+            return None
+
+
+def _element(runs: View, row: int) -> int | None:
+    element = int(runs['element'][row])
+    return None if element == NO_ELEMENT else element

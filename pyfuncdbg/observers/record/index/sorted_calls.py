@@ -1,0 +1,154 @@
+"""Ordering of calls: a filtered, sorted list that is decoded a page at a time.
+
+The numbers of the calls are sorted once, so that every later page is a slice, wherever it is. Used by lists, on worker
+threads; any thread may cancel. NumPy sorts without Python's global lock, so the screen goes on meanwhile.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
+from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites, in_order
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.index.tables import FAILED, PRINTED, View
+
+_NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
+_SOME = 256
+_STRETCH = 100_000
+"""Positions that are looked through at once."""
+
+Place = tuple[int, int]
+"""Process and id of a call."""
+
+
+class Ordering:
+    """The calls of a trace that pass some filters, in an order, as they were when it was made."""
+
+    def __init__(self, calls: View, sites: Sites, condition: Condition, sort: str | None, newest_first: bool,
+                 fetch: Callable[[list[Place]], list[CallRecord]], read: Callable[[int, int], bytes]) -> None:
+        """Prepare.
+
+        Args:
+            calls, sites: Of the trace.
+            condition, sort, newest_first: Which calls, and how.
+            fetch: Gives the records of calls.
+            read: Gives what the log of a process holds at a byte.
+        """
+        self._calls, self._sites, self._condition = calls, sites, condition
+        self._sort, self._newest_first = sort, newest_first
+        self._fetch = fetch
+        self._read = read
+        self._rows: np.ndarray = np.empty(0, np.int64)
+        self._cancelled = False
+        self.count = 0
+
+    def build(self) -> int:
+        """Find and sort the calls; how many there are, which is `count` from then on.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
+        self._check()
+        rows = self._condition.rows(self._calls, self._sites)
+        self._rows = in_order(rows, self._calls, self._sites, self._sort, self._newest_first, self._check)
+        self.count = len(self._rows)
+        return self.count
+
+    def page(self, start: int, count: int) -> list[CallRecord]:
+        """The calls from a position on, counted from 0."""
+        self._check()
+        rows = self._rows[max(start, 0):max(start + count, 0)]
+        return self._fetch(list(zip(self._calls['process'][rows].tolist(), self._calls['id'][rows].tolist(), strict=True)))
+
+    def position(self, number: str) -> int | None:
+        """Where the call of a number is ('17', '2.17'), None if it is not among these."""
+        self._check()
+        process, _, id_ = number.rpartition('.')
+        row = self._calls.row(int(process or 1), int(id_))
+        found = np.flatnonzero(self._rows == row).tolist() if row is not None else []
+        return found[0] if found else None
+
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """The next position that holds a text, from `start` on and round the end: None if no call does.
+
+        Looked for, in any case of letters, in names of sites, functions and op types ('norm[3]' is one call of a site), and
+        in what calls raised and said. `wanted` is asked now and then.
+
+        Raises:
+            QueryCancelledError: It was not wanted any more.
+        """
+        text = text.lower()
+        spoken = _Spoken(self._read, text)
+        first, second = (0, start + 1 if backwards else start), (start + 1 if backwards else start, self.count)
+        for low, high in (first, second) if backwards else (second, first):
+            for position, row, sure in self._candidates(text, max(low, 0), min(high, self.count), backwards, wanted):
+                process, id_, at = (int(self._calls[name][row]) for name in ('process', 'id', 'position'))
+                if sure or (spoken.in_batch(process, at) and self._says(process, id_, text)):
+                    return position
+        return None
+
+    def _says(self, process: int, id_: int, text: str) -> bool:
+        return any(_says(call, text) for call in self._fetch([(process, id_)]))
+
+    def _candidates(self, text: str, low: int, high: int, backwards: bool,
+                    wanted: Callable[[], bool]) -> Iterator[tuple[int, int, bool]]:
+        """Position and row of those from `low` to before `high` that may hold the text, and whether a name does."""
+        match = _NUMBERED.fullmatch(text)
+        name, ordinal = (match[1], int(match[2])) if match is not None else (text, None)
+        keys = np.array([key for key, site in self._sites.items() if _holds(name, site)], np.int64)
+        while low < high:
+            begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
+            rows = self._rows[begin:end]
+            named = np.isin(self._calls['site'][rows], keys)
+            if ordinal is not None:
+                named &= self._calls['ordinal'][rows] == ordinal
+            places = np.flatnonzero(named | (self._calls['flags'][rows] & (FAILED | PRINTED) != 0))
+            for number, place in enumerate((places[::-1] if backwards else places).tolist()):
+                if number % _SOME == 0 and not wanted():
+                    raise QueryCancelledError
+                yield begin + place, int(rows[place]), bool(named[place])
+            if not wanted():
+                raise QueryCancelledError
+            low, high = (low, begin) if backwards else (end, high)
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise QueryCancelledError
+
+    def cancel(self) -> None:
+        """Break off what another thread is doing here; it gets `QueryCancelledError`, as does all that is asked later."""
+        self._cancelled = True
+
+    def close(self) -> None:
+        """Give the memory back; closing twice is allowed."""
+        self.cancel()
+        self._rows = np.empty(0, np.int64)
+
+
+class _Spoken:
+    """Whether a batch of the log may hold a text at all: its bytes say so forty times faster than its calls."""
+
+    def __init__(self, read: Callable[[int, int], bytes], text: str) -> None:
+        self._read = read
+        self._bytes = text.encode() if text.isascii() else b''     # letters beyond ASCII change case in more than one way
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def in_batch(self, process: int, at: int) -> bool:
+        known = self._known.get((process, at))
+        if known is None:
+            known = self._known[process, at] = self._bytes in self._read(process, at).lower()
+        return known
+
+
+def _holds(text: str, site: SiteEntry) -> bool:
+    return any(text in known.lower() for known in (site.name, site.op_type, site.function))
+
+
+def _says(call: CallRecord, text: str) -> bool:
+    if call.error is not None and (text in call.error.type.lower() or text in call.error.message.lower()):
+        return True
+    return any(text in said.text.lower() or text in said.category.lower() for said in call.output)

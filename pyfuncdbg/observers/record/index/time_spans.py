@@ -1,0 +1,180 @@
+"""Spans of calls by thread, from the columns alone: what a timeline of a million calls is drawn from.
+
+Asked on worker threads; `cancel` on any.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyfuncdbg.observers.record.index.decode import call_number
+from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites
+from pyfuncdbg.observers.record.index.tables import BAD, FAILED, UNFINISHED, View
+
+_STRETCH = 100_000
+"""Calls that are looked through at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRecord:
+    """One call: when and where it ran. Times are seconds since the trace began; `duration` is None if it did not finish.
+
+    Attributes:
+        bad: Some recorded input or output has a NaN or infinity.
+    """
+
+    number: str
+    label: str
+    kind: str
+    process: int
+    thread: int
+    started: float
+    duration: float | None
+    failed: bool
+    bad: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """The calls of one thread that began in one of equal parts of a window.
+
+    Attributes:
+        busy: Which share of that part they ran, at most 1.
+    """
+
+    process: int
+    thread: int
+    part: int
+    calls: int
+    failed: int
+    bad: int
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """When the first call began and the last was over, in seconds.
+
+    Attributes:
+        reach: How long before a moment a call may have begun that still ran then: the longest took so long, and what did
+            not finish reaches to the end.
+        calls: How many there are.
+    """
+
+    start: float
+    end: float
+    reach: float
+    calls: int
+
+
+class Spans:
+    """The calls of a trace by time, as they were when it was made.
+
+    Args:
+        calls, sites: Of the trace.
+        site: Only calls of these, a glob over node names, op types and function names; the extent is that of all calls.
+    """
+
+    def __init__(self, calls: View, sites: Sites, site: str | None = None) -> None:
+        self._calls, self._sites, self._site = calls, sites, site
+        self._sorted: tuple[np.ndarray, np.ndarray] | None = None
+        self._cancelled = False
+
+    def extent(self) -> Extent:
+        """When the calls began and ended, and how many there are."""
+        self._check()
+        rows = Condition().rows(self._calls, self._sites)
+        if not len(rows):
+            return Extent(0.0, 0.0, 0.0, 0)
+        started, duration = self._calls['started'][rows], self._calls['duration'][rows]
+        first, latest = int(started.min()), int(started.max())
+        still = started[duration == UNFINISHED]
+        reach = max(int(duration.max()), latest - int(still.min()) if len(still) else 0, 0)
+        return Extent(first / 1e9, int((started + np.maximum(duration, 0)).max()) / 1e9, reach / 1e9, len(rows))
+
+    def window(self, start: float, end: float, *, reach: float, limit: int) -> list[SpanRecord]:
+        """Calls that ran between two times, in order of their start; at most `limit` + 1, by which too many are known."""
+        rows = self._begun(_ns(start - reach), _ns(end))
+        duration = self._calls['duration'][rows]
+        rows = rows[(duration == UNFINISHED) | (self._calls['started'][rows] + duration >= _ns(start))]
+        return records(self._calls, self._sites, rows[:limit + 1])
+
+    def crowds(self, start: float, end: float, parts: int) -> list[Crowd]:
+        """The same window in equal parts, for more calls than can be told apart."""
+        width = max(1, -(-_ns(end - start) // parts))
+        rows = self._begun(_ns(start), _ns(end))
+        keys = np.stack([self._calls['process'][rows].astype(np.int64), self._calls['thread'][rows],
+                         (self._calls['started'][rows] - _ns(start)) // width])
+        groups, places = np.unique(keys, axis=1, return_inverse=True)
+        count = groups.shape[1]
+        flags, busy = self._calls['flags'][rows], np.maximum(self._calls['duration'][rows], 0)
+        sums = [np.bincount(places.reshape(-1), weights, count)
+                for weights in (None, flags & FAILED != 0, flags & BAD != 0, busy)]
+        return [Crowd(process, thread, part, int(calls), int(failed), int(bad), min(1.0, spent / width))
+                for (process, thread, part), calls, failed, bad, spent in zip(
+                    groups.T.tolist(), *[column.tolist() for column in sums], strict=True)]
+
+    def beside(self, process: int, thread: int, at: float, *, later: bool, number: str = '') -> SpanRecord | None:
+        """The call of a thread that begins next after a time, or before it; another one than `number`."""
+        id_, moment = int(number.rpartition('.')[2]) if number else 0, _ns(at)
+        rows, started = self._by_time()
+        low, high = (int(np.searchsorted(started, moment, side)) for side in ('left', 'right'))
+        rows = rows[low:] if later else rows[:high][::-1]
+        calls = self._calls
+        for begin in range(0, len(rows), _STRETCH):
+            self._check()
+            some = rows[begin:begin + _STRETCH]
+            ids = calls['id'][some]
+            passes = (calls['process'][some] == process) & (calls['thread'][some] == thread) & (
+                (calls['started'][some] != moment) | (ids > id_ if later else ids < id_))
+            found = np.flatnonzero(passes)
+            if len(found):
+                return records(calls, self._sites, some[found[:1]])[0]
+        return None
+
+    def _by_time(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows by time of start, and those times."""
+        self._check()
+        if self._sorted is None:
+            rows = Condition(site=self._site).rows(self._calls, self._sites)
+            started = self._calls['started'][rows]
+            order = np.argsort(started, kind='stable')
+            self._sorted = rows[order], started[order]
+        return self._sorted
+
+    def _begun(self, start: int, end: int) -> np.ndarray:
+        """Rows of the calls that began between two times, both included."""
+        rows, started = self._by_time()
+        return rows[np.searchsorted(started, start, 'left'):np.searchsorted(started, end, 'right')]
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise QueryCancelledError
+
+    def cancel(self) -> None:
+        """Break off what another thread is doing here; it gets `QueryCancelledError`."""
+        self._cancelled = True
+
+    def close(self) -> None:
+        """Give the memory back; closing twice is allowed."""
+        self.cancel()
+        self._sorted = None
+
+
+def records(calls: View, sites: Sites, rows: np.ndarray) -> list[SpanRecord]:
+    """The spans of some rows."""
+    columns = [calls[name][rows].tolist() for name in ('process', 'id', 'thread', 'started', 'duration', 'flags', 'site',
+                                                       'ordinal')]
+    spans = []
+    for process, id_, thread, started, duration, flags, key, ordinal in zip(*columns, strict=True):
+        site = sites.get(key)
+        name, kind = (site.name or '?', site.kind) if site is not None else ('?', 'python')
+        spans.append(SpanRecord(call_number(process, id_), f'{name}[{ordinal}]', kind, process, thread, started / 1e9,
+                                None if duration == UNFINISHED else duration / 1e9, bool(flags & FAILED), bool(flags & BAD)))
+    return spans
+
+
+def _ns(seconds: float) -> int:
+    """Nanoseconds, within what a column holds."""
+    return round(max(-4e9, min(seconds, 4e9)) * 1e9)

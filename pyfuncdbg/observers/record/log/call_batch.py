@@ -1,0 +1,385 @@
+"""Many calls as one record, by column: how calls are written and found again.
+
+Encoding a call by itself costs more than making it; a batch of columns costs a tenth of that, because NumPy packs the
+numbers. Encoded on the writer thread; decoded by readers, who check everything, for a log may be hostile.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
+from pyfuncdbg.observers.record.snapshots.statistics import all_finite
+from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
+
+Row = tuple[Any, ...]
+"""(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,
+holding, retry): `holding` is False if there is nothing to give back to the allowance, which need not be looked for
+then. `retry` is 0, or the id of the first execution (0 of that itself) and whether this one was broken off by `retry`."""
+
+COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
+"""The numbers of a call, in the order of a row. `finished` is 0 for a call that has not returned."""
+
+MOST_ROWS = 512
+MOST_TENSORS = 4096
+"""Tensors on one side of a call; more are not recorded."""
+
+_TYPES = tuple(SCALARS.values())
+_FIELDS, _FIELDS_2 = 13, 11
+"""Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
+where calls were retried: the last field of a row."""
+
+_WIDTHS = (1, 2, 4, 8)
+_UNSIGNED = {width: np.dtype(f'<u{width}') for width in _WIDTHS}
+_SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
+_LARGEST = 1 << 48
+_LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
+                           'max_ext_len': 0, 'strict_map_key': True}
+_WRONG = (msgpack.UnpackException, TypeError, OverflowError, RecursionError, MemoryError)
+
+IsBad = Callable[[Any], bool]
+"""Whether a description is of a tensor with a NaN or infinity."""
+
+
+class _Codes(dict[type, int]):
+    """Code of each scalar type, 0 for everything else; `__missing__` keeps the lookup inside `map`."""
+
+    def __missing__(self, key: type) -> int:
+        return 0
+
+
+_CODES = _Codes({kind: number for number, kind in enumerate(SCALARS, 1)})
+
+
+def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
+    """One record of at most `MOST_ROWS` rows.
+
+    Args:
+        rows: Their outputs, errors and losses are plain data or None.
+        tensor: Writes one snapshot's bytes where they belong and describes it.
+    """
+    columns = list(zip(*rows, strict=True))
+    inputs, outputs = columns[9], columns[10]
+    values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
+    codes = bytes(map(_CODES.__getitem__, map(type, values)))
+    packed: dict[int, np.ndarray] = {}
+    general: list[Any] = []
+    for code in sorted(set(codes)):
+        here = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
+        if code:
+            packed[code] = np.array(here, _TYPES[code - 1])
+        else:
+            general = _described(here, tensor)
+    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in columns[11:15]]
+    ins, outs = (np.fromiter(map(len, side), np.uint16, len(rows)) for side in (inputs, outputs))
+    tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
+    described = _resolved(general)
+    bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
+    retries = [[i, retry] for i, retry in enumerate(columns[16]) if retry]
+    flags = _flags(len(rows), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
+                   [row for row, retry in retries if retry[0]],
+                   tensors.rows_of_descriptions([entry[5] for entry in described]))
+    body: bytes = msgpack.packb(
+        [len(rows), [_pack_column(column) for column in columns[:9]], flags, _pack_column(tensors.output_sizes(described)),
+         ins.tobytes(), outs.tobytes(), codes, [[code, numbers.tobytes()] for code, numbers in packed.items()], general,
+         *sparse, *([retries] if retries else [])], unicode_errors='surrogatepass')
+    return body
+
+
+def _marks(descriptions: list[Any]) -> list[bool]:
+    """Which tensors have a NaN or infinity, by description; sets the last field of those that are not tested yet.
+
+    Those have few bytes each: one test of all of a type together costs a tenth.
+    """
+    waiting: dict[str, list[list[Any]]] = {}
+    for entry in descriptions:
+        if entry[8] is None:
+            waiting.setdefault(entry[0], []).append(entry)
+    for dtype, entries in waiting.items():
+        together, element = b''.join([entry[4][0] for entry in entries]), dtype_of(dtype)
+        clean = not together or all_finite(np.frombuffer(together, element))
+        for entry in entries:
+            entry[8] = not (clean or not entry[4][0] or all_finite(np.frombuffer(entry[4][0], element)))
+    return [entry[8] for entry in descriptions]
+
+
+def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Iterable[int], retries: Iterable[int],
+           changed: Iterable[int]) -> bytes:
+    flags = bytearray(count)
+    for bit, rows in ((BAD, bad), (FAILED, failed), (PRINTED, printed), (RETRY, retries), (CHANGED, changed)):
+        for row in rows:
+            flags[row] |= bit
+    return bytes(flags)
+
+
+def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
+    """Descriptions of tensors; of one that calls share, once, and then the place of that: two thirds of a recorded graph."""
+    places: dict[int, int] = {}
+    described: list[Any] = []
+    for value in values:
+        entry: Any = tensor(value)
+        if type(value) is Snapshot and value.owner:
+            first = places.setdefault(id(value), len(described))
+            if first < len(described):
+                entry = first
+        described.append(entry)
+    return described
+
+
+def _resolved(descriptions: list[Any]) -> list[Any]:
+    """Descriptions with those that calls share in each of their places."""
+    return [descriptions[entry] if type(entry) is int and 0 <= entry < i else entry for i, entry in enumerate(descriptions)]
+
+
+def _pack_column(column: Sequence[int] | np.ndarray) -> list[Any]:
+    """[least value, width, differences to it]; a constant column has width 0."""
+    numbers = np.array(column, np.int64)
+    least = int(numbers.min())
+    differences = (numbers - least).view(np.uint64)
+    most = int(differences.max())
+    if not most:
+        return [least, 0, b'']
+    width = next(w for w in _WIDTHS if most < 1 << 8 * w)
+    return [least, width, differences.astype(f'<u{width}').tobytes()]
+
+
+class _Tensors:
+    """Whose the tensors of a batch are: scalars by type, and descriptions, in the order of the calls."""
+
+    __slots__ = ('bounds', 'codes', 'inputs', 'packed')
+
+    def __init__(self, inputs: np.ndarray, outputs: np.ndarray, codes: np.ndarray, packed: dict[int, np.ndarray]) -> None:
+        """Args: numbers of inputs and outputs by call; a code for each tensor, 0 for a description; scalars by code."""
+        self.inputs = inputs.astype(np.int64)
+        self.bounds = np.concatenate(([0], np.cumsum(self.inputs + outputs)))
+        self.codes = codes
+        self.packed = packed
+
+    def output_sizes(self, descriptions: list[Any]) -> np.ndarray:
+        """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
+        sizes = _SIZES[self.codes]
+        sizes[self.codes == 0] = [_described_size(entry) for entry in descriptions]
+        ends = np.concatenate(([0], np.cumsum(sizes)))
+        return np.asarray(ends[self.bounds[1:]] - ends[self.bounds[:-1] + self.inputs], np.int64)
+
+    def rows_of_bad_scalars(self) -> set[int]:
+        """Calls that hold a scalar which is NaN or infinite."""
+        found: set[int] = set()
+        for code, numbers in self.packed.items():
+            if numbers.dtype.kind in 'fc':
+                hits = ~np.isfinite(numbers)
+                if hits.any():
+                    places = np.flatnonzero(self.codes == code)[hits]
+                    found.update(self._rows(places))
+        return found
+
+    def rows_of_descriptions(self, marks: Sequence[bool]) -> set[int]:
+        """Calls that hold a description with a mark."""
+        if not any(marks):
+            return set()
+        return set(self._rows(np.flatnonzero(self.codes == 0)[np.array(marks, bool)]))
+
+    def _rows(self, places: np.ndarray) -> list[int]:
+        rows: list[int] = (np.searchsorted(self.bounds, places, 'right') - 1).tolist()
+        return rows
+
+
+class Batch:
+    """A decoded record of calls. Everything in it has been checked.
+
+    Attributes:
+        count: Number of calls.
+        columns: One int64 array for each of `COLUMNS`.
+        output, error, lost, sources, retries: What some calls printed, raised, could not keep, continue, and how they were
+            retried, by row.
+    """
+
+    __slots__ = ('_edges', '_head', '_payload', '_ranks', '_tensors', 'columns', 'count', 'error', 'lost', 'output',
+                 'retries', 'sources')
+
+    def __init__(self, payload: bytes) -> None:
+        """Decode and check.
+
+        Raises:
+            ValueError: It is no batch (msgpack's own exceptions are ValueErrors too).
+        """
+        # Tensor descriptions stay packed until one is asked for: they are nine tenths of the work, and a thousand lists a
+        # batch would keep the garbage collector busy for as long as the batch is remembered.
+        before, self._head, self._edges, after = _taken_apart(payload)
+        self._payload = payload
+        columns, ins, outs, codes, packed = before[1], *before[-4:]
+        output, error, lost, sources, *retries = after
+        self.count = count = _checked_count(before[0])
+        self.columns = _unpack_columns(columns, count)
+        inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
+        codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
+        self._ranks = np.zeros(len(codes), np.int64)
+        counts = np.bincount(codes, minlength=len(_TYPES) + 1)
+        if len(counts) > len(_TYPES) + 1:
+            raise ValueError('unknown scalar type')
+        for code in np.flatnonzero(counts):
+            self._ranks[codes == code] = np.arange(counts[code])
+        given = _by_row(packed, len(_TYPES) + 1)
+        self._tensors = _Tensors(inputs, outputs, codes, {
+            int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
+            for code in np.flatnonzero(counts) if code})
+        if len(self._edges) - 1 != counts[0]:
+            raise ValueError('wrong number of tensors')
+        self.output, self.error = _by_row(output, count), _by_row(error, count)
+        self.lost, self.sources = _by_row(lost, count), _by_row(sources, count)
+        self.retries = _by_row(retries[0], count) if retries else {}
+
+    def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs of one call: NumPy scalars, and undecoded tensor descriptions.
+
+        Raises:
+            ValueError: A description cannot be read.
+        """
+        tensors, known = self._tensors, dict[int, Any]()
+        start, end = int(tensors.bounds[row]), int(tensors.bounds[row + 1])
+        values = [tensors.packed[code][rank] if code else self._described(rank, known)
+                  for code, rank in zip(tensors.codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
+        split = int(tensors.inputs[row])
+        return values[:split], values[split:]
+
+    def summary(self, is_bad: IsBad) -> BatchSummary:
+        """What its calls are found by: for records of version 2, which do not say."""
+        descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
+        bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
+            [is_bad(entry) for entry in descriptions])
+        flags = np.frombuffer(_flags(self.count, bad, self.error, self.output, (), ()), np.uint8)
+        return BatchSummary(self.columns, flags, self._tensors.output_sizes(descriptions))
+
+    def _described(self, rank: int, known: dict[int, Any]) -> Any:
+        """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
+        entry = unpacked(self._payload[self._edges[rank]:self._edges[rank + 1]])
+        if type(entry) is int and 0 <= entry < rank:
+            if entry not in known:
+                known[entry] = unpacked(self._payload[self._edges[entry]:self._edges[entry + 1]])
+            entry = known[entry]
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSummary:
+    """What the calls of a batch are found by: an array for each of `COLUMNS`, bits of `record.tables`, bytes of outputs."""
+
+    columns: list[np.ndarray]
+    flags: np.ndarray
+    sizes: np.ndarray
+
+
+def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
+    """The summary of a record of calls, without its values where the record has one: a fraction of the work.
+
+    Args:
+        payload: Of the record.
+        is_bad: Asked of each description of a record that has none.
+
+    Raises:
+        ValueError: It is no batch.
+    """
+    reader = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
+    reader.feed(payload)
+    try:
+        if reader.read_array_header() not in (_FIELDS, _FIELDS + 1):
+            return Batch(payload).summary(is_bad)
+        count, columns, flags, sizes = (reader.unpack() for _ in range(4))
+    except _WRONG as error:
+        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+    count = _checked_count(count)
+    return BatchSummary(_unpack_columns(columns, count), _array(flags, np.dtype(np.uint8), count),
+                        np.maximum(_unpack_column(sizes, count), 0))
+
+
+def _described_size(entry: Any) -> int:
+    size = entry[2] if isinstance(entry, list) and len(entry) > 2 else 0
+    return size if type(size) is int and 0 <= size < _LARGEST else 0
+
+
+def unpacked(payload: bytes) -> Any:
+    """Decode msgpack without trusting it: no extension types, bounded sizes and depth.
+
+    Raises:
+        ValueError: It is not msgpack, too deep or too large.
+    """
+    try:
+        return msgpack.unpackb(payload, **_LIMITS)
+    except _WRONG as error:
+        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+
+
+def _taken_apart(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
+    """The fields before the tensor descriptions (two fewer in version 2), where these begin, where each of them does (and
+    the last ends), and the four fields after them, or five with retries."""
+    try:
+        unpacker = msgpack.Unpacker(max_buffer_size=max(1, len(payload)), **_LIMITS)
+        unpacker.feed(payload)
+        fields = unpacker.read_array_header()
+        if fields not in (_FIELDS + 1, _FIELDS, _FIELDS_2):
+            raise ValueError('not a batch of calls')
+        retries = fields == _FIELDS + 1
+        before = [unpacker.unpack() for _ in range(fields - 5 - retries)]
+        head = unpacker.tell()
+        descriptions = unpacker.read_array_header()
+        edges = [unpacker.tell()]
+        if descriptions > len(payload):
+            raise ValueError('wrong number of tensors')
+        for _ in range(descriptions):
+            unpacker.skip()
+            edges.append(unpacker.tell())
+        after = [unpacker.unpack() for _ in range(4 + retries)]
+        if unpacker.tell() != len(payload):
+            raise ValueError('more than a batch of calls')
+    except _WRONG as error:
+        raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
+    return before, head, edges, after
+
+
+def _array(data: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
+    if not isinstance(data, bytes) or len(data) != count * dtype.itemsize:
+        raise ValueError('a column of the wrong size')
+    return np.frombuffer(data, dtype)
+
+
+def _checked_count(count: Any) -> int:
+    if type(count) is not int or not 0 < count <= MOST_ROWS:
+        raise ValueError('wrong number of calls')
+    return count
+
+
+def _unpack_columns(columns: Any, count: int) -> list[np.ndarray]:
+    if not isinstance(columns, list) or len(columns) != len(COLUMNS):
+        raise ValueError('wrong columns')
+    return [_unpack_column(column, count) for column in columns]
+
+
+def _unpack_column(column: Any, count: int) -> np.ndarray:
+    if not isinstance(column, list) or len(column) != 3 or not isinstance(column[0], int) or column[1] not in (0, *_WIDTHS):
+        raise ValueError('wrong column')
+    least, width, data = column
+    if not -(1 << 63) <= least < 1 << 63:
+        raise ValueError('number out of range')
+    if not width:
+        return np.full(count, least, np.int64)
+    differences = _array(data, _UNSIGNED[width], count)
+    numbers = differences.view(np.int64).copy() if width == 8 else differences.astype(np.int64)
+    numbers += least                            # may wrap round: what a log says that has such numbers means nothing
+    return numbers
+
+
+def _by_row(items: Any, count: int) -> dict[int, Any]:
+    if not isinstance(items, list):
+        raise ValueError('wrong list of rows')
+    found: dict[int, Any] = {}
+    for item in items:
+        if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], int) or not 0 <= item[0] < count:
+            raise ValueError('wrong row')
+        found[item[0]] = item[1]
+    return found

@@ -1,0 +1,295 @@
+"""The records of one process, as many as have room: within the trace's budget, and on its disk.
+
+Used by the writer of that process, one thread at a time. Where room is short, values go first, then prints, then whole
+calls; the record of what was lost has room reserved.
+"""
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log.queue import Losses, Said, lost_with
+from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.log.disk_room import FULL
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure
+from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
+from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
+from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.log.blob_store import Store
+
+_PRINT_SHARE = 0.9
+_CLOSING = 2048
+_END_SIZE = 64
+_FIRST_REPORT = 0.1
+_SLOWEST_REPORT = 60.0
+
+CUT = 'output bytes'
+"""What the capture left out of one call, by its own limit and not for the budget."""
+
+_NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes',
+          frames.SOURCE: 'source lines'}
+
+
+class Journal:
+    """One log, its share of the budget, the blobs and the source lines in it.
+
+    Attributes:
+        sources: The texts that the program has loaded; records that name lines ask it for their numbers.
+    """
+
+    def __init__(self, folder: Path, budget: int, facts: dict[str, Any], losses: Losses, notices: Notices) -> None:
+        """Create the log.
+
+        Args:
+            folder: The trace.
+            budget: Bytes on disk, shared by the processes of the trace.
+            facts: What the process record says beyond what can be found out here.
+            losses: What had no room is added here.
+            notices: Where the user is told that the disk is full.
+
+        Raises:
+            OSError: It cannot be created, or the disk has no room for its first record; nothing is left of it.
+        """
+        self.folder = folder
+        self._notices = notices
+        self._losses = losses
+        self._announced: list[tuple[int, bytes, int]] = []
+        """Kind, content, and how much is lost if it has no room."""
+        self._pieces: list[Any] = []
+        self._told_full = False
+        self._reported: dict[str, int] = {}
+        self._next_report = 0.0
+        self._report_interval = _FIRST_REPORT
+        self._ledger = Ledger(folder, budget)
+        try:
+            self._log = frames.LogFile(log_path(folder, self._ledger.process))
+        except OSError:
+            self._ledger.abandon()
+            raise
+        self._ledger.watch_disk(self._log.largest_size)
+        self._store = Store(self._ledger, self._pieces.extend)
+        self.sources = LoadedSources()
+        self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
+        try:
+            self.put(frames.PROCESS, _process_record(facts))
+            self.publish()
+            if why := self._ledger.full:
+                raise OSError(why, os.strerror(why))
+        except OSError:
+            self.abandon()
+            self._log.path.unlink(missing_ok=True)
+            raise
+
+    @property
+    def written(self) -> int:
+        """Bytes written so far, those of a record in the making included."""
+        return self._log.written
+
+    def is_in_place(self) -> bool:
+        """Whether the log is where it was made."""
+        return self._log.is_in_place()
+
+    def put(self, kind: int, content: Any) -> None:
+        """A record other than calls, to be written with the next `publish`."""
+        self._put(kind, content, 1)
+
+    def _put(self, kind: int, content: Any, worth: int) -> None:
+        self._announced.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
+
+    def publish(self) -> None:
+        """Write what was put.
+
+        Raises:
+            OSError: The log cannot be written, for another reason than a full disk.
+        """
+        while self._announced:
+            fitting = [each for each in self._announced if self._has_room(*each)]
+            try:
+                self._append([piece for kind, body, _ in fitting for piece in frames.frame(kind, body)])
+            except OSError as error:
+                self._require_full(error)
+                self._announced = fitting       # not all: it is known now how much has room
+            else:
+                self._announced = []
+
+    def put_sources(self) -> None:
+        """The lines that the records to come name."""
+        for record in self.sources.taken():
+            self._put(frames.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
+
+    def _has_room(self, kind: int, body: bytes, worth: int) -> bool:
+        if self._ledger.afford(len(body) + frames.FRAME_SIZE, _PRINT_SHARE if kind == frames.SOURCE else 1.0):
+            return True
+        self._losses.add({_NAMES[kind]: worth})
+        return False
+
+    def write_calls(self, rows: list[Row], kind: int) -> dict[str, int]:
+        """Write calls as one record, or as much of them as has room; counts of what was lost.
+
+        Raises:
+            OSError: As `publish`.
+        """
+        while True:
+            plain = [row if not row[11] and row[12] is None and len(row[9]) + len(row[10]) <= MOST_TENSORS
+                     else self._plain(row) for row in rows]
+            self.put_sources()
+            self.publish()
+            try:
+                lost = self._add_fitting(plain, kind)
+                self._append(self._pieces)
+            except BaseException as error:      # a signal handler of the program may raise anywhere
+                self._store.roll_back(rows)
+                if not isinstance(error, OSError):
+                    raise
+                self._require_full(error)       # and once more: it is known now how much has room
+            else:
+                return lost
+            finally:
+                self._pieces.clear()
+
+    def _add_fitting(self, rows: list[Row], kind: int) -> dict[str, int]:
+        """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
+        body = encode(rows, self._store.describe)
+        missed = self._store.count_missed()
+        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
+            self._pieces += frames.frame(kind, body)
+            for losses in [row[13] for row in rows if row[13]]:
+                for what, count in losses.items():
+                    missed[what] = missed.get(what, 0) + count
+            missed.pop(CUT, None)
+            return missed
+        if len(rows) == 1:
+            return lost_with(rows[0])
+        half = len(rows) // 2
+        lost = self._add_fitting(rows[:half], kind)
+        for what, count in self._add_fitting(rows[half:], kind).items():
+            lost[what] = lost.get(what, 0) + count
+        return lost
+
+    def _plain(self, row: Row) -> Row:
+        """A row whose output, error and losses are plain data."""
+        said, failure = row[11], row[12]
+        lost: dict[str, int] = {}
+        output = None
+        if type(said) is Said:
+            if said.cut:
+                lost[CUT] = said.cut
+            if said.lost:
+                lost['prints'] = said.lost
+            elif self._ledger.fits(2 * said.charge, _PRINT_SHARE):
+                output = [[e.kind, e.text, e.category, e.filename, e.line, e.function, e.offset,
+                           self.sources.line(e.filename, e.line)] for e in said.entries]
+            else:
+                lost['prints'] = len(said.entries)
+        inputs, outputs = row[9], row[10]
+        surplus = len(inputs) + len(outputs) - MOST_TENSORS
+        if surplus > 0:
+            lost['tensors'] = surplus
+            inputs = inputs[:MOST_TENSORS]
+            outputs = outputs[:MOST_TENSORS - len(inputs)]
+        error = None
+        if type(failure) is Failure:
+            room = self._ledger.fits(2 * failure.charge, _PRINT_SHARE)
+            error = failure.record(self._store.describe if room else None, self.sources)
+            if missed := failure.lost + (0 if room else failure.count):
+                lost['locals'] = missed
+        return (*row[:9], inputs, outputs, output, error, lost or None, *row[14:])
+
+    def write_through(self, content: Content) -> list[Any] | None:
+        """Write the bytes of one tensor at once and describe it; None if they have no room.
+
+        Raises:
+            OSError: As `publish`.
+        """
+        try:
+            return self._store.write_through(content, self._log.append_blob)
+        except OSError as error:
+            self._require_full(error)
+            return None
+
+    def forget(self) -> None:
+        """Bound the memory for what is known to be in the log."""
+        self._store.forget()
+
+    def report_losses(self, *, last: bool = False) -> None:
+        """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves.
+
+        Raises:
+            OSError: As `publish`.
+        """
+        if (why := self._ledger.full) and not self._told_full:
+            self._told_full = True
+            self._notices.disk_full(self.folder, os.strerror(why))
+        totals = dict(self._losses.total)
+        now = time.monotonic()
+        if totals == self._reported or (not last and now < self._next_report):
+            return
+        pieces = frames.frame(frames.DROPPED, msgpack.packb(totals))
+        size = sum(map(len, pieces))
+        if not self._ledger.afford(size):
+            if self._reserve - size < (_END_SIZE if last else _CLOSING // 2):
+                return
+            self._reserve -= size
+        if self._append_small(pieces):
+            self._reported = totals
+        self._next_report = now + self._report_interval
+        self._report_interval = min(self._report_interval * 1.5, _SLOWEST_REPORT)
+
+    def finish(self) -> None:
+        """Write the closing record.
+
+        Raises:
+            OSError: As `publish`.
+        """
+        self._append_small(frames.frame(frames.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
+
+    def close(self) -> None:
+        """Close the files; closing twice is allowed."""
+        self._log.close()
+        self._ledger.close()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the files without touching what the parent has in them."""
+        self._log.close()
+        self._ledger.abandon()
+
+    def _append(self, pieces: Sequence[Any]) -> None:
+        """Write whole records that were afforded; all or none of them."""
+        if pieces:
+            try:
+                self._log.append(pieces)
+            except OSError:
+                self._ledger.refund(sum(map(len, pieces)))
+                raise
+
+    def _append_small(self, pieces: Sequence[Any]) -> bool:
+        """Write a record that has room reserved; False on a disk that has none all the same."""
+        try:
+            self._log.append(pieces)
+        except OSError as error:
+            self._require_full(error)
+            return False
+        return True
+
+    def _require_full(self, error: OSError) -> None:
+        """Note that the disk has no more room; any other error is raised again."""
+        if error.errno not in FULL:
+            raise error
+        self._ledger.return_balance()
+        self._ledger.full = error.errno
+
+
+def _process_record(facts: dict[str, Any]) -> list[Any]:
+    argv = [str(arg)[:1000] for arg in sys.argv[:100]]
+    return [os.getpid(), os.getppid(), argv, platform.python_version(), socket.gethostname(), time.time(),
+            time.perf_counter_ns(), facts]

@@ -1,0 +1,310 @@
+"""The writer: takes what calls have queued and writes it in batches to the log of this process.
+
+Runs on a thread of its own, every 0.1 s or when the queue has grown; `flush` does the same on the caller's thread. The
+thread is a bare one: `threading.enumerate`, `threading.settrace` and joins at exit of the program do not see it.
+"""
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log.queue import Backlog, Said, release, release_said
+from pyfuncdbg.observers.record.log.call_batch import MOST_ROWS, Row
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
+from pyfuncdbg.observers.record.log.journal import Journal
+from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
+
+_T = TypeVar('_T')
+_INTERVAL = 0.1
+_LONG_RUNNING = 200_000_000
+_LARGEST_BATCH = 4 << 20
+_ENDING = 1.0
+"""Seconds to wait for the thread to end, which may be in the middle of a write to a slow disk."""
+
+
+class Writer:
+    """Writes one log. Every method may be called from any thread; one works at a time."""
+
+    def __init__(self, folder: Path, budget: int, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
+                 notices: Notices, on_failure: Callable[[], None]) -> None:
+        """Create the log.
+
+        Args:
+            folder: The trace.
+            budget: Bytes on disk, shared by the processes of the trace.
+            backlog: Where the rows come from.
+            snapshots: Whose memory is given back.
+            facts: What the process record says beyond what can be found out here.
+            notices: Where the user is told what could not be written.
+            on_failure: Called once when the log cannot be written any more.
+
+        Raises:
+            OSError: It cannot be created.
+        """
+        self.folder = folder
+        self.failed = False
+        self.gone = False
+        """The folder was removed, moved or replaced by another."""
+        self._notices = notices
+        self._backlog = backlog
+        self._snapshots = snapshots
+        self._on_failure = on_failure
+        self._lock = new_rlock()
+        self._busy = False
+        """Some thread is writing."""
+        self._worker: _Worker | None = None
+        self._begun: dict[int, int] = {}
+        self._journal = Journal(folder, budget, facts, backlog.losses, notices)
+        backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
+
+    @property
+    def thread(self) -> int:
+        """`threading.get_ident()` of the thread that writes, 0 if there is none."""
+        worker = self._worker
+        return worker.ident if worker is not None else 0
+
+    def start(self) -> None:
+        """Start the thread; without one (the interpreter is ending) rows wait for `flush` or `close`."""
+        worker = self._worker = _Worker()
+        try:
+            worker.ident = _thread.start_new_thread(self._work, (worker,))
+        except RuntimeError:
+            self._worker = None
+
+    def end_thread(self) -> None:
+        """End the thread after what it is at; `start` goes on. Waits for no lock but for the thread, and not for ever."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            self._backlog.wake.set()
+            worker.wait(_ENDING)
+
+    def close(self) -> None:
+        """Write what waits and the closing record, and close the log."""
+        self.end_thread()
+        self.flush(everything=True)
+        self._alone(self._finish, anew=True)
+        self._alone(self._journal.close)
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the files without touching what the parent has in them."""
+        self.failed = True                      # a fork below `flush` comes back into it
+        self._journal.abandon()
+
+    def flush(self, *, everything: bool = False, wait: bool = True) -> None:
+        """Write what waits. When this returns, calls that finished before are in the log.
+
+        Args:
+            everything: Also calls that have been running for less than 0.2 s.
+            wait: Where another thread is writing; else it is left to that one.
+        """
+        self._alone(lambda: None if self.failed else self._drain(everything), anew=True, wait=wait)
+
+    def write_through(self, content: Content) -> list[Any] | None:
+        """Write the bytes of a tensor from the program's memory and describe it; None if they have no room on disk.
+
+        For one that has no room in the queue: larger than that, or the calls that are running hold all of it.
+        """
+        return self._alone(lambda: None if self.failed else self._journal.write_through(content))
+
+    def _alone(self, work: Callable[[], _T], *, anew: bool = False, wait: bool = True) -> _T | None:
+        """What `work` gives, which no other thread does meanwhile.
+
+        None without it where the lock cannot be had: the writer stalls, or it is at work on this very thread, which runs a
+        finalizer or a signal handler below.
+        """
+        if self._is_writing():
+            return None
+        held: bool | None = None
+        try:
+            held = self._lock.acquire(blocking=False) or (
+                wait and self._backlog.pressure.persist(lambda seconds: self._lock.acquire(timeout=seconds), anew=anew))
+            if held:
+                self._busy = True
+                return work()
+        # Nobody can handle an error of the log, and the caller may be a program's thread: tell it and end the recording.
+        # What a signal handler of that program raises meanwhile is the program's, and the log is whole.
+        except Exception as error:
+            pass_on(error)
+            self._fail(error)
+        finally:
+            # No call of ours here: where one begins, and behind each of C, another handler may raise.
+            if held is None:
+                held = self._is_writing()
+            if held:
+                self._busy = False
+                self._lock.release()
+        return None
+
+    def _is_writing(self) -> bool:
+        """Whether this very thread is writing, and runs a finalizer or a signal handler below."""
+        return self._lock._is_owned()           # type: ignore[attr-defined,no-any-return]  # as `threading.Condition` asks it
+
+    def _is_busy(self) -> bool:
+        """Whether the writer will give memory back, to whoever waits on this thread."""
+        if self.failed or self._is_writing():
+            return False
+        return self._busy or (self._worker is not None and bool(self._backlog.rows))
+
+    def _work(self, worker: _Worker) -> None:
+        """Write now and then, until another thread is to do so or none: one that did not end in time ends here."""
+        worker.begin()
+        wake = self._backlog.wake
+        try:
+            while self._worker is worker and not self.failed:
+                wake.wait(_INTERVAL)
+                self.flush(wait=False)
+        finally:
+            worker.done.release()
+
+    def _finish(self) -> None:
+        if not self.failed:
+            self._journal.report_losses(last=True)
+            self._journal.finish()
+            self.failed = True
+
+    def _fail(self, error: Exception) -> None:
+        """The log cannot be written any more: count what is lost, tell the user and stop."""
+        if self.failed:
+            return
+        self.failed = True
+        self._backlog.close(self._snapshots)
+        with contextlib.suppress(OSError):      # what was written shall say what was not, where that is possible
+            self._journal.report_losses(last=True)
+        self._on_failure()
+        self._notices.ended(self.folder, reason(error))
+
+    def _drain(self, everything: bool) -> None:
+        if not self._journal.is_in_place():
+            self.gone = True
+            raise FileNotFoundError(self.folder)
+        backlog = self._backlog
+        self._journal.sources.renew()
+        rows = backlog.rows
+        waiting = len(rows)
+        while True:
+            count = min(waiting, self._batch_size())
+            batch: list[Row] = []
+            try:
+                for _ in range(min(count, len(rows))):
+                    batch.append(rows.popleft())
+                self._announce()
+                lost = self._journal.write_calls(batch, frames.CALLS) if batch else {}
+            except BaseException:               # of a signal handler of the program; or they are counted by `_fail`
+                rows.extendleft(reversed(batch))
+                raise
+            self._give_back(batch, lost)
+            backlog.pressure.report_written()
+            waiting -= len(batch)
+            if not batch or waiting <= 0:
+                break
+        for _ in range(len(backlog.notes)):
+            self._journal.put(frames.NOTE, backlog.notes.popleft())
+        self._journal.publish()
+        self._write_running(everything)
+        self._journal.report_losses()
+        self._journal.forget()
+
+    def _batch_size(self) -> int:
+        """Rows of one batch: fewer when they are heavy, so that memory comes back to those who wait for it."""
+        allowance = self._snapshots.allowance
+        size = min(_LARGEST_BATCH, allowance.limit // 8)
+        return min(max(size * len(self._backlog.rows) // max(allowance.used, 1), 1), MOST_ROWS)
+
+    def _announce(self) -> None:
+        """Write the announcements of now, not of those that keep coming; a run is counted before its plan and its sites."""
+        backlog, journal = self._backlog, self._journal
+        runs, plans, sites = len(backlog.runs), len(backlog.plans), len(backlog.sites)
+        for _ in range(sites):
+            record = backlog.sites[0].record(journal.sources)
+            journal.put_sources()
+            journal.put(frames.SITE, record)
+            backlog.sites.popleft()             # not before: a signal handler of the program may raise anywhere
+        for _ in range(plans):
+            number, run, site_ids = backlog.plans[0]
+            journal.put(frames.PLAN, plan_record(number, run, site_ids))
+            backlog.plans.popleft()
+        for start in range(0, runs, MOST_ROWS):
+            journal.put(frames.RUNS, [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))])
+
+    def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
+        """What calls that are in the log held in memory."""
+        self._backlog.losses.add(lost)
+        for row in rows:
+            if row[15]:                         # looking into each takes a third of the writer's time
+                release(row[9], self._snapshots)
+                release(row[10], self._snapshots)
+            release_said(row, self._snapshots)
+        if self._begun:
+            for row in rows:
+                self._begun.pop(row[0], None)
+
+    def _write_running(self, everything: bool) -> None:
+        """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
+        now = time.perf_counter_ns()
+        rows: list[Row] = []
+        running = self._backlog.begun()
+        for call, inputs, _ in running:
+            if not everything and now - call.started < _LONG_RUNNING:
+                continue
+            entries = call.output.entries if call.output is not None else ()
+            length = sum([len(entry.text) for entry in entries])
+            if self._begun.get(call.id) == length:
+                continue
+            self._begun[call.id] = length
+            said = Said(entries, 0, self._snapshots.allowance.take)
+            self._snapshots.allowance.give(said.charge)
+            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0,
+                         self._backlog.linked(call.forward), call.parent, inputs, (), said if entries else None, None, None,
+                         tuple(call.sources), False, call.retry_of and (call.retry_of, False)))
+        for start in range(0, len(rows), MOST_ROWS):
+            self._announce()
+            self._journal.write_calls(rows[start:start + MOST_ROWS], frames.RUNNING)
+        if len(self._begun) > 2 * len(running) + 100:
+            ids = {call.id for call, _, _ in running}
+            self._begun = {i: n for i, n in self._begun.items() if i in ids}
+
+
+class _Worker:
+    """One thread of a writer.
+
+    Attributes:
+        ident: `threading.get_ident()` of it.
+        done: Locked until it has done its work.
+    """
+
+    __slots__ = ('_native', 'done', 'ident')
+
+    def __init__(self) -> None:
+        self.ident = self._native = 0
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+
+    def begin(self) -> None:
+        """On the thread: note who it is."""
+        self._native = threading.get_native_id()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the system has the thread no more, as far as it says so: Python 3.12 counts it at a fork."""
+        end = time.monotonic() + seconds
+        if self.done.acquire(timeout=seconds):
+            while time.monotonic() < end and os.path.exists(f'/proc/self/task/{self._native}'):
+                time.sleep(0.0001)
+
+
+def reason(error: Exception) -> str:
+    """Why a trace cannot be written."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return 'the trace was removed or moved'
+    why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'
+    return f'cannot write the trace: {why}; what was written can be read'

@@ -1,0 +1,439 @@
+"""The recorder: the hook that writes every call into a trace.
+
+`around` runs on the thread of each call and does the least: copy what may change, put one tuple into a queue. The writer
+thread does the rest.
+"""
+# long: one hook; its ways of starting, recording, forking and stopping change the same few fields
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter_ns
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyfuncdbg.errors import Retried, TraceError
+from pyfuncdbg.hooks import op_cost
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
+from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
+from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.captured.output import SILENCE
+from pyfuncdbg.observers.record import live_sites as alive
+from pyfuncdbg.observers.record.log import trace_folder as folder
+from pyfuncdbg.observers.record import fork
+from pyfuncdbg.observers.record.log.queue import Backlog, Running, Said, charge
+from pyfuncdbg.observers.record.log.call_batch import Row
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, Names, SiteNote, plain, plan_key, remember
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure
+from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
+from pyfuncdbg.observers.record.records import OPS, Level
+from pyfuncdbg.observers.record.snapshots.shared_arrays import Reuse
+from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
+from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
+from pyfuncdbg.observers.record.log.writer import Writer, reason
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.trace import Trace
+
+try:
+    from pyfuncdbg.observers.record.halves import Halves
+except ImportError:                             # not compiled
+    Halves = None  # type: ignore[assignment, misc]
+
+DEPTH = CAPTURE_DEPTH
+"""Of the recorder in the chain: inside of debugger hooks, so it sees what the function got. It captures what is said too."""
+
+SMALLEST_BUDGET = 64 << 10
+_QUEUE_SHARE = 8
+_LARGEST_QUEUE = 64 << 20
+_LARGEST_SCALAR = 16
+
+_on: list[Recorder] = []
+
+
+def recorders() -> tuple[Recorder, ...]:
+    """Those that are on, in order of starting."""
+    return tuple(_on)
+
+
+class Recorder:
+    """Records into one trace from `start` to `stop`; also a context manager.
+
+    Forked children go on recording into the same trace, each process into a log of its own.
+    """
+
+    passive = True
+    """For hosts: it never pauses a run nor changes a value."""
+
+    def __init__(self, path: str | os.PathLike[str], *, budget: int = 256 << 20, full_limit: int = 64 << 10,
+                 level: Level = 'stats', ops: bool = False, capture: Literal['tee', 'only', 'off'] = 'tee',
+                 exist: Exist = 'error') -> None:
+        """Prepare; nothing is written before `start`.
+
+        Args:
+            path: Folder of the trace.
+            budget: Bytes that the trace may take, on disk and in the queue. Never exceeded: tensor values are dropped
+                first, then prints, then whole calls, and all of it is counted. An almost full disk is a smaller budget;
+                calls wait for a slow one, for 5 s at most without progress.
+            full_limit: At level 'stats', tensors up to this many bytes are kept whole.
+            level: What is kept of each tensor.
+            ops: Also record every graph node.
+            capture: What calls print is recorded and printed; 'only' recorded; or with 'off' only printed.
+            exist: What to do if `path` exists: 'error', unless it is an empty folder; 'number' takes the first free of
+                NAME-2.pfd, NAME-3.pfd, ...; 'replace' removes a trace there, and nothing else.
+
+        Raises:
+            TraceError: The budget, the level or `exist` is none.
+        """
+        if budget < SMALLEST_BUDGET:
+            raise TraceError(f'a budget of {budget} bytes is too small to record anything; give at least {SMALLEST_BUDGET}')
+        if level not in ('none', 'stats', 'full'):
+            raise TraceError(f"no such level: {level!r}; expected 'none', 'stats' or 'full'")
+        if exist not in EXIST:
+            raise TraceError(f'exist={exist!r}: expected one of {", ".join(map(repr, EXIST))}')
+        self.path = Path(path)
+        self._exist: Exist = exist
+        self.budget = budget
+        self.level: Level = level
+        self.full_limit = max(full_limit, 0)
+        self.summaries = level == 'stats' and not self.full_limit
+        """For hosts: counts of a graph node's values are enough."""
+        self._op_cost = op_cost.total()
+        self.kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run', *(('op',) if ops else ())))
+        self._queue_limit = min(budget // _QUEUE_SHARE, _LARGEST_QUEUE)
+        keeps_scalars = level == 'full' or (level == 'stats' and self.full_limit >= _LARGEST_SCALAR)
+        self._scalars: frozenset[type] = frozenset(SCALARS) if keeps_scalars else frozenset()
+        self._capture = Capture(capture) if capture != 'off' else None
+        self._writer: Writer | None = None
+        self._state: Literal['new', 'on', 'off'] = 'new'
+        self._lock = new_rlock()
+        self._notices = Notices()
+        self._reset()
+
+    def _reset(self) -> None:
+        """An empty queue and nothing announced: at the start, and in a forked child."""
+        self._backlog = Backlog(self._queue_limit // 4)
+        self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
+                                    Pool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
+        self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
+        self._rows = self._backlog.rows
+        self._running = self._backlog.running
+        self._known_runs: dict[int, None] = {}
+        self._known_sites: dict[int, None] = {}
+        self._plans: dict[tuple[Any, ...], int] = {}
+        usual = Halves is not None and self._reuse is None and self.level != 'none'
+        self.halves = Halves(self, REMEMBERED) if usual else None
+
+    def start(self) -> Recorder:
+        """Create the trace and install the hooks.
+
+        Raises:
+            TraceError: The path is taken or cannot be written, or this recorder was started before.
+        """
+        if self._state != 'new':
+            raise TraceError(f'{self.path}: this recorder was started before; make a new one')
+        self.path, made = place_for(self.path, self._exist, self.budget)
+        self.path = self.path.resolve()
+        try:
+            self._identity = folder.identity(self.path)
+            self._open_log()
+        except OSError as error:
+            folder.remove(self.path, made)
+            raise folder.refused(self.path, error) from error
+        self._state = 'on'
+        fork.follow(self)
+        _on.append(self)
+        atexit.register(self.stop)
+        if self._capture is not None:
+            self._capture.start(chained=False)
+        hooks.add(self, depth=DEPTH)
+        self._backlog.first = next_id()         # calls may have been made since this recorder was
+        return self
+
+    @property
+    def gone(self) -> bool:
+        """Whether the trace was removed, moved or replaced while it was being recorded."""
+        return self._writer is not None and self._writer.gone
+
+    def stop(self) -> None:
+        """Remove the hooks, write what waits and close the log. Calls still running stay in the trace as unfinished."""
+        if (cost := op_cost.total().since(self._op_cost)).calls:
+            self.note(OPS, dataclasses.asdict(cost))
+        with self._lock:
+            if self._state != 'on':
+                return
+            self._state = 'off'
+        self.withdraw()
+        if self._capture is not None:
+            self._capture.stop()
+        fork.forget(self)
+        atexit.unregister(self.stop)
+        if self._writer is None and (self._rows or self._backlog.notes):
+            with contextlib.suppress(OSError):
+                self._open_log(thread=False)
+        if self._writer is not None:
+            self._writer.close()
+
+    def withdraw(self) -> None:
+        """See no calls any more but those that another hook hands to `around`; the log stays open until `stop`."""
+        if self in _on:
+            _on.remove(self)
+        hooks.remove(self)
+
+    def __enter__(self) -> Recorder:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def flush(self) -> None:
+        """Write what waits: then calls that finished before are in the trace, and those still running as unfinished."""
+        if self._writer is not None and self._state == 'on':
+            self._writer.flush(everything=True)
+
+    def note(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Put something that is no call into the trace, such as a stop or a breakpoint; read with `Trace.notes`."""
+        if self._state == 'on' and self._backlog.cap:
+            self._backlog.notes.append([kind, perf_counter_ns(), plain(data)])
+            self._backlog.wake.set()
+
+    def keep(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Record a call that is over once more, with every value whole, whatever the level: the later record stands.
+
+        Args:
+            call: Recorded by now, or of a kind that is not recorded otherwise.
+            inputs: Copies of what it got.
+            outputs: What it gave, nothing if it raised.
+        """
+        if self._state == 'on':
+            whole = self._snapshots.whole()
+            self.announce(call.run, call.site)
+            taken = whole.take_all(inputs, call.site.host, self._scalars)
+            failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
+            self._finish(call, taken, outputs, failed, whole)
+
+    def trace(self) -> Trace:
+        """The trace so far, opened for reading; the caller closes it."""
+        from pyfuncdbg.observers.record.trace import Trace
+        self.flush()
+        return Trace.open(self.path)
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """Record one call."""
+        kept = self.begins(call)
+        try:
+            try:
+                outputs = proceed()
+            except BaseException as error:
+                self.raised(call, kept, error)
+                raise
+            self.returned(call, kept, outputs)
+        except BaseException:
+            self.dropped(call, kept)
+            raise
+        return outputs
+
+    def begins(self, call: Call) -> Running:
+        """A call begins: copy what it gets, and listen."""
+        run, site = call.run, call.site
+        if run.id not in self._known_runs or site.id not in self._known_sites:
+            self.announce(run, site)
+        kind, values, scalars = site.kind, call.inputs, self._scalars
+        inputs: Sequence[Any]
+        if (reuse := self._reuse) is not None:
+            if kind == 'op':                    # what a graph node gets another one has made, mostly
+                kept = self._running[call.id] = (call, reuse.inputs(call), None)
+                return kept
+            reuse.forget_given()
+        # A loop for the usual few values: 0.05 µs less than `issuperset(map(type, values))`.
+        for value in values:
+            if type(value) not in scalars:
+                inputs = self._snapshots.take_all(values, site.host, scalars)
+                break
+        else:
+            inputs = tuple(values)
+        # A hook of its own for the capture would cost 0.2 µs more.
+        heard = self._capture.begins(call) if self._capture is not None and kind == 'python' else None
+        made = self._running[call.id] = (call, inputs, heard)
+        return made
+
+    def raised(self, call: Call, kept: Running, error: BaseException) -> None:
+        """It has raised: keep the error, with its variables where the function is Python."""
+        if self.halves is None or not self.halves.leave(kept):
+            self._running.pop(call.id, None)
+        site, (_, inputs, heard) = call.site, kept
+        if isinstance(error, Retried) and not error.begun:
+            if self._capture is not None:
+                self._capture.dropped(call, heard)
+            return
+        if heard is not None and self._capture is not None:
+            self._capture.raised(call, heard, error)
+        failure = None if isinstance(error, Retried) else Failure(
+            error, site.host, None if site.kind in ('run', 'op') else self._snapshots)
+        self._finish(call, inputs, (), failure)
+
+    def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
+        """It has returned: copy what it gave, and queue it."""
+        key, site, (_, inputs, heard) = call.id, call.site, kept
+        if heard is not None and self._capture is not None:
+            self._capture.returned(call, heard, outputs)
+        self._running.pop(key, None)            # asked for again: after a fork it is another one
+        reuse = self._reuse
+        if node := reuse is not None and site.kind == 'op' and call.output is None:
+            inputs, outputs = tuple(inputs), reuse.outputs(call, outputs)
+        else:
+            if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
+                self._finish(call, inputs, outputs, None)
+                return
+            for value in outputs:
+                if type(value) not in self._scalars:
+                    self._finish(call, inputs, outputs, None)
+                    return
+        row = (key, call.run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
+               call.forward and self._backlog.linked(call.forward), call.parent, inputs, tuple(outputs),
+               None, None, None, None, node, call.retry_of and (call.retry_of, False))
+        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
+
+    def dropped(self, call: Call, kept: Running) -> None:
+        """What is left of it is undone; a call that was not queued counts as lost."""
+        if self._capture is not None:
+            self._capture.dropped(call, kept[2])
+        left = self.halves is not None and self.halves.leave(kept)
+        if self._running.pop(call.id, None) is not None or left:
+            self._backlog.losses.add({'calls': 1})
+
+    def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
+                snapshots: Snapshots | None = None) -> None:
+        """Queue a call that is more than scalars in, scalars out, nothing said."""
+        site, snapshots = call.site, snapshots or self._snapshots
+        broken_off = isinstance(call.error, Retried)
+        finished = call.finished or perf_counter_ns()
+        if type(inputs) is list and site.kind == 'python':
+            snapshots.note_changes(inputs, call.inputs, site.host)
+        outputs = snapshots.take_all(values, site.host, self._scalars) if values else ()
+        said = None
+        output = call.output
+        if output is not None and output is not SILENCE:
+            said = Said(output.entries, output.dropped_bytes, self._snapshots.charge)
+        # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
+        row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished,
+               call.forward and self._backlog.linked(call.forward), call.parent, tuple(inputs), tuple(outputs),
+               said, failure, None, tuple(call.sources) or None, True,
+               (call.retry_of, broken_off) if call.retry_of or broken_off else 0)
+        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
+
+    def _append_crowded(self, row: Row) -> None:
+        """Queue a row when the queue is long, or when the writer thread is not running: after a fork."""
+        backlog = self._backlog
+        if backlog.mark == 0:
+            self._restart()
+        if backlog.has_room():
+            backlog.rows.append(row)
+        else:
+            backlog.drop(row, self._snapshots)
+
+    def _write_through(self, content: Content) -> list[Any] | None:
+        """Write a tensor that has no room in the queue at once; None if it has none on disk either."""
+        if self._backlog.mark == 0:
+            self._restart()
+        return self._writer.write_through(content) if self._writer is not None else None
+
+    def announce(self, run: Run, site: CallSite) -> None:
+        """Put what is not in the log yet on its way: the run with all its sites, and this site.
+
+        After a fork each run is not, so a call that never returns has a writer that says that it runs.
+        """
+        if self._backlog.mark == 0:
+            self._restart()
+        self._announce(run, site)
+
+    def _announce(self, run: Run, site: CallSite) -> None:
+        if run.id not in self._known_runs:
+            key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
+            number = self._plans.get(key)
+            if number is None:
+                number = next(self._backlog.plan_numbers)
+                for announced in run.sites:
+                    self._announce_site(announced)
+                self._backlog.plans.append((number, Names(run), tuple([s.id for s in run.sites])))
+                remember(self._plans, key, number)
+            element = () if run.element is None else (run.element,)
+            self._backlog.runs.append((run.id, number, run.started, *element))
+            remember(self._known_runs, run.id, None)
+        self._announce_site(site)
+
+    def _announce_site(self, site: CallSite) -> None:
+        if site.id not in self._known_sites:
+            self._backlog.sites.append(SiteNote(site))
+            alive.remember(site)
+            remember(self._known_sites, site.id, None)
+
+    def _open_log(self, *, thread: bool = True) -> None:
+        """Create this process's log and start its writer thread."""
+        folder.require(self.path, self._identity)
+        facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
+        self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
+                              self._notices, lambda: hooks.remove(self))
+        if thread:
+            self._writer.start()
+            self._backlog.mark = self._backlog.usual_mark
+
+    def _restart(self) -> None:
+        with self._lock:
+            if self._backlog.mark or not self._backlog.cap or self._state != 'on':
+                return
+            if self._writer is not None:
+                self._writer.start()
+                self._backlog.mark = self._backlog.usual_mark
+                return
+            try:
+                self._open_log()
+            except OSError as error:
+                self._backlog.close(self._snapshots)
+                hooks.remove(self)
+                self._notices.ended(self.path, reason(error))
+
+    @property
+    def thread(self) -> int:
+        """`threading.get_ident()` of the writer's thread, 0 if there is none."""
+        return self._writer.thread if self._writer is not None else 0
+
+    def before_fork(self) -> None:
+        """Let the writer thread end and write everything; the next call starts it again."""
+        if self._writer is not None and self._state == 'on':
+            self._writer.end_thread()
+            self._backlog.mark = 0
+            self._known_runs.clear()
+            self._writer.flush(everything=True, wait=False)
+
+    def after_fork(self) -> None:
+        """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
+        before, now = former_id(), threading.get_native_id()
+        inside = [held for held in self._backlog.begun() if held[0].thread == before]
+        if self._writer is not None:
+            self._writer.abandon()
+        self._writer = None
+        self._op_cost = op_cost.total()
+        self._reset()
+        if self._state != 'on':                 # another thread of the parent was stopping it
+            self.withdraw()
+        for held in inside:
+            held[0].thread = now
+            self._announce(held[0].run, held[0].site)
+            self._running[held[0].id] = held
+            charge(held[1], self._snapshots)
+        self._known_runs.clear()
+
+
+
+__all__ = ['DEPTH', 'Recorder']

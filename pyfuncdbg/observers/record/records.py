@@ -1,0 +1,384 @@
+"""What a trace holds, as plain data: the result of every query, and what the views draw.
+
+Values come from a log that may be damaged, truncated or hostile: everything here is inert.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
+from pyfuncdbg.observers.record.display import mimebundle
+from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText, not_recorded, within
+
+Level = Literal['none', 'stats', 'full']
+"""What is kept of a tensor."""
+
+OPS = 'ops'
+"""Kind of the note that tells what it cost a framework to hand over its ops."""
+
+UNCAUGHT = 'uncaught'
+"""Kind of the note that tells of the exception that ended the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Summary of one tensor; tfdbg's categories first, then statistics of the finite elements only.
+
+    For bool and string tensors only `size` is meaningful and the rest is zero or None. Complex tensors are summarised
+    by magnitude.
+    """
+
+    size: int
+    nan: int = 0
+    neg_inf: int = 0
+    neg: int = 0
+    zero: int = 0
+    pos: int = 0
+    pos_inf: int = 0
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    histogram: tuple[int, ...] = ()
+    """Counts of finite elements in equal bins from `min` to `max`."""
+    first_bad: tuple[int, ...] | None = None
+    """Index of the first NaN or infinity in C order."""
+
+    @property
+    def bad(self) -> int:
+        """How many elements are NaN or infinite."""
+        return self.nan + self.neg_inf + self.pos_inf
+
+
+class ValueReader(Protocol):
+    """Gives the bytes of a tensor record back."""
+
+    def __call__(self, key: bytes) -> bytes:
+        """The stored bytes.
+
+        Raises:
+            DroppedError: They were not kept or are damaged.
+        """
+
+
+ABSENT = 'None'
+"""Note of a place where the program has None instead of a tensor: a gradient step's output for an int input, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """One recorded tensor.
+
+    Attributes:
+        name: 'norm:0' for an output slot, the fed or produced tensor's name for an input; '' if unknown.
+        dtype: Name as TensorFlow prints it: 'float32', 'string', 'int64', ...
+        shape: Static sizes.
+        nbytes: Payload bytes.
+        level: What was kept.
+        stats: Summary; None at level 'none' (or for types that have none).
+        key: Where the bytes are; None if not kept.
+        changed: For an input: its bytes differed after the call (the function wrote to what it got).
+        note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''; `ABSENT` if it is no tensor at all.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    level: Level
+    stats: Stats | None = None
+    key: bytes | None = None
+    changed: bool = False
+    note: str = ''
+    _read: ValueReader | None = field(default=None, repr=False, compare=False)
+    _repr_mimebundle_ = mimebundle
+
+    @property
+    def absent(self) -> bool:
+        """Whether there is no tensor here."""
+        return self.level == 'none' and self.note == ABSENT
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the host could not tell its value; `note` says why."""
+        return self.level == 'none' and self.note.startswith(NOT_KNOWN)
+
+    def to_numpy(self) -> np.ndarray:
+        """The value; strings as an object array of bytes.
+
+        Raises:
+            DroppedError: It was not kept.
+        """
+        from pyfuncdbg.observers.record.snapshots.snapshot import restored
+        return restored(self)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRecord:
+    """One thing a call said: a piece of stdout or stderr, a warning, a logging record, a NumPy floating-point error; or a
+    remark of its host's."""
+
+    kind: Literal['out', 'err', 'warning', 'log', 'fp', 'host']
+    text: str
+    category: str = ''
+    """Class of a warning; level and logger of a logging record ('INFO demo.train'); NumPy's error kind ('invalid', 'divide',
+    ...), with ' ignored' behind it where the program's error state silences that kind; of a remark,
+    which it is ('otherwise')."""
+    filename: str = ''
+    line: int = 0
+    function: str = ''
+    offset: float = 0.0
+    """Seconds after the call began."""
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around the line of a warning, as the program ran it."""
+        return self._source(filename, line)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRecord:
+    """A variable of a frame that an exception went through.
+
+    Attributes:
+        name: In the program.
+        type: Name of the value's type.
+        text: The value in a few words, '' of a tensor.
+        tensor: Its record, if it is an array or a tensor.
+    """
+
+    name: str
+    type: str
+    text: str
+    tensor: TensorRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRecord:
+    """The variables of one frame.
+
+    Attributes:
+        frame: Its place in `ErrorRecord.frames`.
+        variables: Parameters first.
+        hidden: How many more it had.
+    """
+
+    frame: int
+    variables: tuple[LocalRecord, ...]
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """An exception, as text."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...]
+    """Outermost first, with library frames."""
+    traceback: str
+    locals: tuple[FrameRecord, ...] = ()
+    """Variables of the innermost frames of the program, outermost first."""
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around the line of a frame, as the program ran it."""
+        return self._source(filename, line)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRecord:
+    """One `CallSite`."""
+
+    id: int
+    process: int
+    name: str
+    op_type: str
+    kind: Kind
+    host: str
+    function: str
+    """Qualified name of the user's function, '' if none."""
+    filename: str
+    line: int
+    """First line of the function, 0 if unknown."""
+    source: str
+    """Text of the function when it was recorded, '' if unknown or too long."""
+    stack: tuple[Frame, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+
+    def source_at(self, filename: str, line: int) -> SourceText:
+        """The source around a line of its function or of its creation stack, as the program ran it."""
+        own = within(self.line, self.source, line) if self.source and filename == self.filename else None
+        return own if own is not None else self._source(filename, line)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One `Run`. Times are seconds since the trace began; `duration` is None while it runs or for eager code."""
+
+    id: int
+    process: int
+    label: str
+    host: str
+    started: float
+    duration: float | None
+    feeds: tuple[TensorRecord, ...]
+    fetches: tuple[TensorRecord, ...]
+    error: ErrorRecord | None
+    sites: tuple[int, ...]
+    """Ids of the sites it announced, in order."""
+    asked: tuple[str, ...] = ()
+    """Names of what it was to fetch, also where it has raised or goes on."""
+    retry_of: str = ''
+    """Number of the first run, where this is another execution of it, by `retry`; else ''."""
+    _repr_mimebundle_ = mimebundle
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """What runs have in common: all of one `Session.run` line, or of one traced function.
+
+    Attributes:
+        feeds, fetches: Names of tensors.
+        sites: Ids of the sites that they announced, in order.
+        runs: How many there were.
+        newest: Number of the newest.
+    """
+
+    process: int
+    label: str
+    host: str
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    sites: tuple[int, ...]
+    runs: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One finished call, or one that was running when the log ends (`duration` None).
+
+    Attributes:
+        number: How the user names it: '17', or '2.17' for call 17 of the second process.
+        ordinal: `norm[3]` has ordinal 3.
+        thread: Native thread id.
+        started: Seconds since the trace began.
+        duration: Seconds, or None if it did not finish.
+        forward: Number of the call that a gradient call differentiates, else ''.
+        parent: Number of the call it was made in, else ''.
+        dropped: What did not fit into the budget or the caps, as 'kind: count' pairs.
+    """
+
+    number: str
+    process: int
+    run: int
+    site: SiteRecord
+    ordinal: int
+    thread: int
+    started: float
+    duration: float | None
+    inputs: tuple[TensorRecord, ...]
+    outputs: tuple[TensorRecord, ...]
+    output: tuple[OutputRecord, ...]
+    error: ErrorRecord | None
+    forward: str = ''
+    parent: str = ''
+    dropped: dict[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+    """Of a gradient call: numbers of the gradient calls whose outputs its inputs are sums of."""
+    element: str = ''
+    """'element 17 of Map': what of a dataset its run works on; '' elsewhere."""
+    retry_of: str = ''
+    """Number of the first execution, where this is another one of the same call, by `retry`; of a run's own call of the run.
+    Else ''. The last one gave what the program got."""
+    broken_off: bool = False
+    """The user has retried the call from inside of this execution, so that it came to no end."""
+    _repr_mimebundle_ = mimebundle
+
+    @property
+    def label(self) -> str:
+        """'norm[3]'."""
+        return f'{self.site.name}[{self.ordinal}]'
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRecord:
+    """One backward step of a tape.
+
+    Attributes:
+        run: Run of the gradient call.
+        gradient: Number of the gradient call.
+        forward: Number of the call it differentiates, '' if that was not recorded.
+        sources: Numbers of the gradient calls that its output gradients come from.
+        tensors: The gradients it produced.
+    """
+
+    run: int
+    gradient: str
+    forward: str
+    sources: tuple[str, ...]
+    tensors: tuple[TensorRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRecord:
+    """Something in a trace that is no call: a stop, a breakpoint. `at` is in seconds since the trace began."""
+
+    kind: str
+    process: int
+    at: float
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInfo:
+    """What `info` shows.
+
+    Attributes:
+        path: Of the trace.
+        version: Of its format.
+        argv: The program and its arguments.
+        python: The version of Python that ran it.
+        host_name: The machine.
+        started: When, as Unix time in seconds.
+        duration: Seconds from there to the last record.
+        processes: Process ids, in order of their logs.
+        runs, calls, sites: How many were recorded; of calls those of Python functions.
+        nbytes: Size of the logs in bytes.
+        budget: How many bytes they may have.
+        dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
+        damage: One line for each log that ended in the middle of a record, with file and byte position.
+        complete: Every log was closed by its process.
+        op_cost: What it cost a framework to hand over its ops; None where nothing was.
+        ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
+        retries: How many of the calls, and of the runs, were executed once more by `retry`.
+    """
+
+    path: str
+    version: int
+    argv: tuple[str, ...]
+    python: str
+    host_name: str
+    started: float
+    duration: float
+    processes: tuple[int, ...]
+    runs: int
+    calls: int
+    sites: int
+    nbytes: int
+    budget: int
+    dropped: dict[str, int]
+    damage: tuple[str, ...]
+    complete: bool
+    op_cost: OpCost | None = None
+    ops: bool = False
+    retries: tuple[int, int] = (0, 0)

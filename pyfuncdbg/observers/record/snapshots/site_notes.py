@@ -1,0 +1,146 @@
+"""Sites and runs as they go into the log: what is static, written once.
+
+`SiteNote` is taken on the thread of the first call and keeps no function alive, only its code; the writer thread turns it
+into plain data and says where its source text is.
+"""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import linecache
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.patched_code import original, qualified_name_of
+from pyfuncdbg.hooks.graph_context import SURROUNDINGS
+from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
+
+_LONGEST_TEXT = 1000
+_DEEPEST = 4
+_MOST_ITEMS = 1000
+_EXACT = 32
+REMEMBERED = 1 << 16
+"""Runs, sites and plans of which a recorder knows that it has announced them."""
+_OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
+"""Attributes that are no data: what a host keeps at a site to call it again."""
+
+
+class SiteNote:
+    """What a `CallSite` says, without its function and host."""
+
+    __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack')
+
+    def __init__(self, site: CallSite) -> None:
+        self.id = site.id
+        self.name = site.name
+        self.op_type = site.op_type
+        self.kind = site.kind
+        self.host = site.host.name
+        self.function, self.code = _name_and_code(site.function)
+        if self.code is not None:               # of a module in an archive its loader gives the text
+            linecache.lazycache(self.code.co_filename, getattr(site.function, '__globals__', {}))
+        self.stack = site.stack
+        self.inputs = site.inputs
+        self.outputs = site.outputs
+        self.attrs = site.attrs
+
+    def record(self, sources: LoadedSources) -> list[Any]:
+        """Plain data for the log; reads source files, so it runs on the writer thread."""
+        filename, line, source = '', 0, [0, 0]
+        if self.code is not None:
+            filename, line = self.code.co_filename, self.code.co_firstlineno
+            source = sources.function(self.code)
+        return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
+                [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
+                plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                sources.frames(self.stack)]
+
+
+def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.CodeType | None]:
+    """Qualified name and code of the function the user wrote, below partials, methods, decorators and callable objects."""
+    if function is None:
+        return '', None
+    name = qualified_name_of(function)
+    for _ in range(10):
+        if isinstance(function, partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif isinstance(function, types.FunctionType) and callable(wrapped := vars(function).get('__wrapped__')):
+            function = wrapped                  # by functools.wraps, which gives the wrapper its name
+        else:
+            break
+        name = name or qualified_name_of(function)
+    if not isinstance(function, types.FunctionType):
+        method: Any = type(function).__call__
+        own = function.__name__ if isinstance(function, np.ufunc) else None     # NumPy 1 gives it no __qualname__
+        return str(name or own or type(function).__qualname__), getattr(method, '__code__', None)
+    return str(name or function.__name__), original(function.__code__)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Attributes as data that a log can hold. Never calls `repr` on an unknown object, which may be huge or do anything."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 63 else str(value)
+    if isinstance(value, str):
+        return value[:_LONGEST_TEXT]
+    if isinstance(value, bytes):
+        return value[:_LONGEST_TEXT]
+    if depth < _DEEPEST:
+        if isinstance(value, Mapping):
+            return {str(k)[:_LONGEST_TEXT]: plain(v, depth + 1) for k, v in list(value.items())[:_MOST_ITEMS]}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [plain(v, depth + 1) for v in list(value)[:_MOST_ITEMS]]
+    name = getattr(value, 'name', None)
+    return name[:_LONGEST_TEXT] if isinstance(name, str) else f'<{type(value).__qualname__}>'
+
+
+def plan_key(run: Run) -> tuple[Any, ...]:
+    """What is equal for runs that share label, names and announced sites.
+
+    Up to 32 sites count each; of longer lists the tuple's identity and 16 samples do, because hashing 10,000 ids would cost
+    a fifth of the run that executes them.
+    """
+    sites = run.sites
+    if len(sites) <= _EXACT:
+        ids: tuple[int, ...] = tuple([site.id for site in sites])
+    else:
+        ids = (id(sites), len(sites), sites[-1].id, *[site.id for site in sites[::len(sites) // 16]])
+    return run.label, run.host.name, tuple(run.feeds), tuple(run.fetches), ids
+
+
+def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
+    """Plain data for the log."""
+    packed = b''.join([i.to_bytes(8, 'little') for i in site_ids])
+    return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed]
+
+
+class Names:
+    """What `plan_record` reads of a run, without the run."""
+
+    __slots__ = ('feeds', 'fetches', 'host', 'label')
+
+    def __init__(self, run: Run) -> None:
+        self.label = run.label
+        self.host = run.host
+        self.feeds = run.feeds
+        self.fetches = run.fetches
+
+
+def remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add to what was announced; beyond `REMEMBERED` the older half is forgotten, and announced again should it return.
+
+    Half of it at once: looking for the oldest one of a dictionary takes longer the more were taken out before it.
+    """
+    known[key] = value
+    if len(known) > REMEMBERED:
+        with contextlib.suppress(RuntimeError):     # other threads add to it
+            for old in list(itertools.islice(known, REMEMBERED // 2)):
+                known.pop(old, None)

@@ -1,0 +1,398 @@
+"""A trace for reading: one query interface for a live recording, a finished one and one from another machine.
+
+Used by views, commands and front ends, on any thread; a lock lets one work at a time.
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pyfuncdbg.errors import CommandError, TraceError, nearest
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record.index import decode
+from pyfuncdbg.observers.record.display import mimebundle
+from pyfuncdbg.observers.record.log.trace_folder import read_manifest
+from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, StaleIndexError
+from pyfuncdbg.observers.record.index.indexing import Progress, update
+from pyfuncdbg.observers.record.index.sorted_calls import Ordering
+from pyfuncdbg.observers.record.index.query import Condition, check_sort, in_order
+from pyfuncdbg.observers.record.index.log_reader import LostError, Reading
+from pyfuncdbg.observers.record.records import (
+    OPS,
+    CallRecord,
+    EdgeRecord,
+    NoteRecord,
+    PlanRecord,
+    RunRecord,
+    SiteRecord,
+    TensorRecord,
+    TraceInfo)
+from pyfuncdbg.observers.record.sources.source_text import FileText
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
+from pyfuncdbg.observers.record.index.tables import RETRY, UNFINISHED, site_key
+from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
+
+_NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
+_ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
+_MOST_COST = 1 << 60
+_Answer = TypeVar('_Answer')
+
+
+class Trace:
+    """An open trace. Close it after use, or use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = new_rlock()
+        self._manifest = read_manifest(path)
+        self._index = Index(path, self._manifest)
+        self._reading = Reading(self._index, self._lock)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], progress: Progress | None = None) -> Trace:
+        """Open a trace and bring its index up to date.
+
+        Args:
+            path: The folder.
+            progress: Is told how far the reading has come.
+
+        Raises:
+            NotATraceError: There is no trace at `path`.
+            TraceVersionError: It was written by a newer version.
+            TraceError: It cannot be read.
+        """
+        trace = cls(Path(path))
+        try:
+            trace.refresh(progress)
+        except BaseException:
+            trace.close()
+            raise
+        return trace
+
+    def close(self) -> None:
+        """Close the files; closing twice is allowed."""
+        with self._lock:
+            self._index.close()
+
+    _repr_mimebundle_ = mimebundle
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def refresh(self, progress: Progress | None = None) -> bool:
+        """Read what was appended since; True if anything was."""
+        with self._lock:
+            try:
+                return update(self._index, progress)
+            except StaleIndexError:
+                self._renew()
+            try:
+                return update(self._index, progress)
+            except StaleIndexError as error:
+                raise TraceError(f'{error}; another process may be writing to it') from error
+
+    def _renew(self) -> None:
+        self._index.clear()
+        self._reading.renew()
+
+    def _answer(self, ask: Callable[[], _Answer]) -> _Answer:
+        """What `ask` gives; once more from the beginning of the logs if they turn out to have changed."""
+        with self._lock:
+            try:
+                return ask()
+            except LostError:
+                self._renew()
+                self.refresh()
+            try:
+                return ask()
+            except LostError as error:
+                raise TraceError(f'{self.path}: cannot be read: {error}') from error
+
+    def _rows(self, condition: Condition, sort: str | None = None, newest_first: bool = False) -> np.ndarray:
+        calls, sites = self._reading.calls(), self._reading.entries()
+        return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
+
+    def info(self) -> TraceInfo:
+        """What the trace is and how much it holds."""
+        return self._answer(self._info)
+
+    def _info(self) -> TraceInfo:
+        index, manifest = self._index, self._manifest
+        logs = [log for _, log in sorted(index.logs.items())]
+        dropped: dict[str, int] = {}
+        damage = [text for _, text in sorted(index.damage.items())]
+        nbytes = 0
+        for process, log in sorted(index.logs.items()):
+            for kind, count in log.dropped.items():
+                dropped[kind] = dropped.get(kind, 0) + count
+            reader = index.readers.get(process)
+            if reader is not None:
+                nbytes += reader.size
+                if reader.tail:
+                    damage.append(f'{reader.path.name}: {reader.tail} at byte {log.position} of {reader.size}')
+        first = logs[0] if logs else LogState()
+        return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
+                         max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
+                         len(self._reading.runs().rows), len(self._rows(Condition())), len(index.sites), nbytes,
+                         manifest.budget, dropped, tuple(damage), bool(logs) and all(log.ended for log in logs),
+                         self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')))
+
+    def _retries(self, kind: str | None) -> int:
+        return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(Condition(kind))] & RETRY))
+
+    def _op_cost(self) -> OpCost | None:
+        """The sum of what the processes noted."""
+        found = [note.data for note in self._notes(OPS)]
+        if not found:
+            return None
+        calls, seconds, nbytes = (sum(number for data in found if isinstance(number := data.get(name), int | float)
+                                      and 0 <= number < _MOST_COST) for name in ('calls', 'seconds', 'nbytes'))
+        return OpCost(int(calls), float(seconds), int(nbytes))
+
+    def sites(self) -> list[SiteRecord]:
+        """All sites, by process and id."""
+        return self._answer(self._reading.sites)
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, in order of their start."""
+        def ask() -> list[RunRecord]:
+            runs = self._reading.runs()
+            rows = runs.rows[np.argsort(runs['started'][runs.rows], kind='stable')]
+            return [self._reading.run(row) for row in rows.tolist()]
+        return self._answer(ask)
+
+    def run(self, id: int, process: int = 1) -> RunRecord:
+        """One run.
+
+        Raises:
+            CommandError: There is none of this number.
+        """
+        def ask() -> RunRecord:
+            runs = self._reading.runs()
+            row = runs.row(process, id)
+            if row is None:
+                near = ', '.join(map(str, runs.near(process, id)))
+                raise CommandError(f'There is no run {id}' + (f'; near it: {near}.' if near else '; no run was recorded.'))
+            return self._reading.run(row)
+        return self._answer(ask)
+
+    def calls(self, *, kind: str | None = None, site: str | None = None, run: int | None = None, failed: bool | None = None,
+              bad: bool | None = None, printed: bool | None = None, process: int | None = None,
+              changed: bool | None = None, limit: int | None = None, offset: int = 0, newest_first: bool = False,
+              sort: str | None = None) -> list[CallRecord]:
+        """The calls that pass all filters given. Runs count as calls only with `kind='run'`.
+
+        Args:
+            kind: 'python', 'op', 'gradient' or 'run'.
+            site: Glob on node name, op type or function name.
+            run, process: Of this run, of this process.
+            failed: Raised an exception, or not.
+            bad: Some recorded input or output has a NaN or infinity, or none has.
+            printed: Said something (prints, warnings, log records), or not.
+            changed: Wrote to one of its inputs, or not. Traces of earlier versions do not tell.
+            limit, offset: The part of the sorted list to give.
+            newest_first: Sort downwards.
+            sort: One of `query.SORTS`; by time of start if None.
+
+        Raises:
+            CommandError: No such kind or sort key.
+        """
+        check_sort(sort)
+        condition = Condition(kind, site, run, failed, bad, printed, process, changed)
+
+        def ask() -> list[CallRecord]:
+            rows = self._rows(condition, sort, newest_first)[max(offset, 0):]
+            return [self._reading.call(row) for row in rows[:limit].tolist()]
+        return self._answer(ask)
+
+    def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> Ordering:
+        """An empty list for the calls that pass the filters of `calls`, in an order; `build` fills it, on a worker thread.
+
+        Raises:
+            CommandError: No such kind or sort key.
+        """
+        check_sort(sort)
+        condition = Condition(**filters)
+        with self._lock:
+            return Ordering(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
+                            self._records, self._payload)
+
+    def spans(self, site: str | None = None) -> Spans:
+        """The calls by time and thread, for a timeline; `site` is a glob. Close it after use."""
+        with self._lock:
+            return Spans(self._reading.calls(), dict(self._reading.entries()), site)
+
+    def _payload(self, process: int, position: int) -> bytes:
+        return self._answer(lambda: self._index.reader(process).record(position).payload)
+
+    def _records(self, places: Sequence[tuple[int, int]]) -> list[CallRecord]:
+        def ask() -> list[CallRecord]:
+            rows = [self._reading.calls().row(*place) for place in places]
+            return [self._reading.call(row) for row in rows if row is not None]
+        return self._answer(ask)
+
+    def count(self, **filters: Any) -> int:
+        """How many calls pass the filters, as for `calls`."""
+        condition = Condition(**filters)
+        return self._answer(lambda: len(self._rows(condition)))
+
+    def call(self, number: str | int) -> CallRecord:
+        """One call: 17, '17', '#17', '2.17' of the second process, or 'norm[3]', the fourth call of site norm (or of
+        one whose name ends in /norm).
+
+        Raises:
+            CommandError: There is none; the message names the nearest.
+        """
+        asked = str(number).strip()
+        match = _NUMBER.fullmatch(asked)
+        if match is not None:
+            process, id_ = int(match[1] or 1), int(match[2])
+            found = self._records([(process, id_)])
+            if not found:
+                raise CommandError(self._answer(lambda: self._no_number(asked, process, id_)))
+            return found[0]
+        match = _ORDINAL.fullmatch(asked)
+        one = self._answer(partial(self._of_site, match[1], int(match[2]))) if match is not None else None
+        if one is None:
+            raise CommandError(self._answer(lambda: self._no_site(asked, match[1] if match is not None else asked)))
+        return one
+
+    def _of_site(self, name: str, ordinal: int) -> CallRecord | None:
+        """The call with this ordinal of the site of this name; of one whose name ends so if there is none.
+
+        Of a call that was retried the last execution: it gave what the program got.
+        """
+        calls, sites = self._reading.calls(), self._reading.entries()
+        rows = self._rows(Condition())
+        rows = rows[calls['ordinal'][rows] == ordinal]
+        names = [sites[key].name if key in sites else '' for key in calls['site'][rows].tolist()]
+        for row, known in sorted(zip(rows.tolist(), names, strict=True), key=lambda pair: pair[1] != name):
+            if known == name or known.endswith('/' + name):
+                return self._reading.call(int(rows[calls['site'][rows] == calls['site'][row]][-1]))
+        return None
+
+    def _no_number(self, asked: str, process: int, id_: int) -> str:
+        names = ', '.join(decode.call_number(process, near) for near in self._reading.calls().near(process, id_))
+        return f'There is no call {asked}' + (f'; near it: {names}.' if names else '; no call was recorded.')
+
+    def _no_site(self, asked: str, site: str) -> str:
+        calls, sites = self._reading.calls(), self._reading.entries()
+        rows = self._rows(Condition())
+        keys, counts = np.unique(calls['site'][rows], return_counts=True)
+        called = {sites[key].name: (key, count) for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
+                  if key in sites}
+        if site in called:
+            key, count = called[site]
+            last = int(calls['ordinal'][rows][calls['site'][rows] == key].max())
+            return f'There is no call {asked!r}: {site!r} was called {count} times, the last is {site}[{last}].'
+        return f'There is no call {asked!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
+            + nearest(site, list(called))
+
+    def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
+                kind: str | None = None, bad: bool | None = None, process: int | None = None,
+                limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
+        """Recorded tensors with the call they belong to: what runs were fed, what calls gave, what else runs fetched.
+
+        Args:
+            run, process, site, kind: Of these calls only, as for `calls`.
+            call: Of this call only: its inputs and outputs.
+            bad: With a NaN or infinity, or without.
+            limit: How many at most.
+        """
+        pairs: list[tuple[CallRecord, TensorRecord]] = []
+        if call is not None:
+            one = self.call(call)
+            pairs = [(one, tensor) for tensor in (*one.inputs, *one.outputs)]
+        else:
+            around = self.calls(kind='run', run=run, process=process) if kind in (None, 'run') and site is None else []
+            inner = self.calls(kind=kind, site=site, run=run, process=process) if kind != 'run' else []
+            pairs = [(fed, tensor) for fed in around for tensor in fed.inputs]
+            pairs += [(made, tensor) for made in inner for tensor in made.outputs]
+            seen = {(made.process, made.run, tensor.name) for made, tensor in pairs}
+            pairs += [(fed, tensor) for fed in around for tensor in fed.outputs
+                      if (fed.process, fed.run, tensor.name) not in seen]
+        if bad is not None:
+            pairs = [pair for pair in pairs if (pair[1].stats is not None and pair[1].stats.bad > 0) == bad]
+        return pairs[:limit]
+
+    def usage(self) -> list[SiteUse]:
+        """How often each site was called, and for how long; the one with the most time first."""
+        return self._answer(lambda: usage(self._reading))
+
+    def profile(self, run: int | None = None) -> list[SiteTime]:
+        """What every site that was called cost, of one run if given; most time of its own first."""
+        return self._answer(lambda: profile(self._reading, run))
+
+    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+        """What one site cost, what ran inside of its calls included; None if it was not called."""
+        return self._answer(lambda: time_of(self._reading, site_key(site.process, site.id), run))
+
+    def plans(self) -> list[PlanRecord]:
+        """What runs have in common: each set of nodes that ran together, the newest first."""
+        return self._answer(self._reading.plans)
+
+    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+        """The newest calls of just this site, of one run if given."""
+        def ask() -> list[CallRecord]:
+            calls = self._reading.calls()
+            rows = self._rows(Condition(run=run, process=site.process))
+            rows = rows[calls['site'][rows] == site_key(site.process, site.id)]
+            rows = rows[::-1]                   # of a call that was retried the last execution first
+            rows = rows[np.argsort(~calls['ordinal'][rows], kind='stable')]
+            return [self._reading.call(row) for row in rows[:limit].tolist()]
+        return self._answer(ask)
+
+    def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
+               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
+        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+        condition = Condition(kind, site, run)
+
+        def ask() -> tuple[int, list[SpanRecord]]:
+            calls, sites = self._reading.calls(), self._reading.entries()
+            rows = self._rows(condition)
+            started, duration = calls['started'][rows] / 1e9, calls['duration'][rows]
+            rows = rows[(started <= end) & ((duration == UNFINISHED) | (started + duration / 1e9 >= start))]
+            total, duration = len(rows), calls['duration'][rows]
+            if total > limit:
+                rows = rows[np.lexsort((~duration, duration != UNFINISHED))]
+            spans = records(calls, sites, rows[:limit])
+            return total, sorted(spans, key=lambda call: (call.started, -(call.duration or 0.0)))
+        return self._answer(ask)
+
+    def extent(self, run: int | None = None) -> tuple[float, float]:
+        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+        def ask() -> tuple[float, float]:
+            calls, rows = self._reading.calls(), self._rows(Condition(run=run))
+            if not len(rows):
+                return 0.0, 0.0
+            started = calls['started'][rows]
+            return int(started.min()) / 1e9, int((started + np.maximum(calls['duration'][rows], 0)).max()) / 1e9
+        return self._answer(ask)
+
+    def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
+        """The backward steps: which gradient call differentiates which call, and the gradients it gave."""
+        return [EdgeRecord(step.run, step.number, step.forward, step.sources, step.outputs)
+                for step in self.calls(kind='gradient', run=run, process=process)]
+
+    def source(self, filename: str) -> FileText:
+        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
+        return self._answer(lambda: self._reading.sources.file(filename))
+
+    def notes(self, kind: str | None = None) -> list[NoteRecord]:
+        """What `Recorder.note` put into the trace, in order; of one kind if given."""
+        return self._answer(lambda: self._notes(kind))
+
+    def _notes(self, kind: str | None) -> list[NoteRecord]:
+        return [note for place in sorted(self._index.notes)
+                if (note := self._reading.note(*place)) is not None and kind in (None, note.kind)]

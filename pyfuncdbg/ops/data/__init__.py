@@ -1,4 +1,0 @@
-"""`tf.data`: datasets as descriptions of what to read, and iterators that read them. Importing fills the registry."""
-from pyfuncdbg.ops.data import batching, choosing, getting, mapping, ordering, reducing, sources
-
-__all__ = ['batching', 'choosing', 'getting', 'mapping', 'ordering', 'reducing', 'sources']

@@ -1,4 +1,0 @@
-"""Ragged tensors: tensors whose rows differ in length. All of it is loaded together: operators and ops know them then."""
-from pyfuncdbg.ops.ragged import arithmetic, functions, spec
-
-__all__ = ['arithmetic', 'functions', 'spec']

@@ -1,4 +1,0 @@
-"""Sparse tensors: tensors of which only some elements are kept. All of it is loaded together: ops know them then."""
-from pyfuncdbg.ops.sparse import arranging, dense
-
-__all__ = ['arranging', 'dense']

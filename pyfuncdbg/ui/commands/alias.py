@@ -1,0 +1,117 @@
+"""`alias` and `unalias`: the user's own names for commands, as in pdb; and what a line means that begins with one.
+
+Of this process, for every front end: a line is expanded where it is carried out.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.line_parser import separated
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.page import Page
+
+_NAME = re.compile(r'[^\s%;!@?`\'"()=.\[\]]+')
+_ARGUMENT = re.compile(r'%(\*|[1-9])')
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name and what it stands for; `what` is '' of one that was taken away."""
+
+    name: str
+    what: str
+
+
+aliases: dict[str, str] = {}
+"""By name."""
+
+
+def expanded(line: str) -> str:
+    """What a command means; itself if it does not begin with an alias. Of several commands only the first is expanded.
+
+    Raises:
+        CommandError: An argument is missing.
+    """
+    words = line.split(None, 1)
+    if not words or words[0] not in aliases:
+        return line
+    first, *rest = separated(_filled(words[0], aliases[words[0]], words[1].split() if len(words) > 1 else []))
+    return ' ;; '.join([expanded(first), *rest])
+
+
+def _filled(name: str, what: str, given: Sequence[str]) -> str:
+    """The text with its arguments; those that it has no place for stand behind it."""
+    places = set(_ARGUMENT.findall(what))
+    most = max((int(place) for place in places if place != '*'), default=0)
+    if len(given) < most:
+        raise CommandError(f'alias {name!r} stands for {what!r}: %{len(given) + 1} is missing, type it behind {name!r}')
+    rest = '' if places else ''.join(f' {word}' for word in given)
+    return _ARGUMENT.sub(lambda match: ' '.join(given) if match[1] == '*' else given[int(match[1]) - 1], what) + rest
+
+
+def alias_command(table: Callable[[], Sequence[Command]]) -> Command:
+    """`alias` over a table that it is itself part of: none of its names can be an alias."""
+    def run(context: Context, args: argparse.Namespace) -> list[Alias]:
+        name, _, what = args.definition.partition(' ')
+        what = what.strip()
+        if not name:
+            return [Alias(*item) for item in sorted(aliases.items())]
+        if not what:
+            if name not in aliases:
+                raise CommandError(f'no alias {name!r}.{nearest(name, aliases)}')
+            return [Alias(name, aliases[name])]
+        if any(name in (command.name, *command.aliases) for command in table()):
+            raise CommandError(f'{name!r} is a command, which no alias can stand in front of; choose another name')
+        if not _NAME.fullmatch(name):
+            raise CommandError(f'{name!r} is no name for an alias: a word without quotes, brackets and %')
+        if name in _reached(what):
+            raise CommandError(f'alias {name!r} would stand for itself: {what!r}')
+        if not separated(what):
+            raise CommandError(f'alias {name!r}: {what!r} holds no command')
+        aliases[name] = what
+        return [Alias(name, what)]
+    return Command('alias', 'give a line a name of your own: %1, %2 are what is typed behind it, %* all; alone, list them',
+                   'keep', run, _draw, expression='definition', tail='[NAME [COMMAND]]',
+                   examples=('alias pm p %1.mean()', 'alias ns n ;; p x', 'alias'))
+
+
+def _reached(what: str) -> set[str]:
+    """The first words that a text leads to, through other aliases."""
+    found: set[str] = set()
+    waiting = [what]
+    while waiting:
+        for part in waiting.pop().split(';;'):
+            first = part.split(None, 1)[0] if part.strip() else ''
+            if first and first not in found:
+                found.add(first)
+                waiting += [aliases[first]] if first in aliases else []
+    return found
+
+
+def _unalias(context: Context, args: argparse.Namespace) -> list[Alias]:
+    if args.name not in aliases:
+        raise CommandError(f'no alias {args.name!r}.{nearest(args.name, aliases)}')
+    del aliases[args.name]
+    return [Alias(args.name, '')]
+
+
+def _name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('name', metavar='ALIAS', help='one of those that "alias" lists')
+
+
+def _draw(rows: Sequence[Alias]) -> RenderableType:
+    if not rows:
+        return Page(Text('no alias is set: "alias NAME COMMAND" sets one', 'dim'))
+    return Page(*(Text.assemble((one_line(row.name, 60), 'bold'), f' = {one_line(row.what, 400)}' if row.what else
+                                ' is no alias any more', overflow='fold') for row in rows))
+
+
+UNALIAS = Command('unalias', 'take an alias away', 'keep', _unalias, _draw, _name, examples=('unalias pm',))

@@ -1,0 +1,403 @@
+"""The commands about breakpoints: `break`, `tbreak`, `breaks`, `enable`, `disable`, `clear`, `condition`, `ignore`, `catch`.
+
+They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
+"""
+# long: one table of breakpoints; its commands take one SPEC and answer with the same states
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.engine.line_parser import words
+from pyfuncdbg.ui.commands.resume import debugger_of
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
+from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state_of, states
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.breakpoints.file import Filed
+from pyfuncdbg.observers.debug.breakpoints.program_names import functions
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
+from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, selected_entry, selected_frame
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.source_map import place, program_code
+from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_line, breakpoint_table, filed_view
+from pyfuncdbg.ui.views.page import Page
+
+_TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
+_COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Breakpoints after something was done to them; 'is there already' of one that was not set a second time."""
+
+    action: Literal['set', 'is there already', 'enabled', 'disabled', 'cleared', 'changed']
+    breakpoints: tuple[BreakpointState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointList:
+    """All breakpoints.
+
+    Attributes:
+        catching: Whether a wrapped function that raises stops.
+        file: The file beside the script, if there is one.
+    """
+
+    breakpoints: tuple[BreakpointState, ...]
+    catching: bool
+    file: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Catching:
+    """Whether a wrapped function that raises stops."""
+
+    on: bool
+
+
+# ---------------------------------------------------------------- break
+def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Changed | BreakpointList:
+    breakpoints = debugger_of(context).breakpoints
+    place, condition = _taken_apart(args)
+    if not place and not condition:             # as in pdb
+        return _list(context)
+    where = spec(place) if place else _here(context)
+    if where.kind == 'name' and where.text.isdecimal():
+        where = spec(f'{_file_here(context)}:{where.text}')
+    _learn(context, breakpoints)
+    args.once = args.once or once
+    options = _settings(args)
+    alike = breakpoints.alike(where, condition or None, **options)
+    if alike is not None:
+        return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
+    made = breakpoints.set(where, condition or None, **options)
+    debugger_of(context).start()
+    entry = breakpoints.entry(made.number)
+    note = '' if entry.functions else _note(where, context, breakpoints)
+    return Changed('set', (state_of(entry, breakpoints, note),))
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What the options of `break` say, for `Breakpoints.set`."""
+    timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
+                  None)
+    return {'timing': timing, 'do': args.do, 'once': args.once, 'every': args.every, 'after': args.after}
+
+
+def breakpoint_of(place: str, condition: str | None) -> tuple[Spec, str | None, dict[str, Any]]:
+    """What `--break PLACE --if CONDITION` sets: its place, condition and settings, for `Breakpoints.set` and `check`. The
+    options of `break` may stand behind either: `--break 'norm --every 3'`.
+
+    Raises:
+        CommandError: The place or an option makes no sense.
+    """
+    where, _, given = place.partition(' --')
+    rest, more = _without_options(condition or '')
+    args = parser_of(BREAK).parse_args([*(word.text for word in words(f'--{given}' if given else '')), *more])
+    if args.spec:
+        raise CommandError(f'--break {place}: behind its options comes a condition or nothing, not {args.spec!r}')
+    return spec(where.strip()), rest or None, _settings(args)
+
+
+def _known_options() -> list[str]:
+    return [option for action in parser_of(BREAK)._actions for option in action.option_strings]
+
+
+def _without_options(text: str) -> tuple[str, list[str]]:
+    """A place or condition, and the words of the options that stand behind it."""
+    found: list[str] = []
+    while (match := _TRAILING.search(' ' + text)) is not None:
+        found.append(match[1])
+        text = (' ' + text)[:match.start()].strip()
+    return text, [word.text for option in reversed(found) for word in words(option)]
+
+
+def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
+    """SPEC and condition; options that stand behind the condition are put where they belong."""
+    place: str = args.spec or ''
+    rest: str = args.condition
+    if place == 'if':
+        place, rest = '', f'if {rest}'
+    rest, given = _without_options(rest)
+    if given:
+        parser = parser_of(BREAK)
+        for name, value in vars(parser.parse_args(given)).items():
+            if value != parser.get_default(name):
+                setattr(args, name, value)
+    if place.endswith(','):                     # pdb's `break 11, condition`
+        place, rest = place[:-1], f',{rest}'
+    elif (comma := _COMMA.fullmatch(place)) is not None:
+        place, rest = comma[1], f',{comma[2]} {rest}'
+    if rest.startswith(','):
+        rest = f'if {rest[1:].strip()}'
+    if not rest:
+        return place, ''
+    word, _, condition = rest.partition(' ')
+    if word != 'if' and not rest.startswith('if('):
+        hint = nearest(word, _known_options()) if word.startswith('-') else ''
+        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", Typed('help break'),
+                           ' shows all.')
+    condition = condition if word == 'if' else rest[2:]
+    if not condition.strip():
+        raise CommandError("a condition is missing behind 'if'")
+    return place, condition.strip()
+
+
+def _here(context: Context) -> Spec:
+    """The node or the line that the user looks at."""
+    entry = selected_entry(context.stop) if context.stop is not None else None
+    if isinstance(entry, NodeEntry):
+        return Spec(entry.site.name, 'name', entry.site.name)
+    return _line(context)
+
+
+def _file_here(context: Context) -> str:
+    """The file that the user looks at: of the line, else of the node's function."""
+    entry = selected_entry(context.stop) if context.stop is not None else None
+    code = getattr(entry.site.function, '__code__', None) if isinstance(entry, NodeEntry) else None
+    return program_code(code).co_filename if code is not None else _line(context).name
+
+
+def _line(context: Context) -> Spec:
+    """The line that the user looks at."""
+    frame = selected_frame(context.stop) if context.stop is not None else None
+    if frame is None:
+        raise CommandError('no line of Python is selected here: name a node, a function or FILE:LINE')
+    here = place(frame)
+    return Spec(f'{here.filename}:{here.line}', 'line', here.filename, here.line)
+
+
+def _learn(context: Context, breakpoints: Breakpoints) -> None:
+    """What the run that is stopped here consists of."""
+    if context.stop is not None and context.stop.run is not None:
+        breakpoints.known.add_run(context.stop.run)
+    if context.stop is not None and context.stop.call is not None:
+        breakpoints.known.add(context.stop.call.site)
+
+
+def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
+    """What the user should know of a place that is not met yet, or is past."""
+    if where.kind == 'call':
+        call = context.stop.call if context.stop is not None else None
+        if call is not None and 0 < where.number <= call.id:
+            return f'call #{where.number} has been made already: this is #{call.id}, and numbers only grow'
+        return ''
+    if where.kind != 'name' or breakpoints.known.meant(where):
+        return ''
+    recorded = context.trace.sites()
+    if where.fits(name for site in recorded for name in (
+            (site.function,) if where.function else (site.name, site.op_type, site.function)) if name):
+        return ''
+    what = 'no wrapped function' if where.function else 'nothing'
+    hint = breakpoints.known.near(where, functions(), recorded)
+    return f'{what} of that name is known yet: it waits until there is.{hint}'
+
+
+_WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
+          "'np'; at a line, over its variables. It also knows has_nan, has_inf, has_inf_or_nan, which stand alone for any "
+          'tensor of the call, norm, absmax and zeros (the part of elements that are zero) of a value, and of calls '
+          'changed(x), history[-1].out, len(history), history.ema(absmax(out)), history.mean(x), .min, .max. While there is '
+          "no such earlier call it is not fulfilled. In a function of a dataset 'element' is the index of the element.")
+
+
+def _break_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _WORDS
+    parser.add_argument('spec', metavar='SPEC', nargs='?',
+                        help="node, glob, op type, function (function:NAME if it is a node's name too), FILE:LINE, "
+                             "call such as '#17' or 'norm[3]'; without it, and without a condition, the breakpoints are "
+                             "listed; 'if CONDITION' alone is about the line or node that is stopped at")
+    parser.add_argument('--once', action='store_true', help='only at the first hit')
+    parser.add_argument('--every', metavar='N', type=positive, default=1, help='only at every Nth hit')
+    parser.add_argument('--after', metavar='N', type=_count, default=0, help='not at the first N hits')
+    timing = parser.add_mutually_exclusive_group()
+    timing.add_argument('--before', action='store_true',
+                        help='before the call; else one that names a function stops in it, where it begins')
+    timing.add_argument('--after-call', action='store_true', help='when it has returned')
+    timing.add_argument('--error', action='store_true', help='where it raised')
+    timing.add_argument('--gradient', action='store_true', help='at the calls of its backward step')
+    parser.add_argument('--do', choices=ACTIONS, default='stop',
+                        help='stop; log: write a line; snap: record inputs and outputs, or the arrays at a line, whole')
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f'{text!r} is no number of hits')
+    return value
+
+
+# ---------------------------------------------------------------- the others
+def _list(context: Context) -> BreakpointList:
+    debugger = debugger_of(context)
+    file = dotfile.beside_script()
+    return BreakpointList(tuple(states(debugger.breakpoints)), debugger.catching, str(file) if file.is_file() else '')
+
+
+def _breaks(context: Context, args: argparse.Namespace) -> BreakpointList | Filed:
+    debugger = debugger_of(context)
+    if args.save is not None:
+        return dotfile.save(debugger.breakpoints, _file(args.save))
+    if args.load is not None:
+        filed = dotfile.load(debugger.breakpoints, _file(args.load))
+        debugger.start()
+        return filed
+    return _list(context)
+
+
+def _file(name: str) -> Path:
+    return Path(name) if name else dotfile.beside_script()
+
+
+def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument('--save', metavar='FILE', nargs='?', const='',
+                        help=f'write them to FILE ({dotfile.NAME} beside the script)')
+    either.add_argument('--load', metavar='FILE', nargs='?', const='',
+                        help='set those of a file; their conditions are Python, so load what you trust')
+
+
+def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
+    """The breakpoints that are named; all are there, or it is a mistake."""
+    if not given:
+        raise CommandError("name the breakpoints by number, or say 'all'; ", Typed('breaks'), ' lists them')
+    found: list[int] = []
+    for name in given:
+        if name == 'all':
+            found += breakpoints.entries
+        elif name.isdecimal():
+            found.append(breakpoints.entry(int(name)).breakpoint.number)
+        else:
+            same = [number for number, entry in breakpoints.entries.items() if entry.breakpoint.spec.text == name]
+            if not same or not specs:
+                have = [entry.breakpoint.spec.text for entry in breakpoints.entries.values()]
+                hint = nearest(name, have) if specs else ''
+                also = ' or a SPEC that is set' if specs else ''
+                raise CommandError(f"no breakpoint {name!r}: give a number or 'all'{also}.{hint}")
+            found += same
+    return list(dict.fromkeys(found))
+
+
+def _switch(on: bool) -> Callable[[Context, argparse.Namespace], Changed]:
+    def run(context: Context, args: argparse.Namespace) -> Changed:
+        breakpoints = debugger_of(context).breakpoints
+        numbers = _numbers(breakpoints, args.numbers)
+        for number in numbers:
+            breakpoints.enable(number, on)
+        return Changed('enabled' if on else 'disabled', tuple(state_of(breakpoints.entry(n), breakpoints) for n in numbers))
+    return run
+
+
+def _clear(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    gone = [state_of(breakpoints.entry(number), breakpoints) for number in _numbers(breakpoints, args.numbers, specs=True)]
+    for state in gone:
+        breakpoints.clear(state.number)
+    return Changed('cleared', tuple(gone))
+
+
+def _condition(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    _learn(context, breakpoints)
+    text = args.condition.removeprefix('if ').strip()
+    breakpoints.change(args.number, text or None)
+    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+
+
+def _ignore(context: Context, args: argparse.Namespace) -> Changed:
+    breakpoints = debugger_of(context).breakpoints
+    breakpoints.ignore(args.number, args.count)
+    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+
+
+def _catch(context: Context, args: argparse.Namespace) -> Catching:
+    debugger = debugger_of(context)
+    debugger.catching = args.state == 'on'
+    if debugger.catching:
+        debugger.start()
+    return Catching(debugger.catching)
+
+
+# ---------------------------------------------------------------- drawn
+def draw_changed(result: Any) -> RenderableType:
+    if isinstance(result, Filed):
+        return filed_view(result)
+    if isinstance(result, BreakpointList):
+        unread = result.file and not result.breakpoints
+        hint = f"{result.file} is there: 'breaks --load' sets its breakpoints" if unread else ''
+        return breakpoint_table(result.breakpoints, catching=result.catching, hint=hint)
+    if not result.breakpoints:
+        return Text('no breakpoint is set')
+    return Page(*(breakpoint_line(state, result.action) for state in result.breakpoints))
+
+
+def _draw_catch(result: Catching) -> RenderableType:
+    return Text('a wrapped function that raises stops' if result.on else 'errors do not stop')
+
+
+def _numbered(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('number', metavar='BREAKPOINT', type=positive, help='its number')
+
+
+def _condition_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _WORDS
+    _numbered(parser)
+
+
+def _numbered_many(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*', help="numbers of breakpoints, or 'all'")
+
+
+def _clear_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*',
+                        help="numbers of breakpoints, 'all', or the SPEC of some")
+
+
+def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
+    _numbered(parser)
+    parser.add_argument('count', metavar='COUNT', type=_count, nargs='?', default=0, help='hits to pass over from now on')
+
+
+def _catch_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('state', metavar='on|off', choices=('on', 'off'), nargs='?', default='on')
+
+
+BREAK = Command('break', 'stop at a node, function, call or line: break SPEC [if CONDITION]', 'stop', _break, draw_changed,
+                _break_arguments, ('b',), needs_program=True, expression='condition',
+                tail='[if CONDITION]', examples=('break norm if has_nan(out)', 'break model.py:41', 'b 41, sd.min() == 0',
+                                                 "break 'layer*/norm' --after-call --do log"))
+TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, args: _break(context, args, once=True),
+                 draw_changed, _break_arguments, needs_program=True, expression='condition',
+                 examples=('tbreak norm', 'tbreak model.py:41 if n > 3'), tail='[if CONDITION]')
+BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, draw_changed, _breaks_arguments,
+                 ('bl',), needs_program=True,
+                 examples=('breaks', 'breaks --save'))
+ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _numbered_many, needs_program=True,
+                 examples=('enable 2', 'enable all'))
+DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
+                  needs_program=True,
+                  examples=('disable 1 2',))
+CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),
+                needs_program=True, examples=('clear 2', 'clear all', 'cl model.py:41'))
+CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, draw_changed,
+                    _condition_arguments, needs_program=True, expression='condition',
+                    examples=('condition 2 if has_nan(out)', 'condition 2'), tail='[[if] CONDITION]')
+IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, draw_changed, _ignore_arguments,
+                 needs_program=True,
+                 examples=('ignore 2 100',))
+CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,
+                needs_program=True,
+                examples=('catch', 'catch off'))
+BREAKING: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)

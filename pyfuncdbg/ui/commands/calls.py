@@ -1,0 +1,86 @@
+"""`calls`, `call` and `out`: the list of calls, one of them, what one said."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
+from pyfuncdbg.observers.record.index.query import SORTS
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.calls.call import call_card
+from pyfuncdbg.ui.views.calls.call_output import call_output
+from pyfuncdbg.ui.views.calls.calls import call_table
+
+KINDS = ('python', 'op', 'gradient', 'all')
+SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class CallList:
+    """Calls that passed the filters: `total` in all, of which these were asked for."""
+
+    calls: list[CallRecord]
+    total: int
+    filters: dict[str, object]
+    sort: str
+    dropped: int
+    alike: dict[str, Alike] = field(default_factory=dict)
+    """By number of the call: which its site is of those that look like it."""
+
+
+def _list(context: Context, args: argparse.Namespace) -> CallList:
+    kind = None if args.kind == 'all' else args.kind
+    where = {'kind': kind, 'site': args.site, 'run': args.run, 'failed': args.failed or None, 'bad': args.bad or None,
+             'printed': args.printed or None, 'changed': args.changed or None}
+    down = args.newest != (args.sort == 'duration')
+    calls = context.trace.calls(**where, limit=args.n, newest_first=down, sort=args.sort)
+    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
+    if args.kind != 'python':
+        filters['kind'] = args.kind
+    sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
+    known = alike(context.trace.sites())
+    which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
+    return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
+                    which)
+
+
+def _list_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--site', metavar='GLOB', help="node name, or a pattern such as 'layer*/norm'")
+    parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
+    parser.add_argument('--kind', type=one_of(KINDS, 'kind of call'), default='python', metavar='KIND',
+                        help='python (default), op, gradient or all')
+    parser.add_argument('--failed', action='store_true', help='calls that raised')
+    parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
+    parser.add_argument('--printed', action='store_true', help='calls that said something')
+    parser.add_argument('--changed', action='store_true', help='calls whose function wrote to an input')
+    parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
+    parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
+                        help=', '.join(SORTS) + '; duration: the longest first')
+    parser.add_argument('--newest', action='store_true', help='newest first; with another --sort, the other way round')
+
+
+def _draw_list(result: CallList) -> RenderableType:
+    return call_table(result.calls, result.total, filters=result.filters, sort=result.sort, dropped=result.dropped,
+                      alike=result.alike)
+
+
+def _one(context: Context, args: argparse.Namespace) -> CallRecord:
+    return find_call(context.trace, args.call, context.stop)
+
+
+def _one_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('call', metavar='CALL',
+                        help="number or label: 17, '#17', 2.17, 'norm[3]'; a node name stands for its newest call")
+
+
+CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments,
+                examples=('calls --bad', "calls --site 'layer*/norm' --sort duration -n 10"))
+CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument,
+               examples=('call 17', 'call norm[3]'))
+OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument,
+              examples=('out 17',))

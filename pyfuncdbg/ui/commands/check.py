@@ -1,0 +1,111 @@
+"""`check`: are the gradients of a tape the derivatives of what was recorded."""
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked, is_foreign
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
+from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
+from pyfuncdbg.observers.debug.gradients.tape import is_source
+from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.observers.record.recorder import recorders
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.numerics.check import check_view
+
+STEPS = 50
+_NOTED = 500
+"""Verdicts in one note of the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The edges that were looked at.
+
+    Attributes:
+        edges: In order of time of their gradient calls.
+        counts: How many of each verdict.
+        steps: How many backward steps were looked at, of `total`.
+        filters: What was asked for, by name.
+        foreign: Steps of a framework's own ops, which are not checked.
+    """
+
+    edges: tuple[CheckedEdge, ...]
+    counts: dict[str, int]
+    steps: int
+    total: int
+    filters: dict[str, object]
+    foreign: int = 0
+
+
+def _check(context: Context, args: argparse.Namespace) -> CheckReport:
+    trace = context.trace
+    steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
+    recorded, steps = len(steps), [step for step in steps if not is_foreign(step)]
+    if args.call is not None:
+        steps = _of_call(steps, find_call(trace, args.call, context.stop))
+    if recorded and not steps:
+        raise CommandError("only backward steps of TensorFlow's own ops were recorded; check is for py_function and "
+                           'tf.custom_gradient')
+    if not steps:
+        if args.run is not None:
+            trace.run(args.run)
+            raise CommandError(f'run #{args.run} has no gradients to check; ', Typed('tape'), ' says which runs have some')
+        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+    if not is_here(trace):
+        raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "
+                           f"the gradients and ask there: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
+    at = context.stop.call if context.stop is not None else None
+    edges: list[CheckedEdge] = []
+    with context.progress('checking gradients, backward steps') as tell:
+        for number, step in enumerate(steps[:args.n]):
+            edges += checked(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
+    _keep(trace, edges)
+    return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
+                       filters_of(args, 'run', 'call'), recorded - len(steps) if args.call is None else 0)
+
+
+def _keep(trace: Queries, edges: Sequence[CheckedEdge]) -> None:
+    """Put the verdicts into the trace: the tape shows them beside its edges, now and when it is opened again."""
+    found = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
+        edge.outcome.error, edge.outcome.got, edge.outcome.expected))] for edge in edges]
+    for recorder in recorders():
+        if recorder.path == getattr(trace, 'path', None):
+            for start in range(0, len(found), _NOTED):
+                recorder.note(NOTE, {'edges': found[start:start + _NOTED]})
+
+
+def _of_call(steps: list[CallRecord], call: CallRecord) -> list[CallRecord]:
+    """The gradient call itself, or those of a forward call."""
+    if call.site.kind == 'gradient':
+        return [call]
+    found = [step for step in steps if step.forward == call.number]
+    if not found:
+        raise CommandError(f'no gradient call of call #{call.number} {call.label} was recorded: it was not differentiated')
+    return found
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive, help='gradients of run N')
+    parser.add_argument('--call', metavar='N', help='of one gradient call, or of a forward call')
+    parser.add_argument('-n', metavar='K', type=positive, default=STEPS,
+                        help=f'look at the first K backward steps (default {STEPS})')
+
+
+def _draw(report: CheckReport) -> RenderableType:
+    return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters,
+                      foreign=report.foreign)
+
+
+CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,
+                _arguments,
+                examples=('check', 'check --call 17'))

@@ -1,0 +1,201 @@
+"""The grammar of the command line: the subcommands of `pyfuncdbg`, and the options of each.
+
+Read by the command line itself, and by what completes it in a shell.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
+from pyfuncdbg.errors import UsageError
+
+_TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
+_FOLDER = "where they are (default: this folder, or 'traces' of the configuration)"
+
+
+def _run() -> argparse.ArgumentParser:
+    parser = _new_parser('run', 'Run a program as python would, and record every wrapped call. The report goes to stderr.',
+                     usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
+    parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
+    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--live', action='store_true',
+                        help='show calls, rates, memory and health on the full screen while the program runs')
+    parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
+    _add_debugging(parser)
+    return parser
+
+
+def _add_debugging(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group('debugging')
+    add_breaks(group)
+    group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
+                       help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
+                            'none: each stop is logged and the program goes on')
+    group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
+    group.add_argument('--listen', action='store_true', help='let "pyfuncdbg connect" debug it from another terminal')
+    group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
+    group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
+                       help='what happens at a stop when nobody is there any more (default: cont)')
+
+
+def _show() -> argparse.ArgumentParser:
+    parser = _new_parser('show', 'Answer one command from a trace; without a command, the report.',
+                     usage='pyfuncdbg show [TRACE] [COMMAND ...]')
+    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
+    parser.epilog = "COMMAND is one of those that 'pyfuncdbg show help' lists, such as: calls, call 17, out 17, lt"
+    return parser
+
+
+def _open() -> argparse.ArgumentParser:
+    parser = _new_parser('open', 'Look at a trace on the full screen: graph, source, tensors, output, gradients and calls.',
+                     usage='pyfuncdbg open [TRACE]')
+    parser.add_argument('trace', metavar='TRACE', nargs='?', help=_TRACE)
+    return parser
+
+
+def _traces() -> argparse.ArgumentParser:
+    parser = _new_parser('traces', 'List the traces of a folder with program, date, size, and what went wrong in them.',
+                     usage='pyfuncdbg traces [--json] [FOLDER]')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    return parser
+
+
+def _clean() -> argparse.ArgumentParser:
+    parser = _new_parser('clean', 'Remove the traces of a folder: their own files, and nothing else.',
+                     usage='pyfuncdbg clean [--keep N] [--yes] [FOLDER]')
+    parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
+    parser.add_argument('--keep', metavar='N', default='0', help='keep the newest N (default: none)')
+    parser.add_argument('--yes', action='store_true', help='do not ask')
+    return parser
+
+
+def _verify() -> argparse.ArgumentParser:
+    parser = _new_parser('verify', 'Compare results, output and exit code of a program run plainly with those recorded (bit '
+                               'by bit) and stepped (to the last bits). Exit code 0 if they are the same, else 1.',
+                     usage='pyfuncdbg verify [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--repeat', metavar='N', default='3', help='repetitions for the times (default: 3)')
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    return parser
+
+
+def _doctor() -> argparse.ArgumentParser:
+    parser = _new_parser('doctor', 'Run a program as python would, and tell of faults at its Python functions: leaks, lost '
+                               'shapes and gradients, bytes taken for str, dtypes, waiting; each with the code that mends '
+                               'it. Findings go to stderr; the exit code is the program\'s.',
+                     usage='pyfuncdbg doctor [options] (SCRIPT | -m MODULE) [ARGS ...]')
+    parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
+    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--json', action='store_true', help='answer in JSON, on stderr')
+    parser.add_argument('--examined', metavar='PATH', help=argparse.SUPPRESS)       # the process of the program itself
+    return parser
+
+
+def _connect() -> argparse.ArgumentParser:
+    parser = _new_parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that '
+                     'imports pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.',
+                     usage='pyfuncdbg connect [options] [PID]')
+    parser.add_argument('pid', metavar='PID', nargs='?', type=int,
+                        help='its process number (default: the only one that listens)')
+    parser.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file first')
+    parser.add_argument('--json', action='store_true', help='print what the program sends as JSON, a message a line')
+    return parser
+
+
+def _demo() -> argparse.ArgumentParser:
+    parser = _new_parser('demo', 'Train a small network on handwritten digits under the recorder: its loss turns NaN.')
+    parser.add_argument('--fixed', action='store_true', help='train the repaired version')
+    return parser
+
+
+def _completion() -> argparse.ArgumentParser:
+    parser = _new_parser('completion', 'Print what makes a shell complete commands, options, traces and what is in them.',
+                         usage='pyfuncdbg completion (bash | zsh | fish)')
+    parser.add_argument('shell', metavar='SHELL', nargs='?', choices=('bash', 'zsh', 'fish'), help='for which')
+    parser.add_argument('--line', metavar='TEXT', help=argparse.SUPPRESS)       # what is typed so far
+    parser.epilog = ('bash: eval "$(pyfuncdbg completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, after '
+                     'compinit. fish: pyfuncdbg completion fish > ~/.config/fish/completions/pyfuncdbg.fish')
+    return parser
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """What may stand behind `pyfuncdbg`.
+
+    Attributes:
+        help: What it does, in half a line.
+        parser: Makes the parser of its own arguments.
+        takes_program: Whether a program with arguments of its own ends the line.
+    """
+
+    help: str
+    parser: Callable[[], argparse.ArgumentParser]
+    takes_program: bool = False
+
+
+SUBCOMMANDS = {
+    'run': Subcommand('run a program and record every wrapped call', _run, takes_program=True),
+    'show': Subcommand('answer a command from a trace', _show),
+    'open': Subcommand('look at a trace on the full screen', _open),
+    'traces': Subcommand('list the traces of a folder', _traces),
+    'clean': Subcommand('remove the traces of a folder', _clean),
+    'verify': Subcommand('prove that a program does the same while it is watched, and what that costs', _verify,
+                         takes_program=True),
+    'doctor': Subcommand('run a program and tell of faults at its Python functions, with the code to paste', _doctor,
+                         takes_program=True),
+    'connect': Subcommand('the prompt for a program that runs with --listen', _connect),
+    'demo': Subcommand('train a network whose loss turns NaN, recorded', _demo),
+    'completion': Subcommand('make a shell complete what is typed after pyfuncdbg', _completion)}
+
+
+def top_parser(version: str) -> argparse.ArgumentParser:
+    """The parser of the first word."""
+    parser = _new_parser('', 'Record the Python functions inside a dataflow graph, and look at what happened.',
+                         usage='pyfuncdbg [-h] [-V] COMMAND ...')
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = 'commands:\n' + ''.join(f'  {name:<13} {each.help}\n' for name, each in SUBCOMMANDS.items())
+    parser.add_argument('-V', '--version', action='version', version=f'pyfuncdbg {version}')
+    parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
+                        help='one of those below; pyfuncdbg COMMAND --help tells more')
+    return parser
+
+
+def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """Its options by name, but for those that only we give."""
+    return {name: action for action in parser._actions if action.help != argparse.SUPPRESS
+            for name in action.option_strings}
+
+
+def valued(parser: argparse.ArgumentParser) -> frozenset[str]:
+    """The options after which a value stands."""
+    return frozenset(name for action in parser._actions if action.nargs != 0 for name in action.option_strings)
+
+
+def split(args: Sequence[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
+    """Our options, and from the program on everything that is the program's."""
+    at, takes_value = 0, valued(parser)
+    while at < len(args) and args[at].startswith('-') and args[at] not in ('-m', '-', '--'):
+        at += 2 if args[at] in takes_value else 1
+    ours, target = list(args[:at]), list(args[at:])
+    return ours, target[1:] if target[:1] == ['--'] else target
+
+
+def misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+    """Words of the program that are named like options of ours, in their order."""
+    known = [name for name in actions_of(parser) if name.startswith('--')]
+    return list(dict.fromkeys(name for word in target[1:] if (name := word.partition('=')[0]) in known))
+
+
+def _new_parser(command: str, description: str, usage: str | None = None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(f'pyfuncdbg {command}'.strip(), usage, description, allow_abbrev=False)
+
+    def error(message: str) -> NoReturn:
+        raise UsageError(f'{command}: {message}' if command else message)
+
+    # argparse prints the usage and exits; an error here is one line. A subclass for one method would be the alternative.
+    parser.error = error  # type: ignore[method-assign]
+    return parser

@@ -1,0 +1,286 @@
+"""How a line that is being typed could go on: commands, options, nodes, tensors, calls, and Python names at a stop.
+
+Every face that takes lines asks here, on the stopped thread: the values of the program are looked at.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyfuncdbg.ui.commands.alias import aliases
+from pyfuncdbg.ui.commands.engine.arguments import OneOf
+from pyfuncdbg.ui.commands.engine.command import Command, Context, options_of, parser_of
+from pyfuncdbg.ui.commands.execute import name_of
+from pyfuncdbg.ui.commands.help import find_command
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.observers.debug.inspecting.displays import displays
+from pyfuncdbg.observers.debug.inspecting.evaluate import Names
+from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
+from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.observers.record.records import SiteRecord
+
+_MOST = 500
+_NEWEST = 50
+"""Calls whose numbers are offered."""
+_INDENT = '    '
+_OF_TENSORS = re.compile(r'[:#`/]')
+"""What names of Python have not."""
+_DOTTED = re.compile(r'(?:([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.)?([A-Za-z_]\w*)?$')
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """What may stand at the end of the text.
+
+    Attributes:
+        start: From where on it replaces the text.
+        words: The words, sorted; at most 500.
+    """
+
+    start: int
+    words: tuple[str, ...]
+
+
+def completions(text: str, context: Context, before: str = '') -> Completions:
+    """The words that could stand at the end of a text: those that its command takes there.
+
+    Args:
+        text: The line up to the cursor.
+        context: What the line will act on.
+        before: Earlier lines of the same command: a block of Python, or the list of `commands`.
+    """
+    line = text[text.rfind(';;') + 2:] if ';;' in text else text
+    if before and name_of(before.partition('\n')[0]) != 'commands':
+        if not line.strip():
+            return Completions(len(text), (_INDENT,))
+        return _chosen(text, *_python_at_end(line, context))
+    first, blank, _ = line.lstrip().partition(' ')
+    word = '' if not line or line[-1].isspace() else line.split()[-1]
+    if not blank:
+        start, found = _python(line, context)
+        if start == len(line) - len(word):
+            found = {*found, *_commands()} if word else set(_commands())
+        return _chosen(text, line[start:], {*found, *(('end', 'silent') if before else ())})
+    try:
+        command = find_command(first, TABLE)
+    except CommandError:
+        return _chosen(text, *_python_at_end(line, context))
+    return _of_command(command, text, line, word, context)
+
+
+def _of_command(command: Command, text: str, line: str, word: str, context: Context) -> Completions:
+    """Behind the name of a command."""
+    parser = parser_of(command)
+    options = options_of(parser)
+    earlier = line.split()[1:-1 if word else None]
+    option = options.get(earlier[-1]) if earlier else None
+    if option is not None and option.nargs != 0:
+        return _chosen(text, word, _values(command, option, context))
+    if word.startswith('-') and not (command.expression and len(word) == 1):
+        return _chosen(text, word, options)
+    position = _position(earlier, options)
+    places = [action for action in parser._actions if not action.option_strings]
+    if position < len(places) or (places and places[-1].nargs == '*'):
+        return _chosen(text, word, _values(command, places[min(position, len(places) - 1)], context))
+    if not command.expression:
+        return Completions(len(text), ())
+    return _of_expression(command, text, line, word, context, begun=position > len(places))
+
+
+def _position(earlier: Sequence[str], options: Mapping[str, argparse.Action]) -> int:
+    """How many words there are that are neither options nor their values."""
+    count, value = 0, False
+    for one in earlier:
+        action = options.get(one.partition('=')[0])
+        if value or action is None:
+            count += not value
+            value = False
+        else:
+            value = action.nargs != 0 and '=' not in one
+    return count
+
+
+def _of_expression(command: Command, text: str, line: str, word: str, context: Context, *, begun: bool) -> Completions:
+    """In the expression behind the options and arguments: Python mostly, and tensors, which it may hold."""
+    own: Iterable[str] | None = None
+    if command.name in ('list', 'commands', 'alias', 'undisplay'):
+        own = () if begun else _own(command.name, context)
+    elif command.name in ('break', 'tbreak', 'condition') and not begun and 'if'.startswith(word):
+        own = ('if',)
+    elif command.name == 'run':
+        own = VOCABULARY
+    elif command.name == 'swap' and not begun:
+        own = {*_nodes(context), *_python_at_end(line, context)[1]}
+    if own is not None:
+        return _chosen(text, word, own)
+    tensors = _chosen(text, word, _tensors(context)) if word else Completions(len(text), ())
+    if tensors.words and _OF_TENSORS.search(word):
+        return tensors
+    names = _chosen(text, *_python_at_end(line, context))
+    return names if names.words else tensors
+
+
+def _own(name: str, context: Context) -> Iterable[str]:
+    """What begins the raw rest of these commands."""
+    if name == 'commands':
+        return _breakpoints(context)
+    if name == 'alias':
+        return aliases
+    return displays.expressions(context.stop) if name == 'undisplay' and context.stop is not None else ()
+
+
+def _chosen(text: str, word: str, found: Iterable[str]) -> Completions:
+    hidden = not word.startswith('_')
+    words = sorted(name for name in set(found)
+                   if name.startswith(word) and name != word and not (hidden and name.startswith('_')))
+    return Completions(len(text) - len(word), tuple(words[:_MOST]))
+
+
+def _commands() -> Iterator[str]:
+    for command in TABLE:
+        yield from (name for name in (command.name, *command.aliases) if len(name) > 1)
+    yield from aliases
+
+
+def _values(command: Command, action: argparse.Action, context: Context) -> Iterable[str]:
+    """What an argument or the value of an option may be: its metavar says of which kind it is."""
+    if isinstance(action.type, OneOf):
+        return action.type.names
+    if action.choices:
+        return map(str, action.choices)
+    metavar = action.metavar if isinstance(action.metavar, str) else ''
+    if metavar == 'COMMAND':
+        return _commands()
+    if metavar == 'GLOB' and command.name == 'ls':
+        metavar = 'FILE[:LINE]'
+    if metavar == 'FILE' and command.name == 'lp':
+        metavar = 'FILE[:LINE]'
+    read = _KINDS.get(metavar)
+    if metavar == 'BREAKPOINT' and command.name == 'clear':
+        return {*_breakpoints(context), *_places(context)}
+    return read(context) if read is not None else ()
+
+
+def _breakpoints(context: Context) -> Iterable[str]:
+    return map(str, context.debugger.breakpoints.entries) if context.debugger is not None else ()
+
+
+def _places(context: Context) -> Iterable[str]:
+    """The SPECs that are set."""
+    if context.debugger is None:
+        return ()
+    return [entry.breakpoint.spec.text for entry in list(context.debugger.breakpoints.entries.values())]
+
+
+def _stops(context: Context) -> Iterable[str]:
+    return [str(stop.number) for stop in context.debugger.broker.stops] if context.debugger is not None else ()
+
+
+def _aliases(context: Context) -> Iterable[str]:
+    return aliases
+
+
+def _sites(context: Context) -> Iterator[CallSite | SiteRecord]:
+    """Of the run that is stopped, and of the trace."""
+    if context.stop is not None:
+        yield from Tensors(context.stop, context.stop.run).sites()
+    with contextlib.suppress(PyfuncdbgError):   # a trace that cannot be read is told of by the command
+        yield from context.trace.sites()
+
+
+def _nodes(context: Context) -> Iterator[str]:
+    yield from (site.name for site in _sites(context))
+
+
+def _tensors(context: Context) -> Iterator[str]:
+    """Tensors of the run, of the trace, and outputs of the newest calls."""
+    if context.stop is not None:
+        yield from Tensors(context.stop, context.stop.run).names()
+    with contextlib.suppress(PyfuncdbgError):
+        for site in context.trace.sites():
+            if site.kind == 'python':
+                yield from site.outputs or (f'{site.name}:0',)
+        for call in context.trace.calls(newest_first=True, limit=_NEWEST):
+            yield f'{call.label}:0'
+            yield f'#{call.number}:0'
+
+
+def _calls(context: Context) -> Iterator[str]:
+    with contextlib.suppress(PyfuncdbgError):
+        for call in context.trace.calls(newest_first=True, limit=_NEWEST):
+            yield call.label
+            yield f'#{call.number}'
+
+
+def _specs(context: Context) -> Iterator[str]:
+    """Where one can stop: nodes, op types, functions, files, calls to come are not known."""
+    for site in _sites(context):
+        yield site.name
+        yield site.op_type
+        yield from (name for name in (_function_name(site),) if name)
+    yield from (f'{name}:' for name in _files(context) if name)
+
+
+def _function_name(site: CallSite | SiteRecord) -> str:
+    if isinstance(site, CallSite):
+        names = function_names(site.function)
+        return names[-1] if names else ''
+    return site.function
+
+
+def _files(context: Context) -> Iterator[str]:
+    """Source files of the trace, without their folders."""
+    with contextlib.suppress(PyfuncdbgError):
+        for site in context.trace.sites():
+            for filename in (site.filename, *(frame.filename for frame in site.stack)):
+                yield filename.replace('\\', '/').rpartition('/')[2]
+
+
+_KINDS: Mapping[str, Callable[[Context], Iterable[str]]] = {
+    'TENSOR': _tensors, 'TENSOR[slice]': _tensors, 'NODE': _nodes, 'NODE|N': _nodes, 'GLOB': _nodes, 'CALL': _calls,
+    'SPEC': _specs, 'FILE[:LINE]': _files, 'BREAKPOINT': _breakpoints, 'STOP': _stops, 'ALIAS': _aliases}
+"""By what the usage line calls an argument."""
+
+
+def _python_at_end(line: str, context: Context) -> tuple[str, Iterable[str]]:
+    """The last part of the dotted name at the end of a line, and what it could be."""
+    start, found = _python(line, context)
+    return line[start:], found
+
+
+def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
+    """Names and attributes for the dotted name at the end of a line, and where the last part of it begins."""
+    match = _DOTTED.search(line)
+    if match is None:
+        return len(line), ()
+    start = len(line) - len(match[2] or '')
+    if context.stop is None:
+        return start, ()
+    if start > 0 and line[start - 1] == '.' and match[1] is None:
+        return len(line), ()                    # an attribute of something that would have to be computed
+    try:
+        names = scope_of(context.stop, '')[1]
+        if match[1] is None:
+            return start, {name for name in names.known() if isinstance(name, str)}
+        return start, _attributes(names, match[1])
+    except Exception:                           # values of the program may raise anything when looked at
+        return len(line), ()
+
+
+def _attributes(names: Names, dotted: str) -> Iterable[str]:
+    """The attributes of a value; nothing is called to get it, not even a property."""
+    first, *rest = dotted.split('.')
+    value: Any = names.get_name(first)
+    for name in rest:
+        if isinstance(inspect.getattr_static(type(value), name, None), property):
+            return ()
+        value = getattr(value, name)
+    return [name for name in dir(value) if isinstance(name, str)]

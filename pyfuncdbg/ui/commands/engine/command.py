@@ -1,0 +1,119 @@
+"""What a command is: name, aliases, parser, one-line help, action, view. The table of them feeds every face."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.ui.views.escape import visible
+
+if TYPE_CHECKING:                               # the report of a run, which everybody waits for, needs none of them
+    from rich.console import RenderableType
+
+    from pyfuncdbg.observers.debug.debugger import Debugger
+    from pyfuncdbg.observers.debug.queries import Queries
+    from pyfuncdbg.observers.debug.stops.stop import Stop
+    from pyfuncdbg.ui.views.progress import Tell
+
+Group = Literal['run', 'stop', 'look', 'judge', 'keep']
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What commands act on.
+
+    Attributes:
+        trace: Finished or growing.
+        stop: The stop that the user is at, None without one; its commands run on the stopped thread.
+        debugger: Of the program that runs in this process, None where a finished trace is shown.
+        width: Columns for text that goes to a file and for help; views on a console take its width.
+        progress: Begins work, named for the user, and gives what takes how far it has come; None where nobody looks.
+    """
+
+    trace: Queries
+    stop: Stop | None = None
+    width: int = 100
+    debugger: Debugger | None = None
+    progress: Callable[[str], AbstractContextManager[Tell | None]] = lambda what: nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table.
+
+    Attributes:
+        name: As typed.
+        help: One line.
+        group: Where `help` lists it.
+        run: The action; its result is plain data: records, dataclasses, lists, arrays.
+        view: Draws the result.
+        arguments: Adds options and positional arguments to an argparse parser.
+        aliases: Other names.
+        needs_stop: Whether it acts on a stopped thread.
+        needs_program: Whether it acts on a program that runs, stopped or not.
+        expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
+            command without one.
+        tail: How the usage line shows the expression; by default its name in capitals.
+        examples: Lines to type, at least one; `help` shows them.
+        answer: The class of its result, where `help` shows the keys that `--json` gives: the attributes of its docstring.
+    """
+
+    name: str
+    help: str
+    group: Group
+    run: Callable[[Context, argparse.Namespace], Any]
+    view: Callable[[Any], RenderableType]
+    arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    aliases: tuple[str, ...] = ()
+    needs_stop: bool = False
+    needs_program: bool = False
+    expression: str = ''
+    tail: str = ''
+    examples: tuple[str, ...] = ()
+    answer: type | None = None
+
+
+def is_usable(command: Command, context: Context) -> bool:
+    """Whether what the command acts on is there."""
+    return (context.stop is not None or not command.needs_stop) and (context.debugger is not None or
+                                                                     not command.needs_program)
+
+
+def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
+    """The command's parser. It raises CommandError where argparse would exit."""
+    parser = argparse.ArgumentParser(
+        prog=command.name, description=command.help, add_help=False, allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28, width=width))
+    command.arguments(parser)
+    parser.add_argument('--json', action='store_true',
+                        help="answer in JSON; NaN and infinities as 'NaN', 'Infinity', '-Infinity'")
+    parser.add_argument('-h', '--help', action='store_true', help='show this')
+
+    def fail(message: str) -> NoReturn:
+        raise CommandError(_explained(command, parser, message))
+    parser.error = fail  # type: ignore[method-assign]
+    return parser
+
+
+def usage(command: Command, parser: argparse.ArgumentParser) -> str:
+    """'break [--once] ... [SPEC] [if CONDITION]' on one line."""
+    tail = (command.tail or command.expression.upper()) if command.expression else ''
+    line = ' '.join(parser.format_usage().removeprefix('usage:').split())
+    if tail.startswith('[-'):                   # an option that the expression belongs to
+        line = line.replace(f' {tail.split()[0]}]', '')
+    return f'{line} {tail}'.rstrip()
+
+
+def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """The parser's options by every spelling."""
+    return {spelling: action for action in parser._actions for spelling in action.option_strings}
+
+
+def _explained(command: Command, parser: argparse.ArgumentParser, message: str) -> str:
+    unknown = message.removeprefix('unrecognized arguments: ')
+    hint = nearest(unknown.split()[0], options_of(parser)) if unknown != message and unknown.startswith('-') else ''
+    end = '' if message.endswith(('.', '?')) else '.'
+    return visible(f'{parser.prog}: {message}{end}{hint} Usage: {usage(command, parser)}').replace('\n', ' ')

@@ -1,0 +1,156 @@
+"""Commands of several lines: a Python block, the list of `commands`, the answer to a question.
+
+A front end that has read a line asks `prompt_for_more`, reads on with that prompt as long as there is one, and hands each
+further line to `extended`. Pure; nothing is carried out.
+"""
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable, Sequence
+
+from pyfuncdbg.ui.commands.execute import is_for_python, name_of
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
+from pyfuncdbg.observers.debug.inspecting.session_variables import translated
+
+MORE = '...   '
+"""Prompt within a block of Python, as pdb's."""
+LISTED = '(com) '
+"""Prompt within the list of `commands`, as pdb's."""
+QUESTION = 'Clear all breakpoints? [y/n] '
+_INCOMPLETE = 0x400 | 0x4000
+"""PyCF_ONLY_AST and PyCF_ALLOW_INCOMPLETE_INPUT, which `codeop` uses too; that one resets the program's warning filters."""
+_NO_DEDENT = 0x200
+"""PyCF_DONT_IMPLY_DEDENT: a block goes on to an empty line."""
+_FURTHER = re.compile(r'(?:elif|else|except|finally|case)\b')
+_BLOCK = re.compile(r'commands(?:\s+\d+)?\s*')
+
+
+def prompt_for_more(text: str, *, at_stop: bool) -> str:
+    """What to prompt for the rest of a command; '' if it is whole.
+
+    Args:
+        text: What was typed or pasted so far.
+        at_stop: Whether lines that are no commands are Python.
+    """
+    if len(text) > LONGEST:                     # refused where commands are carried out
+        return ''
+    lines = text.split('\n')
+    if at_stop and is_for_python(text):
+        return MORE if _python_goes_on(text.lstrip().removeprefix('!'), lines) else ''
+    name = name_of(lines[0])
+    if name == 'commands' and _BLOCK.fullmatch(lines[0]):
+        return LISTED if lines[-1].strip() != 'end' else ''
+    return QUESTION if name == 'clear' and text.split() == text.split()[:1] else ''
+
+
+def extended(text: str, line: str) -> str:
+    """A command with one more line; '' where the user has answered that it is not to be carried out."""
+    if name_of(text) == 'clear':
+        return f'{text.strip()} all' if line.strip().lower() in ('y', 'yes') else ''
+    return f'{text}\n{line}'
+
+
+def ended(text: str) -> str:
+    """A command of which no more lines come; '' where it is not to be carried out then."""
+    return '' if name_of(text) == 'clear' else f'{text}\nend' if _BLOCK.fullmatch(text.split('\n')[0]) else f'{text}\n'
+
+
+def _python_goes_on(text: str, lines: Sequence[str]) -> bool:
+    if len(lines) == 1 or lines[-1].strip():
+        typed = len(lines) > 1
+        return _unfinished(text, single=typed)
+    return _in_string(text)                     # an empty line ends everything else
+
+
+def _unfinished(text: str, *, single: bool) -> bool:
+    """Whether more lines could make Python of it. `single`: they are typed one by one; an empty one ends a block."""
+    if not single:
+        return _incomplete(f'{text}\n', 'exec', 0)
+    return _incomplete(text, 'single', _NO_DEDENT) or _incomplete(f'{text}\n', 'single', _NO_DEDENT)
+
+
+def _incomplete(text: str, mode: str, flags: int) -> bool:
+    try:
+        compile(translated(text), '<pfd>', mode, _INCOMPLETE | flags, dont_inherit=True)
+    except SyntaxError as error:
+        return 'incomplete input' in str(error) or 'unexpected EOF' in str(error)
+    except (ValueError, MemoryError, RecursionError):
+        return False
+    return False
+
+
+def _in_string(text: str) -> bool:
+    """Whether a string of several lines is open at the end."""
+    try:
+        for _ in tokenize.generate_tokens(io.StringIO(translated(text)).readline):
+            pass
+    except tokenize.TokenError as error:
+        return 'string' in str(error.args[0])
+    except SyntaxError:
+        return False
+    return False
+
+
+def blocks(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The commands of a file, with the number of their first line: what belongs together is in one text.
+
+    A block of Python ends where a line is not indented any more: it needs no empty line, and may have some.
+    """
+    found: list[tuple[int, str]] = []
+    position = 0
+    while position < len(lines):
+        first = position
+        text = lines[position]
+        position += 1
+        if not text.strip() or text.lstrip().startswith('#'):
+            continue
+        while position < len(lines) and (prompt := prompt_for_more(text, at_stop=True)):
+            if prompt == MORE and not _belongs(text, lines[position]):
+                break
+            if prompt == MORE and not lines[position].strip() and not _in_string(text):
+                position += 1
+                continue
+            text = extended(text, lines[position])
+            position += 1
+        if text:
+            found.append((first + 1, text))
+    return found
+
+
+def _belongs(text: str, line: str) -> bool:
+    """Whether a line goes on with an unfinished block of Python."""
+    return (not line.strip() or line[0].isspace() or bool(_FURTHER.match(line)) or '\n' not in text
+            or _incomplete(f'{text}\n', 'exec', 0))
+
+
+def commands_of(text: str) -> list[str]:
+    """The commands of a line: ';;' stands between them, but not within quotes, aliases and blocks.
+
+    The list of `commands` takes all that stands behind it.
+    """
+    if '\n' in text or name_of(text) == 'alias':
+        return [text.rstrip(' \t')]
+    parts = separated(text)
+    first = next((index for index, part in enumerate(parts) if name_of(part) == 'commands'), len(parts))
+    return [*parts[:first], *(['\n'.join(parts[first:])] if first < len(parts) else [])]
+
+
+Read = Callable[[str, str], str | None]
+"""`read(prompt, text so far)`: the next line; None where it is not wanted any more."""
+
+
+def read_rest(text: str, read: Read, *, at_stop: bool) -> str | None:
+    """Read on until a command is whole; '' where it is not to be carried out, None where it is not wanted any more."""
+    while prompt := prompt_for_more(text, at_stop=at_stop):
+        try:
+            line = read(prompt, text)
+        except EOFError:
+            return ended(text)
+        if line is None:
+            return None
+        text = extended(text, line.rstrip('\r\n'))
+        if not text:
+            return ''
+    return text

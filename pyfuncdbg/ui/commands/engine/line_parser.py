@@ -1,0 +1,193 @@
+"""Reading a command line: words with quotes and brackets, the redirection at its end, the raw expression.
+
+The faces hand lines in as typed, or word lists that a shell has already taken apart.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyfuncdbg.ui.commands.engine.command import Command, options_of
+from pyfuncdbg.errors import CommandError
+
+LONGEST = 10_000
+"""Characters of a command line. What is longer was pasted by mistake, and is refused before anything looks into it."""
+
+
+def refuse_overlong(line: str) -> None:
+    """Let pass what may be a command line.
+
+    Raises:
+        CommandError: It is too long for one.
+    """
+    if len(line) > LONGEST:
+        raise CommandError(f'a line of more than {LONGEST} characters is no command: refused, it begins {line[:40]!r}')
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: its text without quotes, and where it stands in the line."""
+
+    text: str
+    start: int
+    end: int
+    quoted: bool
+
+
+def words(line: str, start: int = 0) -> Iterator[Word]:
+    """The words of a line from a position on.
+
+    Quotes keep blanks together, and so do square brackets: `pt norm:0[1:3, 0]` has two words.
+
+    Raises:
+        CommandError: A quote is not closed, once the reader gets there.
+    """
+    position = start
+    while True:
+        while position < len(line) and line[position].isspace():
+            position += 1
+        if position == len(line):
+            return
+        word = _word(line, position, brackets=True) or _word(line, position, brackets=False)
+        assert word is not None
+        yield word
+        position = word.end
+
+
+def split_redirect(line: str) -> tuple[str, str]:
+    """A line without its `>> FILE`, and the file ('' if none).
+
+    Raises:
+        CommandError: No file name follows, or more than one word.
+    """
+    found = list(words(line))
+    for i, word in enumerate(found):
+        if not word.quoted and word.text.startswith('>>'):
+            names = [word.text[2:]] * (len(word.text) > 2) + [later.text for later in found[i + 1:]]
+            if len(names) != 1:
+                raise CommandError(f"'>>' takes one file name at the end, not {len(names)}: {line[word.start:]!r}")
+            return line[:word.start], names[0]
+    return line, ''
+
+
+def split_expression(line: str, parser: argparse.ArgumentParser, command: Command) -> tuple[list[str], str]:
+    """Words for argparse, and the raw rest: options come first, then as many positionals as the parser has.
+
+    A word that is no option of this command begins the next part, so `eval -x + 1` needs no `--`; `--` ends the options.
+    """
+    options = options_of(parser)
+    wanted = sum(1 for action in parser._actions if not action.option_strings)
+    taken: list[str] = []
+    position, values, open_options = 0, 0, True
+    while True:
+        # Only what is ours is read as a word: the quotes of an expression need not match.
+        option = re.match(r'\s*(-[^\s=]*)', line[position:]) if open_options and not values else None
+        if option is not None and option[1] == '--':
+            open_options = False
+            position += option.end()
+            continue
+        known = option is not None and option[1] in options
+        if not (values or known or wanted):
+            break
+        word = next(words(line, position), None)
+        if word is None:
+            break
+        if option is not None and known:
+            nargs = options[option[1]].nargs
+            values = 0 if '=' in word.text or nargs == 0 else nargs if isinstance(nargs, int) else 1
+        elif values:
+            values -= 1
+        else:
+            wanted -= 1
+        taken.append(word.text)
+        position = word.end
+    return taken, line[position:].strip()
+
+
+def joined(argv: Sequence[str]) -> str:
+    """A word list as a line that reads back as the same words."""
+    return ' '.join(_quoted(word) for word in argv)
+
+
+def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """A word list for a command with an expression: options are quoted as need be, the expression stands as it is.
+
+    A shell has taken the quotes off already: `show T eval 'x[1, 2] + 1'` comes as one word.
+    """
+    options = options_of(parser)
+    wanted = sum(1 for action in parser._actions if not action.option_strings)
+    end = 0
+    while end < len(argv):
+        word = argv[end]
+        if word == '--':
+            end += 1
+            break
+        action = options.get(word.partition('=')[0]) if word.startswith('-') else None
+        if action is not None:
+            end += 1 if '=' in word or action.nargs == 0 else 2
+        elif wanted:
+            end, wanted = end + 1, wanted - 1
+        else:
+            break
+    return ' '.join([*map(_quoted, argv[:end]), *argv[end:]])
+
+
+def _quoted(word: str) -> str:
+    plain = word and not any(c.isspace() or c in '\'"\\[]' for c in word) and not word.startswith('>>')
+    return word if plain else '"' + word.replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+def _word(line: str, start: int, *, brackets: bool) -> Word | None:
+    """The word that begins at `start`; None if a bracket is not closed."""
+    text: list[str] = []
+    position, depth, quote, quoted = start, 0, '', False
+    while position < len(line):
+        char = line[position]
+        if quote:
+            if char == '\\' and quote == '"' and line[position + 1:position + 2] in ('"', '\\'):
+                position += 1
+                text.append(line[position])
+            elif char == quote:
+                quote = ''
+            else:
+                text.append(char)
+        elif char in '\'"':
+            quote, quoted = char, True
+        elif char == '\\' and line[position + 1:position + 2] in ('"', "'", '\\', ' '):
+            position += 1
+            text.append(line[position])
+        elif char.isspace() and not depth:
+            break
+        else:
+            depth += (char == '[') - (char == ']') if brackets else 0
+            depth = max(depth, 0)
+            text.append(char)
+        position += 1
+    if quote:
+        raise CommandError(f'a {quote} is not closed: {line[start:]!r}')
+    return None if depth else Word(''.join(text), start, position, quoted)
+
+
+def separated(line: str) -> list[str]:
+    """The parts of a line between ';;', but not within quotes."""
+    return [part.strip() for part in _parts(line) if part.strip()]
+
+
+def _parts(line: str) -> Iterator[str]:
+    start, position, quote = 0, 0, ''
+    while position < len(line):
+        char = line[position]
+        if char == '\\' and quote:
+            position += 1
+        elif quote:
+            quote = '' if char == quote else quote
+        elif char in '\'"' and char in line[position + 1:]:
+            quote = char
+        elif line.startswith(';;', position):
+            yield line[start:position]
+            start = position + 2
+            position += 1
+        position += 1
+    yield line[start:]

@@ -1,0 +1,212 @@
+"""Finding what the user names: a call ('17', '#17', 'norm[3]', 'norm'), a tensor ('norm:0', '#17:in1', 'norm[3]:0[1:3]')."""
+from __future__ import annotations
+
+import glob
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
+from pyfuncdbg.observers.debug.inspecting.node_values import call_at
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+
+_SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
+_NUMBERED = re.compile(r'#?\d+(\.\d+)?|.*\[\d+\]', re.DOTALL)
+RUNS = 1_000
+"""Newest runs that are searched for a feed or fetch."""
+RECENT = 50
+"""Newest calls of a site that are searched for one that has the tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """A tensor as typed: `owner` is a call or a node name, `side` is 'in', 'out' or '' (output, else any of that name)."""
+
+    owner: str
+    side: str
+    slot: int
+    index: Index | None
+
+    @property
+    def name(self) -> str:
+        """'norm:0'."""
+        return f'{self.owner}:{self.slot}'
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A recorded tensor and where it was: an input or output of a call, where runs are calls too."""
+
+    tensor: TensorRecord
+    title: str
+    call: CallRecord
+
+
+def find_call(trace: Queries, text: str, stop: Stop | None = None) -> CallRecord:
+    """The call of that number or label; for a bare node name that of the stop, if it is of that node, else the newest.
+
+    At a stop other threads may go on calling it.
+
+    Raises:
+        CommandError: There is none, with the nearest names.
+    """
+    name = text.strip()
+    if name and not _NUMBERED.fullmatch(name):
+        newest = _newest(trace, name, stop=stop)
+        if newest:
+            return newest[0]
+    return trace.call(name)
+
+
+def _newest(trace: Queries, name: str, run: int | None = None, stop: Stop | None = None) -> list[CallRecord]:
+    """The newest calls of a node, that of a stop first; where no node has that name, of the function or the op type."""
+    calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)
+    calls = [call for call in calls if call.site.name == name] or calls
+    here = call_at(trace, stop)
+    if here is None or run not in (None, here.run) or not any(call.site.id == here.site.id for call in calls):
+        return calls
+    return [here, *(call for call in calls if call.number != here.number)]
+
+
+def parse_tensor(text: str) -> TensorSpec:
+    """Read 'norm:0', '#17:0', 'norm[3]:in1[2:4]'; without a slot it is output 0.
+
+    Raises:
+        CommandError: The slice is none.
+    """
+    match = _SPEC.fullmatch(text.strip())
+    if match is None:
+        if not text.strip():
+            raise CommandError("no tensor named: expected something like 'norm:0', '#17:in0' or 'norm[3]:0[1:3]'")
+        return TensorSpec(text.strip(), '', 0, None)
+    index = parse_index(match['index']) if match['index'] else None
+    return TensorSpec(match['owner'], match['side'] or '', int(match['slot']), index)
+
+
+def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, other_than: int | None = None,
+                stop: Stop | None = None) -> Found:
+    """The tensor that is meant; where several calls made one of that name, that of the call at the stop, else the newest.
+
+    Args:
+        trace: Where to look.
+        spec: As typed.
+        run: In this run only.
+        other_than: In any run but this.
+        stop: Where the user is.
+
+    Raises:
+        CommandError: There is none, with the nearest names.
+    """
+    if _NUMBERED.fullmatch(spec.owner) or (spec.side and run is None):
+        call = find_call(trace, spec.owner, stop)
+        if run not in (None, call.run):
+            raise CommandError(f'call #{call.number} {call.label} is of run {call.run}, not of run {run}')
+        return of_call(call, spec)
+    for call in _newest(trace, spec.owner, run, stop):
+        if call.run != other_than and (spec.side or spec.slot < len(call.outputs)):
+            return of_call(call, spec)
+    found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
+    if found is None and (run is not None or other_than is not None):
+        raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}')
+    if found is None:
+        known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
+        if spec.name in known:
+            raise CommandError(f'no value of {spec.name!r} is recorded: no call that makes it has returned')
+        raise CommandError(f'no tensor {spec.name!r} in this trace; ', Typed('lt'),
+                           f' lists them.{nearest(spec.name, known)}')
+    return found
+
+
+def earlier(trace: Queries, found: Found) -> Found:
+    """The same input or output of the call before of its site; of a feed or fetch, in the run before.
+
+    Raises:
+        CommandError: There is none.
+    """
+    call = found.call
+    name = found.tensor.name
+    if call.site.kind == 'run':
+        for run in trace.calls(kind='run', newest_first=True, limit=RUNS):
+            if run.process == call.process and run.run < call.run:
+                for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
+                    for tensor in tensors:
+                        if name and tensor.name == name:
+                            return Found(tensor, f'{kind} of run #{run.run}', run)
+        raise CommandError(f'no run before run {call.run} has {name!r}')
+    if not call.ordinal:
+        raise CommandError(f'call #{call.number} {call.label} is the first of its node: there is none before it to compare '
+                           "with. '--against CALL' compares with any other")
+    before = trace.call(f'{call.site.name}[{call.ordinal - 1}]')
+    if before.process != call.process:
+        raise CommandError(f"the call before #{call.number} {call.label} is not known: name one by '--against CALL'")
+    side = 'in' if any(found.tensor is given for given in call.inputs) else ''
+    slot = next(i for i, one in enumerate(call.inputs if side else call.outputs) if one is found.tensor)
+    return of_call(before, TensorSpec(before.number, side, slot, None))
+
+
+def elements(trace: Queries, spec: TensorSpec, found: Found) -> np.ndarray:
+    """The elements of a tensor that was found.
+
+    Raises:
+        DroppedError: They were not kept; with the newest run of which they were.
+    """
+    try:
+        return found.tensor.to_numpy()
+    except DroppedError as error:
+        run = _newest_kept(trace, spec, found)
+        raise DroppedError(f"{error}{f'. Of run {run} it was kept: --run {run}' if run else ''}") from None
+
+
+def _newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
+    """The newest run of which the elements of a tensor were kept, where those of `found` were not."""
+    if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
+        return None
+    name = found.tensor.name
+    calls = trace.calls(kind='run', newest_first=True, limit=RUNS) if found.call.site.kind == 'run' else (
+        trace.calls(site=glob.escape(found.call.site.name), newest_first=True, limit=RUNS))
+    return next((call.run for call in calls for tensor in (*call.outputs, *call.inputs)
+                 if tensor.name == name and tensor.level == 'full'), None)
+
+
+def of_call(call: CallRecord, spec: TensorSpec) -> Found:
+    """The input or output of a call that is meant.
+
+    Raises:
+        CommandError: It has no such one.
+    """
+    tensors = call.inputs if spec.side == 'in' else call.outputs
+    side = 'input' if spec.side == 'in' else 'output'
+    if spec.slot >= len(tensors):
+        why = ': it raised' if call.error is not None and side == 'output' else ''
+        last = f', numbered from 0 to {len(tensors) - 1}' if len(tensors) > 1 else ''
+        raise CommandError(f'call #{call.number} {call.label} has {len(tensors)} recorded {side}s{last}{why}; '
+                           f'there is no {side} {spec.slot}')
+    return Found(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
+
+
+def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int | None,
+              stop: Stop | None) -> Found | None:
+    """A tensor that no recorded call made, as the newest call that got it."""
+    for site in trace.sites():
+        if spec.name not in site.inputs:
+            continue
+        slot = site.inputs.index(spec.name)
+        for call in _newest(trace, site.name, run, stop):
+            if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
+                return Found(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
+    return None
+
+
+def _in_runs(trace: Queries, spec: TensorSpec, number: int | None, other_than: int | None) -> Found | None:
+    for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
+        if run.run == other_than:
+            continue
+        for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
+            for tensor in tensors:
+                if tensor.name == spec.name:
+                    return Found(tensor, f'{kind} of run #{run.run}', run)
+    return None

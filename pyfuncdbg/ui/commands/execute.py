@@ -1,0 +1,180 @@
+"""From a command line to an answer: what the prompt, the inspector, the magics and `pyfuncdbg show` all call.
+
+Runs on the caller's thread. What the user did wrong is a CommandError; nothing exits.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyfuncdbg.ui.commands.alias import aliases, expanded
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.habits import hint as not_there
+from pyfuncdbg.ui.commands.help import described, find_command
+from pyfuncdbg.ui.commands.engine.line_parser import (
+    joined,
+    joined_expression,
+    refuse_overlong,
+    separated,
+    split_expression,
+    split_redirect,
+    words)
+from pyfuncdbg.ui.commands.object_info import as_command
+from pyfuncdbg.ui.commands.print_values import PYTHON
+from pyfuncdbg.ui.commands.svg import MARK
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.ui.views.reports.command_help import command_help
+
+
+def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:
+    """Carry out one command.
+
+    Args:
+        line: As typed, with `>> FILE` at its end perhaps; or words that a shell has taken apart.
+        context: What the command acts on.
+        table: The commands there are.
+
+    At a stop, a line whose first word is no command is Python, and so is one that begins with '!'. Of what an alias stands
+    for the first command is carried out; the answer has the others.
+
+    Raises:
+        CommandError: The line cannot be read, names nothing that exists, or needs a stop.
+        TraceError: The trace cannot be read, or does not hold what was asked for.
+    """
+    if isinstance(line, str):
+        refuse_overlong(line)
+        if line.split(None, 1)[:1] and line.split(None, 1)[0] in aliases:
+            return _of_alias(line, context, table)
+        line = as_command(line, at_stop=context.stop is not None)
+    text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
+    if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
+        return _in_python(line, context, table)
+    first = next(words(text), None)
+    if first is None:
+        raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
+    if isinstance(line, str) and not _takes_expression(first.text, table):
+        text, redirect = split_redirect(text)
+    command = find_command(first.text, table, context)
+    answer = _carried_out(command, text[first.end:], context, first.text)
+    if redirect:
+        _write(redirect, answer, text.strip(), context.width)
+        return Answer(answer.command, answer.result, answer.as_json, redirect)
+    return answer
+
+
+def _of_alias(line: str, context: Context, table: Sequence[Command]) -> Answer:
+    first, *rest = separated(expanded(line)) or ['']
+    return replace(execute(first, context, table), later=tuple(rest))
+
+
+def _joined(argv: Sequence[str], context: Context, table: Sequence[Command]) -> str:
+    if argv and _takes_expression(argv[0], table):
+        parser = parser_of(find_command(argv[0], table), context.width)
+        return f'{joined(argv[:1])} {joined_expression(argv[1:], parser)}'
+    return joined(argv)
+
+
+def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
+    """The name of the command in a line, none of its other names; '' if it is none."""
+    try:
+        first = next(words(expanded(line)), None)
+        return find_command(first.text, table).name if first is not None else ''
+    except CommandError:
+        return ''
+
+
+def is_for_python(line: str, table: Sequence[Command] = TABLE) -> bool:
+    """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
+    first = line.split(None, 1)[:1]
+    return bool(first) and (line.lstrip().startswith('!') or not (
+        _is_command(first[0], table) or first[0] in aliases or as_command(line, at_stop=True) is not line))
+
+
+def _is_command(name: str, table: Sequence[Command]) -> bool:
+    return any(name == command.name or name in command.aliases for command in table)
+
+
+def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
+    """An expression or a statement; where it is no Python, it may be a mistyped command."""
+    text = line.strip()
+    if text.startswith('!'):
+        return _carried_out(PYTHON, text[1:], context)
+    try:
+        return _carried_out(PYTHON, f' -- {text}', context)
+    except CommandError as error:
+        names = [*aliases, *(name for command in table for name in (command.name, *command.aliases))]
+        first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
+        known = first.isidentifier() or first == '/regex'
+        if known and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
+            instead = not_there(first) or nearest(first, names)
+            raise CommandError(f"unknown command {first!r}.{instead} As Python: {error}") from None
+        raise
+
+
+def _with_hint(error: CommandError, typed: str, rest: str, context: Context) -> CommandError:
+    """`n = 5` at a stop: which of the two is meant, the command or the variable, is the user's to say."""
+    frame = selected_frame(context.stop) if context.stop is not None else None
+    known = frame is not None and (typed in frame.f_locals or typed in frame.f_globals)
+    if frame is None or not (known or re.match(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=', rest)):
+        return error
+    return CommandError(f'{typed!r} is a command here: for the variable type "!{typed}{rest}" or "p {typed}". ({error})')
+
+
+def _takes_expression(name: str, table: Sequence[Command]) -> bool:
+    return any(command.expression for command in table if name == command.name or name in command.aliases)
+
+
+def _carried_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:
+    parser = parser_of(command, context.width)
+    if command.expression:
+        given, expression = split_expression(rest, parser, command)
+    else:
+        given, expression = [word.text for word in words(rest)], ''
+    options = given[:given.index('--')] if '--' in given else given
+    if '-h' in options or '--help' in options:
+        page = described(command, context.width)
+        return Answer(_SHOWS_HELP, page, '--json' in options)
+    try:
+        args = parser.parse_args(given)
+    except CommandError as error:
+        raise _with_hint(error, typed, rest, context) from None
+    if command.expression:
+        setattr(args, command.expression, expression)
+    if command.needs_stop and context.stop is None:
+        raise CommandError(f'{command.name!r} acts on a stopped thread, and none is stopped here')
+    if command.needs_program and context.debugger is None:
+        raise CommandError(f'{command.name!r} acts on a program that runs, and this is a finished trace')
+    return Answer(command, command.run(context, args), args.json)
+
+
+def _write(name: str, answer: Answer, line: str, width: int) -> None:
+    """At the end of a file; a picture is a file of its own, in which another one of ours is replaced."""
+    try:
+        if name.lower().endswith('.svg') and not answer.as_json:
+            _refuse_foreign(name)
+            Path(name).write_text(answer.picture(f'(pfd) {line}', width), encoding='utf-8')
+            return
+        with open(name, 'a', encoding='utf-8') as file:
+            file.write(answer.text(width))
+    except OSError as error:
+        raise CommandError(f'cannot write {name!r}: {error.strerror or error}') from None
+
+
+def _refuse_foreign(name: str) -> None:
+    path = Path(name)
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise CommandError(f'cannot write {name!r}: it is no regular file')
+    with path.open('rb') as file:
+        if file.read(len(MARK)) not in (MARK.encode(), b''):
+            raise CommandError(f'{name!r} is there already, and is no picture of pyfuncdbg: choose another name')
+
+
+_SHOWS_HELP = Command('help', 'show all about one command', 'keep', lambda context, args: None,
+                      lambda result: command_help(result.text))

@@ -1,0 +1,84 @@
+"""`graph`: the nodes of a run, or of all runs of one graph, as a list, or whole as a diagram."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram
+from pyfuncdbg.observers.debug.reports.recorded_graph import Graph, graph_of, plan_of
+from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow, node_rows
+from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+from pyfuncdbg.observers.record.index.query import site_matches
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.ui.views.graph.diagram import diagram_text
+from pyfuncdbg.ui.views.graph.node_list import node_list_view
+
+SHOWN = 60
+BOXES = 300
+FORMS = ('text', 'mermaid', 'dot')
+SORTS: dict[str, Callable[[NodeRow], Any]] = {
+    'order': lambda row: row.position,
+    'name': lambda row: row.site.name,
+    'type': lambda row: (row.site.op_type, row.position),
+    'function': lambda row: (not row.site.function, row.site.function, row.position),
+    'users': lambda row: -row.users,
+    'calls': lambda row: -(row.time.calls if row.time is not None else -1),
+    'time': lambda row: -(row.time.total if row.time is not None else -1.0),
+}
+
+
+def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
+    run = args.run
+    stopped = context.stop.run if context.stop is not None else None
+    if run is None and stopped is not None and stopped.sites:
+        run = stopped.id
+    over = context.stop is None or context.stop.phase == 'end'
+    live = stopped is not None and stopped.id == run and not over
+    graph = graph_of(context.trace, plan_of(context.trace, run), run)
+    values = NodeValues(context.trace, graph, context.stop)
+    rows = [row for row in node_rows(context.trace, graph)
+            if args.site is None or site_matches(args.site, row.site)]
+    if args.form != 'text':
+        nodes = graph.nodes
+        return graph_diagram(graph, args.form, args.n or BOXES, names=[row.site.name for row in rows],
+                             call=lambda name: values.call(nodes[name]) if name in nodes else None)
+    rows.sort(key=SORTS[args.sort])
+    plan = graph.plan
+    assert plan is not None                     # of `plan_of`
+    shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
+    ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
+        kind='op', run=run) > 0 or context.trace.info().ops
+    ran = sum(row.time is not None or row.handle or row.unseen for row in rows)
+    return NodeList(shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
+                    filters_of(args, 'site', 'run'), args.sort)
+
+
+def _value(graph: Graph, values: NodeValues, row: NodeRow) -> TensorRecord | None:
+    return values.tensor(row.site.outputs[0]) if row.site.outputs else None
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive,
+                        help='of run N (default: the run that is stopped, else all runs of the newest graph)')
+    parser.add_argument('--site', metavar='GLOB', help="nodes, op types or functions so named, such as 'layer*/norm'")
+    parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='order',
+                        help=', '.join(SORTS) + '; of numbers the most first')
+    parser.add_argument('-n', metavar='K', type=positive,
+                        help=f'show at most K (default {SHOWN}, in a diagram {BOXES})')
+    parser.add_argument('--as', dest='form', metavar='FORM', type=one_of(FORMS, 'form'), default='text',
+                        help='text (default), mermaid or dot: a diagram for a document or Graphviz')
+
+
+def _draw(result: NodeList | Diagram) -> RenderableType:
+    return diagram_text(result) if isinstance(result, Diagram) else node_list_view(result)
+
+
+GRAPH = Command('graph', 'list the nodes of a graph in order of execution, or draw it as Mermaid or DOT', 'look', _graph,
+                _draw, _arguments,
+                examples=('graph', "graph --site 'layer*' --as dot"))

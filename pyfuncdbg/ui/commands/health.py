@@ -1,0 +1,92 @@
+"""`health`: every non-finite value, where it began and what became of it; `health --line N` finds the line in a re-run."""
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_call
+from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, fates
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
+from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
+from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.numerics.health import health_view, line_view
+
+SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """The verdicts that were asked for.
+
+    Attributes:
+        findings: In order of time.
+        total: How many pass the filters.
+        counts: How many of each verdict, of those that pass.
+        fates: Of the origins among `findings`, and of those that these come from.
+        filters: What was asked for, by name.
+        unjudged: Calls with non-finite values that were not looked at, there being too many.
+        ops: Whether graph nodes were recorded.
+        stepped: Whether some were without that, for a run was stepped through.
+        stopped: Whether the program is stopped, and more may come.
+        otherwise: Calls whose nodes by themselves give something else than the framework had.
+    """
+
+    findings: tuple[Finding, ...]
+    total: int
+    counts: dict[str, int]
+    fates: tuple[Fate, ...]
+    filters: dict[str, object]
+    unjudged: int
+    ops: bool
+    stopped: bool
+    otherwise: tuple[CallRecord, ...] = ()
+    stepped: bool = False
+
+
+def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
+    trace = context.trace
+    if args.line is not None:
+        if args.run is not None or args.call is not None:
+            raise CommandError('--line makes one call again and takes no further filter')
+        at = context.stop.call if context.stop is not None else None
+        return lines_of(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
+    asked = None if args.call is None else find_call(trace, args.call, context.stop).number
+    if args.run is not None and not any(run.id == args.run for run in trace.runs()):
+        trace.run(args.run)                     # says which runs there are
+    health = judge(trace)
+    found = [finding for finding in health.findings
+             if (args.run is None or finding.call.run == args.run) and (asked is None or finding.call.number == asked)]
+    origins = {finding.origin or finding.call.number for finding in found[:args.n]}
+    return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
+                        tuple(fate for fate in fates(trace, health) if fate.origin.call.number in origins),
+                        filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
+                        context.stop is not None, calls_otherwise(trace, args.run), were_stepped(trace, args.run))
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
+    parser.add_argument('--call', metavar='N', help='one call, by number or label')
+    parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
+    parser.add_argument('--line', metavar='N', help='make Python call N again on its recorded inputs, line by line, and '
+                                                    'name the line and the variable where the first bad value appeared')
+
+
+def _draw(result: HealthReport | LineReport) -> RenderableType:
+    if isinstance(result, LineReport):
+        return line_view(result)
+    return health_view(result.findings, result.total, result.counts, result.fates, filters=result.filters,
+                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise,
+                       stepped=result.stepped)
+
+
+HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',
+                 _health, _draw, _arguments,
+                 examples=('health', 'health --line 17'))

@@ -1,0 +1,36 @@
+"""`interrupt`: stop a program that runs. On the thread of a client of the command socket, mostly."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.observers.debug.interrupt_request import interruption
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupting:
+    """The program will stop.
+
+    Attributes:
+        at: Where.
+    """
+
+    at: str
+
+
+def _interrupt(context: Context, args: argparse.Namespace) -> Interrupting:
+    interruption.ask()
+    return Interrupting('the next wrapped call')
+
+
+def _draw(result: Interrupting) -> RenderableType:
+    return Text(f'stops before {result.at}', 'dim')
+
+
+INTERRUPT = Command('interrupt', 'stop the running program before the next wrapped call, on whatever thread', 'stop',
+                    _interrupt, _draw, aliases=('pause',), needs_program=True,
+                    examples=('interrupt',))

@@ -1,0 +1,152 @@
+"""The values of the run that is stopped: what `lt`, `pt` and `pf` show at a stop in mid-run, on the stopped thread."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.tensor_filter import value_passes
+from pyfuncdbg.ui.commands.engine.lookup import TensorSpec, find_tensor
+from pyfuncdbg.observers.debug.inspecting.scope import Tensors
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
+from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.ui.views.tensors.live_tensors import feeds_view, live_view
+
+
+@dataclass(frozen=True, slots=True)
+class LiveList:
+    """The tensors of a run under way: `total` pass the filters; these were asked for. `nodes` are all of the run."""
+
+    rows: list[LiveTensor]
+    total: int
+    run: int
+    node: str
+    filters: dict[str, object]
+    sort: str
+    nodes: tuple[LiveNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveValue:
+    """One tensor of a run under way."""
+
+    tensor: TensorRecord
+    title: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class FeedList:
+    """What a run was given; `live` for one under way."""
+
+    run: int
+    label: str
+    rows: list[TensorRecord]
+    live: bool
+
+
+def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorRecord], Any] | None) -> LiveList | None:
+    """The tensors of the run that is stopped; None if none is, or another run was asked for."""
+    stop = context.stop
+    view = view_of(stop) if args.run is None else None
+    if stop is None or view is None:
+        return None
+    rows = live_tensors(stop, view, args.site)
+    if args.bad:
+        rows = [row for row in rows if row.tensor is not None and row.tensor.stats is not None and row.tensor.stats.bad]
+    if args.type is not None:
+        rows = [row for row in rows if fnmatchcase('feed' if row.standing == 'fed' else row.op_type, args.type)]
+    if args.filter is not None and stop.run is not None:
+        known, host = Tensors(stop, stop.run), stop.run.host
+        rows = [row for row in rows if row.tensor is not None
+                and value_passes(args.filter, known.value(row.name), host, row.name)]
+    if key is not None:
+        rows = [*sorted((row for row in rows if row.tensor is not None), key=lambda row: key(row.tensor)),  # type: ignore[arg-type]
+                *(row for row in rows if row.tensor is None)]
+    if args.reverse:
+        rows.reverse()
+    node = view.sites[view.position].name if view.position < len(view.sites) else ''
+    filters = filters_of(args, 'site', 'type', 'bad')
+    if args.filter is not None:
+        filters['if'] = args.filter.text
+    return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters,
+                    args.sort + ', reversed' * args.reverse, live_nodes(view))
+
+
+def draw_live_list(result: LiveList) -> RenderableType:
+    """`lt` at a stop."""
+    return live_view(result.rows, result.total, result.run, result.node, result.filters, result.sort)
+
+
+def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
+    """A tensor by its name in the run that is stopped; None if that run has none of the name.
+
+    Raises:
+        CommandError: It has no value now, and none was recorded in this run.
+    """
+    stop = context.stop
+    if stop is None or stop.run is None or spec.side:
+        return None
+    known = Tensors(stop, stop.run)
+    try:
+        value = known.value(spec.name)
+    except CommandError:
+        if spec.name not in known.names() or _recorded(context, spec, stop):
+            return None
+        raise
+    found = described(value, stop.run.host)
+    if found.tensor is None or found.array is None:
+        raise CommandError(f'{spec.name} holds no tensor of values but a {found.type}')
+    return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
+
+
+def _recorded(context: Context, spec: TensorSpec, stop: Stop) -> bool:
+    """Whether the trace has it from this very run."""
+    try:
+        call = find_tensor(context.trace, spec, stop=context.stop).call
+    except CommandError:
+        return False
+    return stop.run is not None and call.run == stop.run.id
+
+
+def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
+    stop = context.stop
+    run = stop.run if stop is not None and args.run is None else None
+    if stop is not None and run is not None and (run.feeds or run.control is not None):
+        tensors = Tensors(stop, run)
+        view = view_of(stop)
+        names = view.feeds if view is not None else run.feeds
+        if stop.call is not None and stop.call.site.kind == 'run':
+            given = dict(zip(run.feeds, stop.call.inputs, strict=False))
+        else:
+            given = {name: tensors.value(name) for name in names}
+        records = ((name, described(value, run.host).tensor) for name, value in given.items())
+        rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
+        return FeedList(run.id, run.label, rows, True)
+    found = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
+    if not found:
+        if args.run is None:
+            raise CommandError('no run is recorded in this trace')
+        raise CommandError(f'no feeds of run {args.run} are recorded; ', Typed('calls --kind run'),
+                           ' lists the runs that are')
+    return FeedList(found[0].run, found[0].site.name, [tensor for tensor in found[0].inputs if not tensor.absent], False)
+
+
+def _feeds_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive,
+                        help='of run N of the trace; by default of the run that is stopped here, else of the newest one')
+
+
+PF = Command('pf', 'print the feeds of a run', 'look', _feeds,
+             lambda result: feeds_view(result.run, result.label, result.rows), _feeds_arguments, ('print_feed',),
+             examples=('pf', 'pf --run 12'))

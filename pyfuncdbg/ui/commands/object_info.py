@@ -1,0 +1,105 @@
+"""`pinfo` and `pinfo2`, which ipdb's users type as `x?` and `x??`: what an object is, what it says of itself, its source.
+
+On the stopped thread, in the entry of the stack that is selected.
+"""
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.print_values import value_of
+from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.views.escape import one_line, visible
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.tensors.variable import value_page
+
+_QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>[^?\s]+)\s*(?P<back>\?\??))\s*')
+_ELEMENTS = re.compile(r'\s*@\s*(\[[^\[\]]*\]|[-+\d:.][-+\d:.,\s]*)\s*')
+_LONGEST = 20_000
+"""Characters of a text or source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """An object as it describes itself.
+
+    Attributes:
+        expression: As typed.
+        type: Module and name of its class.
+        value: What it is.
+        signature: Of something that can be called, else ''.
+        doc: Its docstring, '' if it has none of its own.
+        file: Where its source is, 'FILE:LINE', else ''.
+        source: That, '' if it was not asked for or is not to be had.
+    """
+
+    expression: str
+    type: str
+    value: Value
+    signature: str
+    doc: str
+    file: str
+    source: str
+
+
+def as_command(line: str, *, at_stop: bool) -> str:
+    """'pinfo x' for 'x?', 'pinfo2 x' for 'x??' at a stop; 'pt @[1, 0]' for tfdbg's '@1,0'; any other line as it is."""
+    if (elements := _ELEMENTS.fullmatch(line)) is not None:
+        return f'pt @[{elements[1].strip().removeprefix("[").removesuffix("]")}]'
+    if not at_stop:
+        return line
+    found = _QUESTION.fullmatch(line) if '?' in line else None
+    if found is None:
+        return line
+    name = 'pinfo2' if len(found['front'] or found['back']) == 2 else 'pinfo'
+    return f'{name} {found["after"] or found["before"]}'
+
+
+def _info(context: Context, args: argparse.Namespace, whole: bool) -> ObjectInfo:
+    value = value_of(context, args.expression)
+    kind = type(value)
+    known = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
+    file, source = _source(inspect.unwrap(value) if callable(value) else value) if known else ('', '')
+    doc = inspect.getdoc(value) if known or whole else None
+    return ObjectInfo(args.expression, f'{kind.__module__}.{kind.__qualname__}', described(value), _signature(value),
+                      (doc or '')[:_LONGEST], file, source[:_LONGEST] if whole else '')
+
+
+def _signature(value: object) -> str:
+    try:
+        return str(inspect.signature(value)) if callable(value) else ''
+    except Exception:                           # the program's own object may answer anything
+        return ''
+
+
+def _source(value: object) -> tuple[str, str]:
+    try:
+        lines, first = inspect.getsourcelines(value)  # type: ignore[arg-type]
+        return f'{inspect.getsourcefile(value)}:{max(first, 1)}', ''.join(lines)  # type: ignore[arg-type]
+    except (OSError, TypeError, CommandError):  # of no file, or made of no source
+        return '', ''
+
+
+def _draw(found: ObjectInfo) -> RenderableType:
+    parts: list[Part] = [value_page(found.value)]
+    rows = (('type', found.type), ('signature', found.signature), ('file', found.file))
+    parts += [Text.assemble((f'{name:<11}', 'dim'), one_line(text, 400), overflow='fold') for name, text in rows if text]
+    for text in (found.doc, found.source):
+        parts += [Text(''), Text(visible(text.rstrip()), overflow='fold')] if text else []
+    return Page(*parts)
+
+
+PINFO = Command('pinfo', "what an object is, its signature and docstring; ipdb's 'x?'", 'look',
+                lambda context, args: _info(context, args, whole=False), _draw, aliases=('pdoc', 'pdef'), needs_stop=True,
+                expression='expression', examples=('pinfo np.linalg.norm', 'norm?'))
+PINFO2 = Command('pinfo2', "the same, and its source; ipdb's 'x??'", 'look',
+                 lambda context, args: _info(context, args, whole=True), _draw, needs_stop=True, expression='expression',
+                 examples=('pinfo2 norm', 'norm??'))
+OBJECT_INFO: tuple[Command, ...] = (PINFO, PINFO2)

@@ -1,0 +1,167 @@
+"""A program under the recorder: where its trace goes, and the report when it has ended.
+
+Called by the command line on the main thread. The report is drawn by a process of its own from the finished trace,
+so that nothing the program did to this one (its own `rich.py`, a closed stdout, a limit on memory) can spoil it.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyfuncdbg.hosts import await_imports
+from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
+from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
+from pyfuncdbg.errors import NoRoomError, UsageError
+from pyfuncdbg.hooks.own_process import unfollowed
+
+_POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
+
+_SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
+         'code = main(["show", sys.argv[2]]); sys.stdout.flush(); '
+         'os._exit(code)')                      # without the threads and exit handlers of a `sitecustomize`
+
+
+def size(text: str) -> int:
+    """Bytes of '256MB', '64k', '1.5 GiB' or '4096': units are powers of 1024, as the report prints them.
+
+    Raises:
+        UsageError: It is not a size, or it is zero.
+    """
+    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?', text.strip(), re.IGNORECASE | re.ASCII)
+    nbytes = int(float(match[1]) * 1024 ** _POWERS[match[2].upper()]) if match else 0
+    if nbytes < 1:
+        raise UsageError(f'{text!r} is not a size; write it as 256MB or 1.5GB')
+    return nbytes
+
+
+def free_path(name: str, folder: Path = Path()) -> Path:
+    """The first of NAME.pfd, NAME-2.pfd, ... in a folder that does not exist: made, and empty."""
+    from pyfuncdbg.observers.record.log.trace_folders import free_path
+    return free_path(folder / f'{name}.pfd')
+
+
+def settings(*, quiet: bool = False) -> Configuration:
+    """The user's configuration, whose mistakes are reported unless another process of ours has done so."""
+    from pyfuncdbg.hooks.notice import say
+    return configuration((lambda text: None) if quiet else say)
+
+
+def budget_of(option: str | None, settings: Configuration) -> int | None:
+    """The bytes that a trace may take: by the command line, else by the configuration.
+
+    Raises:
+        UsageError: The option is not a size.
+    """
+    text = option if option is not None else settings.budget
+    return size(text) if option is not None or text else None
+
+
+def kept_in(settings: Configuration) -> Path:
+    """The folder that the user's configuration names for traces, made if need be; else the current one."""
+    folder = traces_folder(settings)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        from pyfuncdbg.hooks.notice import say
+        say(f'{location()}: traces: {str(folder)!r}: {error.strerror}; the trace goes to the current folder')
+        return Path()
+    return folder
+
+
+def give_up(path: Path) -> None:
+    """Nothing is recorded at this free path after all."""
+    with contextlib.suppress(OSError):          # something is in it, or it was never made
+        path.rmdir()
+
+
+def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bool = False, report: bool = True) -> None:
+    """Record every wrapped call of this process until the interpreter's exit, where the report is drawn.
+
+    Args:
+        path: Folder of the trace, to be made.
+        argv: The program's `sys.argv`, which it gets now: the trace says what was run.
+        budget: Bytes that the trace may take; None for the recorder's own limit.
+        ops: Record graph nodes too.
+        report: Whether to draw it; the inspector shows the trace itself.
+
+    On a full disk the program runs unrecorded, and a line says so.
+
+    Raises:
+        TraceError: The trace cannot be made there, or the budget is too small.
+    """
+    from pyfuncdbg.hooks.notice import say
+    from pyfuncdbg.observers.record.recorder import Recorder
+    from pyfuncdbg.observers.record.records import UNCAUGHT
+    sys.argv = list(argv)
+    recorder = Recorder(path, ops=ops) if budget is None else Recorder(path, ops=ops, budget=budget)
+    try:
+        recorder.start()
+    except NoRoomError as error:
+        if not report:
+            raise
+        give_up(path)
+        say(f'{error}. The program runs unrecorded.')
+        await_imports()
+        return
+    await_imports()
+    owner = os.getpid() if report else 0        # which is no process of the user's
+    folder, environment = _here(), dict(os.environ)
+
+    def finish() -> None:
+        if error := uncaught():
+            recorder.note(UNCAUGHT, {'error': error})
+        recorder.stop()
+        # A forked child that ends the usual way comes here too.
+        if os.getpid() == owner and not recorder.gone:
+            draw_report(path, folder, environment)
+
+    # First in, last out: after the program's own threads and atexit handlers, whose calls belong to the trace.
+    atexit.register(finish)
+
+
+def _here() -> str:
+    """The current folder; where that was removed, any."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return os.sep
+
+
+def tell_unhit() -> None:
+    """Tell of breakpoints that stopped nothing when the program is over, unless the user has left them.
+
+    To be called before `begin`: then it comes below the report.
+    """
+    owner = os.getpid()
+
+    def tell() -> None:
+        from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+        from pyfuncdbg.hooks.notice import say
+        if os.getpid() == owner and not debugger.left:
+            for sentence in unhit(debugger.breakpoints, debugger.breakpoints.entries):
+                say(sentence)
+    atexit.register(tell)
+
+
+def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
+    """Draw the report on stderr, so that stdout holds only what the program wrote."""
+    import subprocess
+    for name in ('stdout', 'stderr'):
+        with contextlib.suppress(Exception):    # the program's own object may raise anything, or be gone
+            getattr(sys, name).flush()
+    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(path)]
+    try:
+        with unfollowed():
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)
+        if done.returncode != 0:
+            os.write(2, f'pyfuncdbg: recorded to {path}\n'.encode(errors='backslashreplace'))
+    except OSError:
+        pass                                    # no stderr, or no process to be had: the trace is there all the same
+    except KeyboardInterrupt:
+        pass                                    # a second Ctrl-C means the report, and the program has ended

@@ -1,0 +1,160 @@
+"""`pt`: one tensor, a slice of it, or what is different in it since the call before."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+
+import numpy as np
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, sliced
+from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
+from pyfuncdbg.ui.commands.engine.lookup import Found, TensorSpec, earlier, elements, find_call, find_tensor, of_call, parse_tensor
+from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
+from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
+from pyfuncdbg.observers.debug.inspecting.scope import scope_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.ui.views.pictures.element_table import Ranges
+from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view
+from pyfuncdbg.ui.views.tensors.value import value_view
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """One tensor or a slice of one; `values` is None if only the summary was asked for or the bytes were not kept."""
+
+    tensor: TensorRecord
+    title: str
+    index: str
+    values: np.ndarray | None
+    ranges: Ranges
+    limit: int | None
+    written: str
+    origin: Provenance | None = None
+    drawn: bool = True
+
+
+def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
+    if args.tensor.startswith('@'):
+        args.tensor = _elements_of_last(args.tensor)
+    spec = parse_tensor(args.tensor)
+    printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
+    ranges = parse_ranges(args.ranges) if args.ranges else ()
+    live = live_value(context, spec) if args.run is None else None
+    found = _recorded(context, spec, args.run) if live is None else live
+    if args.diff or args.against:
+        return _difference(context, args, spec, found)
+    tensor, values = found.tensor, None if live is None else live.values
+    needed = spec.index is not None or bool(args.write)
+    if live is None and (needed or (tensor.level == 'full' and not args.summary)):
+        values = elements(context.trace, spec, found) if isinstance(found, Found) else None
+    origin = provenance(context.trace, found.call, tensor) if isinstance(found, Found) else None
+    index = ''
+    if spec.index is not None and values is not None:
+        values = sliced(values, spec.index, spec.name)
+        index = _typed(args.tensor)
+        tensor = replace(tensor, shape=values.shape, nbytes=values.nbytes, stats=stats_of(values), changed=False)
+        origin = origin if tensor.stats is not None and tensor.stats.bad else None
+    file = written(values, args.write) if args.write and values is not None else ''
+    return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
+                       not args.no_picture)
+
+
+class Printed:
+    """What `@` is about: the tensor that was named last, in this process."""
+
+    def __init__(self) -> None:
+        self.tensor = ''
+
+
+printed = Printed()
+
+
+def _elements_of_last(text: str) -> str:
+    """'norm:0[10, 0]' for tfdbg's '@10,0' and '@[10, 0]' after `pt norm:0`."""
+    if not printed.tensor:
+        raise CommandError(f"{text}: elements of the tensor that 'pt' printed last, and none was")
+    index = text[1:].strip()
+    return f'{printed.tensor}{index}' if index.startswith('[') else f'{printed.tensor}[{index}]'
+
+
+def _recorded(context: Context, spec: TensorSpec, run: int | None) -> Found:
+    try:
+        return find_tensor(context.trace, spec, run=run, stop=context.stop)
+    except CommandError as error:
+        if context.stop is None or not _is_variable(context.stop, spec.owner):
+            raise
+        raise CommandError(f"{spec.owner!r} is a variable of Python: 'p {spec.owner}' prints it; {error}") from None
+
+
+def _is_variable(stop: Stop, name: str) -> bool:
+    if not name.isidentifier():
+        return False
+    try:
+        evaluate(*scope_of(stop, name))
+    except CommandError:
+        return False
+    return True
+
+
+def _typed(text: str) -> str:
+    """The slice as typed."""
+    return text[text.rindex('['):].strip()
+
+
+def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, found: Found | LiveValue) -> Change:
+    if args.against:
+        call = find_call(context.trace, args.against, context.stop)
+        slot, side = spec.slot, spec.side
+        if isinstance(found, Found) and found.call.site.kind != 'run' and not side:
+            side = 'in' if any(found.tensor is given for given in found.call.inputs) else ''
+            slot = (found.call.inputs if side else found.call.outputs).index(found.tensor)
+        before = of_call(call, replace(spec, slot=slot, side=side))
+    elif isinstance(found, Found):
+        before = earlier(context.trace, found)
+    else:
+        run = context.stop.run.id if context.stop is not None and context.stop.run is not None else None
+        before = find_tensor(context.trace, spec, other_than=run)
+    values = found.values if isinstance(found, LiveValue) else elements(context.trace, spec, found)
+    old = before.tensor.to_numpy()
+    name = found.tensor.name or spec.name
+    if spec.index is not None:
+        values, old = sliced(values, spec.index, spec.name), sliced(old, spec.index, spec.name)
+        name += _typed(args.tensor)
+    return Change(found.title, before.title, difference(name, old, values), values, old)
+
+
+def _one_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('tensor', metavar='TENSOR[slice]',
+                        help="'norm:0' (of the newest call), '#17:0', 'norm[3]:0', an input '#17:in0'; "
+                             "a slice as in NumPy: 'norm:0[1:3, ..., -1]'; '@[1:3, 0]' or '@10,0' is one of the tensor "
+                             "that was printed last")
+    parser.add_argument('-s', '--summary', action='store_true', help='only the summary')
+    parser.add_argument('-r', '--ranges', metavar='RANGES',
+                        help="mark, count and list elements in '[0, 1]' or '[[-inf, -1], [1, inf]]'")
+    parser.add_argument('-n', metavar='K', type=positive, help='list at most K elements')
+    parser.add_argument('--no-picture', action='store_true', help='no heat map and no curve')
+    parser.add_argument('--run', metavar='N', type=positive, help='as it was in run N')
+    parser.add_argument('--diff', action='store_true', help='what is different since the call before, of the same node')
+    parser.add_argument('--against', metavar='CALL', help='what is different since that call')
+    parser.add_argument('-w', '--write', metavar='FILE',
+                        help='write the values to a .npy file, or as text to a .txt file that is not there yet')
+
+
+def _draw_one(result: TensorValue | Change) -> RenderableType:
+    if isinstance(result, Change):
+        return change_view(result)
+    return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
+                      ranges=result.ranges, written=result.written, origin=result.origin, drawn=result.drawn)
+
+
+PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
+             ('print_tensor',),
+             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@10,0'))

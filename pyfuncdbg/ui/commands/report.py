@@ -1,0 +1,25 @@
+"""`report` and `info`: what happened, and what the trace is."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.observers.debug.reports.summary import Summary, summarized
+from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.ui.views.reports.info import info_view
+from pyfuncdbg.ui.views.reports.report import report
+
+
+def _report(context: Context, args: argparse.Namespace) -> Summary:
+    return replace(summarized(context.trace), live=context.debugger is not None)
+
+
+def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
+    return context.trace.info()
+
+
+REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report,
+                 examples=('report', 'report --json'), answer=Summary)
+INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
+               examples=('info',), answer=TraceInfo)

@@ -1,0 +1,123 @@
+"""Commands that let a stopped thread go on: `cont`, `node`, `into`, `quit`, `abort`. They run on the stopped thread.
+
+What a resuming command answers is `Resumed`, of which nothing is drawn: the next thing to see is the next stop.
+"""
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop, Verb
+from pyfuncdbg.errors import CommandError
+
+_BREAKPOINT = re.compile(r'breakpoint (\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The thread goes on.
+
+    Attributes:
+        verb: How.
+        others: How many other waiting threads go on with it.
+        note: What the user should know of it; '' for nothing.
+    """
+
+    verb: str
+    others: int = 0
+    note: str = ''
+
+
+def stop_of(context: Context) -> Stop:
+    """The stop that a command with `needs_stop` acts on."""
+    if context.stop is None:
+        raise CommandError('no thread is stopped here')
+    return context.stop
+
+
+def debugger_of(context: Context) -> Debugger:
+    """The debugger of the program that runs here."""
+    if context.debugger is None:
+        raise CommandError('this is a finished trace, not a program that runs')
+    return context.debugger
+
+
+def draw_resumed(result: Any) -> RenderableType:
+    """Nothing, but for a note."""
+    return Text(result.note, 'dim', overflow='fold') if isinstance(result, Resumed) and result.note else Group()
+
+
+def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> Resumed:
+    """Decide the context's stop."""
+    stop_of(context).decide(verb, argument, times)
+    return Resumed(verb)
+
+
+def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
+    """The row of a verb without arguments, but for how often perhaps."""
+    def run(context: Context, args: argparse.Namespace) -> Resumed:
+        return resume(context, name, times=args.count if counted else 1)
+    return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
+                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
+
+
+def count_argument(parser: argparse.ArgumentParser) -> None:
+    """How often."""
+    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='so many times')
+
+
+def _continue(context: Context, args: argparse.Namespace) -> Resumed:
+    if not args.all:
+        _ignore_more(context, args.count - 1)
+        return resume(context, 'cont')
+    return Resumed('cont', debugger_of(context).broker.release('cont') - 1)
+
+
+def _ignore_more(context: Context, count: int) -> None:
+    """`cont N` as gdb has it: the breakpoints that stopped here are to be passed over N - 1 times."""
+    if not count:
+        return
+    stop = stop_of(context)
+    at_line = _BREAKPOINT.match(stop.reason)    # hits are those of calls
+    numbers = {hit.breakpoint.number for hit in stop.hits} or ({int(at_line[1])} if at_line is not None else set())
+    if not numbers:
+        raise CommandError('cont: COUNT passes over the breakpoint that stopped here, and none did')
+    for number in numbers:
+        debugger_of(context).breakpoints.ignore(number, count)
+
+
+def _quit(context: Context, args: argparse.Namespace) -> Resumed:
+    """The first time it says what it does: pdb's ends the program."""
+    resume(context, 'quit')
+    debugger = context.debugger
+    if debugger is None or debugger.quit_explained:
+        return Resumed('quit')
+    debugger.quit_explained = True
+    return Resumed('quit', note='debugging ends, the program goes on without stops; "abort" ends the run instead')
+
+
+def _continue_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1,
+                        help='at a breakpoint: stop at its hit that comes so many after this one')
+    parser.add_argument('--all', action='store_true', help='let every thread that waits go on, not only this one')
+
+
+CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
+               needs_stop=True, needs_program=True,
+               examples=('cont', 'c 3'))
+QUIT = Command('quit', "stop debugging and let the program go on, unlike pdb's; 'abort' ends the run. Ctrl-D does the same",
+               'run', _quit, draw_resumed, aliases=('q', 'exit', 'quit()', 'exit()'), needs_stop=True, examples=('quit',))
+ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
+NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',
+                'invoke_stepper', counted=True)
+INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; '
+                        'at a loop, branch or function of the graph, to its first node')
+RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

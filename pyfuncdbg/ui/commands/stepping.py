@@ -1,0 +1,102 @@
+"""`step`, `next`, `until`, `return`, `jump`: through Python, with pdb's meaning.
+
+On the stopped thread. At a stop before a call or node, `next` goes over it; where a function
+begins, to its first line.
+"""
+from __future__ import annotations
+
+import argparse
+import warnings
+from inspect import CO_OPTIMIZED
+from types import FrameType
+from typing import Any
+
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.resume import Resumed, count_argument, draw_resumed, resume, stop_of
+from pyfuncdbg.observers.debug.inspecting.backtrace import Row, selected_row
+from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
+from pyfuncdbg.observers.debug.stops.stop import UserFrame, Verb
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import frame_line, place
+from pyfuncdbg.ui.views.calls.stack import row_view
+
+
+def _step(context: Context, verb: Verb, argument: int | None = None, times: int = 1) -> Resumed:
+    if stop_of(context).phase == 'post-mortem':
+        raise CommandError(f'{verb!r} cannot go on: what raised is over. "quit" leaves.')
+    return resume(context, verb, argument, times)
+
+
+def stepping(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
+    """The row of a verb without arguments, but for how often perhaps."""
+    def run(context: Context, args: argparse.Namespace) -> Resumed:
+        return _step(context, name, times=args.count if counted else 1)
+    return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
+                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
+
+
+def _until(context: Context, args: argparse.Namespace) -> Resumed:
+    frame = selected_frame(stop_of(context))
+    if args.line is not None and frame is not None and args.line <= frame_line(frame):
+        here = place(frame)
+        raise CommandError(f'until: line {args.line} is not below line {here.line}, where {here.function} is. '
+                           'A line further up is reached by a breakpoint.')
+    return _step(context, 'until', args.line)
+
+
+def _until_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('line', metavar='LINE', type=positive, nargs='?',
+                        help='a line further down; by default the next greater one, so that loops are run to their end')
+
+
+def _jump(context: Context, args: argparse.Namespace) -> Row | None:
+    stop = stop_of(context)
+    frame = stop.frame
+    if not stop.jumpable or frame is None:
+        raise CommandError(f"jump: possible where the thread is at a line of Python, and it is at '{stop.phase}'")
+    if selected_frame(stop) is not frame:
+        raise CommandError('jump: possible in the innermost frame only; "down" goes there')
+    if frame.f_code.co_flags & CO_OPTIMIZED and args.line == frame.f_code.co_firstlineno:
+        # Python would begin the call once more: that kills the process in a generator, and wraps cells in cells elsewhere.
+        raise CommandError(f'jump: line {args.line} begins the definition of {frame.f_code.co_name!r}: give a line in it')
+    try:
+        _set_line(frame, args.line)
+    except (ValueError, RuntimeWarning) as error:
+        raise CommandError(f'jump: Python refuses line {args.line}: {error}') from None
+    stop.frames = tuple(UserFrame(frame, frame_line(frame)) if one.frame is frame else one for one in stop.frames)
+    stop.stack, stop.listed = None, 0
+    return selected_row(stop)
+
+
+def _set_line(frame: FrameType, line: int) -> None:
+    """Set it. From 3.12 on Python warns, in our name, that unset variables are None then: no warning of the program."""
+    show = warnings.showwarning
+
+    def others(message: Warning | str, category: type[Warning], filename: str, *place: Any, **options: Any) -> None:
+        if filename != __file__:
+            show(message, category, filename, *place, **options)
+    warnings.showwarning = others
+    try:
+        frame.f_lineno = line  # type: ignore[misc]
+    finally:
+        if warnings.showwarning is others:
+            warnings.showwarning = show
+
+
+def _jump_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('line', metavar='LINE', type=positive,
+                        help='a line of the same function, to be carried out next; from Python 3.12 on, variables that '
+                             'have no value yet are None then')
+
+
+STEP = stepping('step', 'go to the next line, into functions that are called', 's', counted=True)
+NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
+RETURN = stepping('return', 'go on until this function returns', 'r')
+UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
+                _until_arguments, ('unt',), needs_stop=True,
+                examples=('until', 'until 45'))
+JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
+               ('j',), needs_stop=True,
+               examples=('jump 43',))
+STEPPING: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)

@@ -1,0 +1,32 @@
+"""`stop`: where the thread is. A face carries it out and prints the answer at each new stop.
+
+On the stopped thread.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from rich.console import RenderableType
+
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.frames import marks_of
+from pyfuncdbg.ui.commands.resume import stop_of
+from pyfuncdbg.ui.commands.run import RunResult, at_run, draw_at_run
+from pyfuncdbg.observers.debug.cards.run_card import RunCard
+from pyfuncdbg.observers.debug.cards.stop_card import StopCard, stop_card
+from pyfuncdbg.ui.views.calls.stopped import stop_view
+
+_Result = StopCard | RunCard | RunResult
+
+
+def stop_command(table: Callable[[], Sequence[Command]]) -> Command:
+    """`stop` over a table that it is itself part of: before and after a run it suggests commands."""
+    def run(context: Context, args: argparse.Namespace) -> _Result:
+        return at_run(context, table()) or stop_card(stop_of(context), marks_of(context))
+
+    def draw(result: _Result) -> RenderableType:
+        return stop_view(result) if isinstance(result, StopCard) else draw_at_run(result)
+    return Command('stop', 'where this thread has stopped: the place, the source, the values', 'look', run, draw,
+                   needs_stop=True,
+                   examples=('stop',))

@@ -1,0 +1,87 @@
+"""What the inspector sees of a program or a saved trace: one small Protocol, the desk at which its commands are answered.
+
+The app calls it on worker threads only; `listen` hands events over on a thread of the desk's own.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from rich.console import RenderableType
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.ui.inspector.desks.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to one command line.
+
+    Attributes:
+        line: As typed.
+        command: Canonical name of the command, '' if none was recognised.
+        shown: What the view drew.
+        data: The same as plain data, as `--json` gives it.
+        error: The user's mistake, one message; '' if there was none.
+        later: Lines to carry out next: the rest of what an alias stands for.
+    """
+
+    line: str
+    command: str
+    shown: RenderableType
+    data: Any
+    error: str = ''
+    later: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happens by itself.
+
+    Attributes:
+        kind: 'grown': the trace has more calls. 'ended', 'lost': the program is over, or was killed.
+        stop: The stop, as `commands.remote.described` gives it.
+        text: Of a log line, or why something ended.
+    """
+
+    kind: Literal['stopped', 'resumed', 'log', 'grown', 'ended', 'lost']
+    stop: dict[str, Any] | None = None
+    text: str = ''
+
+
+class Desk(Protocol):
+    """A saved trace, or a program that runs.
+
+    Attributes:
+        trace: For panes and lists; thread-safe.
+        live: Whether a program runs behind it.
+        title: What the header shows: the trace's folder, or the program.
+        printed: What the program has written to its terminal while that was ours; '' where it is not lent.
+    """
+
+    trace: Queries
+    live: bool
+    title: str
+    printed: str
+
+    def stop(self) -> dict[str, Any] | None:
+        """The stop that commands act on now, None without one; never blocks for long."""
+
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+        """Carry out a command line; blocks until it is done. The user's mistakes are in the reply, never raised.
+
+        Args:
+            line: As typed.
+            width: Columns for what is drawn.
+            request: Breaks it off; None where nobody will.
+        """
+
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+        """The words that could stand at a position of the text, and where what they replace begins; blocks like `answer`."""
+
+    def listen(self, heard: Callable[[Event], None]) -> None:
+        """Call `heard` for every event from now on, on a thread of the desk's own."""
+
+    def close(self) -> None:
+        """Give everything back; a program that runs goes on."""

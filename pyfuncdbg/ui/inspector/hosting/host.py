@@ -1,0 +1,282 @@
+"""`pyfuncdbg run --ui inspector` and `--live`: the process that the user started, with the program and the screen under it.
+
+It gives the program a pseudo-terminal and the screen the user's terminal, and waits on its main thread. It holds the pseudo-
+terminal open and passes signals on, so neither of the two takes the other along: without a screen the program goes on
+here, as if it had been started plainly. The terminal is put back whatever happens, and the exit is the program's.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.ui.inspector.hosting.led_program import Led
+from pyfuncdbg.ui.inspector.hosting.terminal_relay import Relay
+from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN
+
+SMALLEST = (40, 12)
+"""Columns and rows of a terminal that can be used."""
+_SCREEN = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); '
+           'from pyfuncdbg.ui.inspector.hosting.screen_process import main; sys.exit(main(sys.argv[2]))')
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
+_PATIENCE = 3.0
+"""Seconds that the screen has to go when it is told to."""
+LEFT = 0
+"""Exit code of a screen that the user has left when the program was over; others than these three mean that it failed."""
+NOTHING = 3
+"""Exit code of a screen that had nothing to show: the program ended before it began."""
+EARLY = 4
+"""Exit code of a screen that the user has left while the program ran, however soon after that it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screenplay:
+    """What the screen is told.
+
+    Attributes:
+        trace: Where the program's trace is going to be.
+        title: What the user called the program.
+        live: Show how it goes on, without the debugger.
+        commands: A file of commands for the first stop, '' if none.
+    """
+
+    trace: str
+    title: str
+    live: bool = False
+    commands: str = ''
+
+
+def refusal() -> str:
+    """Why a full screen cannot be shown here, '' if it can."""
+    if not (os.isatty(0) and os.isatty(1)):
+        return 'stdin and stdout are not a terminal'
+    if os.environ.get('TERM', 'dumb') in ('', 'dumb', 'unknown'):
+        return f'the terminal (TERM={os.environ.get("TERM", "")}) cannot show a full screen'
+    columns, rows = os.get_terminal_size(1)
+    if columns < SMALLEST[0] or rows < SMALLEST[1]:
+        return f'the terminal has {columns}x{rows} characters; {SMALLEST[0]}x{SMALLEST[1]} are needed'
+    return ''
+
+
+def host(args: Sequence[str], play: Screenplay) -> int:
+    """Run a program under a terminal of ours, and show it.
+
+    Args:
+        args: Of `pyfuncdbg run` for the program, without those that name a front end or the trace.
+        play: What is shown.
+
+    Returns:
+        The program's exit code. Does not return where a signal has killed it: that kills this process too.
+    """
+    code = _Host(args, play).run()
+    if code < 0:
+        _die_by(-code)
+    return code
+
+
+class _Host:
+    """The program, the screen, and the terminal of the user."""
+
+    def __init__(self, args: Sequence[str], play: Screenplay) -> None:
+        self._args = args
+        self._play = play
+        self._modes = termios.tcgetattr(0)
+        self._guard = guard_of(0)
+        self._master, slave = os.openpty()
+        os.set_blocking(self._master, False)
+        columns, rows = os.get_terminal_size(1)
+        size = struct.pack('4H', max(1, rows * (6 if play.live else 3) // 10 - 1), columns - 1, 0, 0)   # about what it gets
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
+        self._hears, self._rings = os.pipe()    # a signal writes to it
+        for end in (self._hears, self._rings):
+            os.set_blocking(end, False)
+        news, self._news = os.pipe()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self.program = self._start_program(slave, -1 if play.live else theirs.fileno())
+            os.close(slave)
+            theirs.close()
+            self._guard.hold(0, LEAVE_SCREEN)
+            self.screen = self._start_screen(news, -1 if play.live else ours.fileno())
+            self._guard.watch(self.screen.pid)
+            os.close(news)
+        self._told = self._leaving = False
+
+    def _start_program(self, terminal: int, connection: int) -> Led:
+        environment = {name: value for name, value in os.environ.items() if name not in ('LINES', 'COLUMNS')}
+        environment['TERM'] = 'xterm-256color'
+        command = [*_this_command(), 'run', '--hosted', str(connection), '--record', self._play.trace, *self._args]
+        return Led(command, terminal, environment, [connection] if connection >= 0 else [])
+
+    def _start_screen(self, news: int, connection: int) -> subprocess.Popen[bytes]:
+        play = self._play
+        guard = self._guard.fileno()
+        told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
+                           'trace': play.trace, 'title': play.title, 'live': play.live, 'commands': play.commands,
+                           'pid': self.program.pid})
+        command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[2]), told]
+        passed = [self._master, news, *(one for one in (connection, guard) if one >= 0)]
+        return subprocess.Popen(command, pass_fds=passed)
+
+    # ------------------------------------------------------------------ main thread
+    def run(self) -> int:
+        """Wait for both; the program's exit code, negative for a signal."""
+        with self._signals():
+            try:
+                self._watch()
+            finally:
+                self._put_back()
+            alone = self.screen.returncode != LEFT
+            if alone and self._terminal_lives():
+                self._go_on_here()
+            elif alone:                         # without a session's end to tell of it, as under setsid
+                self._hang_up()
+            code = self.program.wait()
+            self.program.release()
+        if alone and os.path.isdir(self._play.trace) and self._terminal_lives():
+            from pyfuncdbg.ui.commands.programs.recorded_program import draw_report
+            draw_report(Path(self._play.trace), os.getcwd(), dict(os.environ))
+        return code
+
+    def _watch(self) -> None:
+        """Wait until the screen is gone."""
+        while self.screen.poll() is None:
+            if self.program.poll() is not None and not self._told:
+                self._told = True
+                self._tell({'ended': self.program.returncode})
+            if self._leaving and self.program.poll() is not None:
+                self._end_screen()
+                return
+            select.select([self._hears, *([self.program.fileno()] if self.program.returncode is None else [])], [], [])
+            _drain(self._hears)
+
+    def _end_screen(self) -> None:
+        """Have the screen go: first asked, then made."""
+        self._tell({'leave': True})
+        for end in (self.screen.terminate, self.screen.kill):
+            try:
+                self.screen.wait(_PATIENCE)
+                return
+            except subprocess.TimeoutExpired:
+                end()
+        self.screen.wait()
+
+    def _tell(self, news: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):      # it is gone
+            os.write(self._news, json.dumps(news).encode() + b'\n')
+
+    def _go_on_here(self) -> None:
+        """The user's terminal is the program's from now on."""
+        code = self.screen.returncode
+        if code not in (EARLY, NOTHING) and self._terminal_lives():
+            why = f'was killed by {signal.Signals(-code).name}' if code < 0 else 'failed'
+            say(f'the inspector {why}; ' + ('the program goes on here' if self.program.poll() is None else
+                                            'the program has ended'))
+        Relay(self._master, self._modes, self._hears, self.program, self._guard).run()
+
+    # ------------------------------------------------------------------ signals
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """What is sent to this process is meant for the program."""
+        before = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
+        before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, lambda number, frame: None)
+        wakeup = signal.set_wakeup_fd(self._rings, warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _pass_on(self, number: int, frame: Any) -> None:
+        """One signal; a terminal that hangs up takes the program's terminal along."""
+        self._leaving = self._leaving or number in (signal.SIGTERM, signal.SIGHUP)
+        if number == signal.SIGHUP and not self._terminal_lives():
+            with contextlib.suppress(OSError):
+                self.screen.kill()
+            self._hang_up()
+            return
+        self.program.send_signal(number)
+
+    def _hang_up(self) -> None:
+        """The program's terminal ends as the user's has."""
+        master, self._master = self._master, -1
+        if master >= 0:
+            os.close(master)
+
+    def _terminal_lives(self) -> bool:
+        try:
+            termios.tcgetattr(0)
+        except (OSError, termios.error):
+            return False
+        return True
+
+    def _put_back(self) -> None:
+        """The terminal as it was."""
+        with contextlib.suppress(OSError, termios.error), _in_background():
+            if self.screen.returncode not in (LEFT, EARLY, NOTHING):
+                if self.screen.returncode < 0:                          # else it has done so, and told why it failed
+                    os.write(1, LEAVE_SCREEN)
+                termios.tcsetattr(0, termios.TCSAFLUSH, self._modes)    # reports of the mouse may still come
+            else:
+                termios.tcsetattr(0, termios.TCSADRAIN, self._modes)
+        self._guard.free()
+
+
+@contextmanager
+def _in_background() -> Iterator[None]:
+    """Terminals stop who sets them from the background; not in here."""
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTTOU, before)
+
+
+def _drain(descriptor: int) -> None:
+    with contextlib.suppress(BlockingIOError):
+        os.read(descriptor, 4096)
+
+
+def _this_command() -> list[str]:
+    """How Python was asked for this program, with the options that the interpreter got."""
+    words, own = sys.orig_argv, len(sys.argv) - 1
+    started = words[1:len(words) - own]
+    ours = started[-2:] == ['-m', 'pyfuncdbg'] or (started and os.path.basename(started[-1]) == 'pyfuncdbg')
+    return [sys.executable, *started] if ours else [sys.executable, '-m', 'pyfuncdbg']
+
+
+def _die_by(number: int) -> None:
+    """End as the program did, so that who started us sees the same."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    os.kill(os.getpid(), number)
+
+
+def take_terminal() -> None:
+    """In the program's process, first of all: it is in the foreground of its terminal, whose Ctrl-C comes here."""
+    with contextlib.suppress(OSError), _in_background():
+        os.tcsetpgrp(0, os.getpgrp())

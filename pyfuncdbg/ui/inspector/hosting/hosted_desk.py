@@ -1,0 +1,76 @@
+"""The desk of a program that the inspector has started: while it runs it answers itself, then its trace does.
+
+Worker threads of the app ask; a thread of the desk's own changes over.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
+from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+
+
+class HostedDesk:
+    """A program, and later what it left.
+
+    Args:
+        program: While it runs.
+        path: Folder of its trace.
+        title: What the user called it.
+
+    Attributes:
+        trace: Of the program, then of the folder.
+        live: Whether the program runs.
+        printed: Nothing: the program has a screen of its own.
+    """
+
+    printed = ''
+
+    def __init__(self, program: Desk, path: str, title: str) -> None:
+        self._program = program
+        self._desk = program
+        self._path = path
+        self.title = title
+        self.trace: Queries = program.trace
+        self.live = True
+
+    def stop(self) -> dict[str, Any] | None:
+        """The stop that commands act on now."""
+        return self._desk.stop()
+
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+        """Carry out a command line."""
+        return self._desk.answer(line, width, request)
+
+    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+        """How a text could go on."""
+        return self._desk.complete(text, position, request)
+
+    def listen(self, heard: Callable[[Event], None]) -> None:
+        """Say what happens from now on, past the end of the program."""
+        def hear(event: Event) -> None:
+            if event.kind in ('ended', 'lost') and self.live:
+                event = self._change_over(event, heard)
+            heard(event)
+        self._program.listen(hear)
+
+    def _change_over(self, event: Event, heard: Callable[[Event], None]) -> Event:
+        """The program is over; its last calls may still be on the way to the disk."""
+        try:
+            saved = SavedDesk(self._path)
+        except PyfuncdbgError as error:
+            return Event(event.kind, text=f'{event.text}; {error}')
+        self._desk, self.trace, self.live = saved, saved.trace, False
+        saved.listen(heard)
+        heard(Event('grown'))
+        return event
+
+    def close(self) -> None:
+        """Give everything back; a program that runs goes on."""
+        if not self.live:
+            self._desk.close()
+        self._program.close()

@@ -1,0 +1,70 @@
+"""What worker threads, the desk and lists tell the app."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from textual.app import App
+from textual.message import Message
+
+from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing
+from pyfuncdbg.observers.record.records import CallRecord
+
+_Given = ParamSpec('_Given')
+_App = TypeVar('_App', bound=App[Any])
+
+
+def while_open(handle: Callable[Concatenate[_App, _Given], None]) -> Callable[Concatenate[_App, _Given], None]:
+    """A handler for what threads post: what comes before there are panes, or while the app closes one after the other, is
+    dropped."""
+    @wraps(handle)
+    def handled(app: _App, /, *args: _Given.args, **kwargs: _Given.kwargs) -> None:
+        if app.is_running and app.query('Panes'):
+            handle(app, *args, **kwargs)
+    return handled
+
+
+class Answered(Message):
+    """A command was carried out, and its answer drawn."""
+
+    def __init__(self, reply: Reply, drawn: Drawing) -> None:
+        super().__init__()
+        self.reply, self.drawn = reply, drawn
+
+
+class Found(Message):
+    """A call to look at was found, or none: why.
+
+    `quiet`: it was not the user who asked; `leave`: show the panes; `search`: which of the user's searches found it.
+    """
+
+    def __init__(self, call: CallRecord | None, why: str = '', *, quiet: bool = False, leave: bool = False,
+                 search: object | None = None) -> None:
+        super().__init__()
+        self.call, self.why, self.quiet, self.leave, self.search = call, why, quiet, leave, search
+
+
+class Happened(Message):
+    """The program or the trace did something."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__()
+        self.event = event
+
+
+class Picked(Message):
+    """The cursor of a list of calls, or the choice in a timeline, rests on a call: all follow it."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self.key = key
+
+
+class Told(Message):
+    """Something to tell the user in one line; '' takes it away."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text

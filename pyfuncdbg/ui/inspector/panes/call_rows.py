@@ -1,0 +1,131 @@
+"""The recorded calls as rows of a virtual list, and a wish for them as the command line that asks for it.
+
+Asked on worker threads.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.text import Text
+
+from pyfuncdbg.ui.commands.engine.arguments import filters_of
+from pyfuncdbg.ui.commands.calls import CALLS
+from pyfuncdbg.ui.commands.engine.command import parser_of
+from pyfuncdbg.ui.commands.engine.line_parser import joined, words
+from pyfuncdbg.observers.debug.queries import Ordered, Queries
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.inspector.lists.rows import Column, Row, Wish
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.calls.calls import function, result, shapes
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.units import milliseconds, seconds
+
+COLUMNS = (
+    Column('number', 'call', 8, right=True), Column('time', 't ms', 10, right=True, beyond=44),
+    Column('run', 'run', 5, right=True, beyond=84), Column('thread', 'thread', 8, right=True, beyond=96),
+    Column('site', 'site', 12, fills=True), Column('function', 'function', 24, fills=True, beyond=130),
+    Column('size', 'outputs', 16, beyond=64), Column('duration', 'took', 8, right=True, beyond=36),
+    Column('result', 'result', 14, fills=True))
+
+_KIND = 'python'
+"""What `calls` lists unless it is told otherwise."""
+
+
+class CallRows:
+    """The calls of a trace."""
+
+    noun = 'call'
+    columns = COLUMNS
+    greatest_first = frozenset(('duration', 'size', 'result'))
+
+    def __init__(self, trace: Callable[[], Queries]) -> None:
+        self._trace = trace
+
+    def open(self, wish: Wish) -> CallPages:
+        """The calls of a wish, not sorted yet."""
+        return CallPages(self._trace(), wish)
+
+
+class CallPages:
+    """The calls of one wish."""
+
+    def __init__(self, trace: Queries, wish: Wish) -> None:
+        given = dict(wish.filters)
+        kind = given.get('kind', _KIND)
+        self._trace = trace
+        self._where: dict[str, Any] = {**given, 'kind': None if kind == 'all' else kind}
+        self._order: dict[str, Any] = {'sort': wish.sort, 'newest_first': wish.down}
+        self._calls: Ordered = trace.ordered(**self._where, **self._order)
+        self.shown: Mapping[str, object] = given
+        self.dropped = trace.info().dropped.get('calls', 0)
+        self.count = 0
+
+    def glimpse(self, count: int) -> list[Row]:
+        """The first calls."""
+        return [row(call) for call in self._trace.calls(**self._where, **self._order, limit=count)]
+
+    def build(self) -> int:
+        """Find and sort them."""
+        self.count = self._calls.build()
+        return self.count
+
+    def page(self, start: int, count: int) -> list[Row]:
+        """Calls from a position on."""
+        return [row(call) for call in self._calls.page(start, count)]
+
+    def position(self, key: str) -> int | None:
+        """Where a call is."""
+        return self._calls.position(key)
+
+    def find(self, text: str, start: int, *, backwards: bool = False,
+             wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """The next call whose names, error or output hold the text; '#17' is the call of that number, 17 too if there is."""
+        number = text.removeprefix('#')
+        if number.replace('.', '', 1).isdecimal():
+            at = self._calls.position(number)
+            if at is not None or number != text:
+                return at
+        return self._calls.find(text, start, backwards=backwards, wanted=wanted)
+
+    def cancel(self) -> None:
+        """Break off what runs."""
+        self._calls.cancel()
+
+    def close(self) -> None:
+        """Give the order back."""
+        self._calls.close()
+
+
+def row(call: CallRecord) -> Row:
+    """A call as a row."""
+    return Row(call.number, (
+        Text('#' + one_line(call.number, 20)), Text(milliseconds(call.started)), Text(str(call.run), 'dim'),
+        Text(str(call.thread), 'dim'), label(call.label, limit=80), function(call), shapes(call.outputs),
+        Text('' if call.duration is None else seconds(call.duration)), result(call)))
+
+
+def command_of(wish: Wish) -> str:
+    """The command line that asks for this."""
+    given = ['calls']
+    for name, value in wish.filters:
+        given += [f'--{name}'] if value is True else [f'--{name}', str(value)]
+    if wish.sort != 'time':
+        given += ['--sort', wish.sort]
+    if wish.down != (wish.sort == 'duration'):
+        given.append('--newest')
+    return joined(given)
+
+
+def wish_of(line: str) -> Wish | None:
+    """What a command line `calls ...` asks for; None if it asks for something that is no list."""
+    try:
+        args = parser_of(CALLS).parse_args([word.text for word in words(line)][1:])
+    except CommandError:                        # or it is redirected into a file
+        return None
+    if args.json or args.help:
+        return None
+    filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
+    if args.kind != _KIND:
+        filters['kind'] = args.kind
+    return Wish(tuple(filters.items()), args.sort, args.newest != (args.sort == 'duration'))

@@ -1,0 +1,50 @@
+"""The calls pane: every recorded call, however many, as a virtual list that types the command for another order or filter.
+
+Main thread of the app; the calls come from worker threads.
+"""
+from __future__ import annotations
+
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.panes.call_rows import CallRows, command_of, wish_of
+from pyfuncdbg.ui.inspector.lists.rows import Wish
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
+
+
+class CallList(VirtualList):
+    """The calls of a trace.
+
+    Args:
+        desk: Whose trace.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(CallRows(lambda: desk.trace))
+        self.border_title = 'calls'
+
+    def follow(self, scene: Scene) -> None:
+        """Put the cursor on the call that everybody looks at."""
+        if scene.call is not None:
+            self.show_key(scene.call.number)
+
+    def adopt(self, line: str) -> bool:
+        """Show what a command line asks for; False if it is no `calls` or asks for no list."""
+        wish = wish_of(line)
+        if wish is not None:
+            self.ask(wish)
+        return wish is not None
+
+    def wished(self, wish: Wish) -> None:
+        """Another order is a command that is typed."""
+        self.post_message(Sheet.Chosen(command_of(wish)))
+
+    def action_choose(self) -> None:
+        """The call on a screen of its own."""
+        line = self._line(self.cursor)
+        if line is not None:
+            self.post_message(Sheet.Chosen(f'call {line.key}'))
+
+    def filter_line(self) -> str:
+        """The command that this list shows, to be typed on."""
+        return command_of(self.wish) + ' '

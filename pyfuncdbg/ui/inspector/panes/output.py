@@ -1,0 +1,26 @@
+"""The output pane: what the call printed, warned and logged, and the error it ended with."""
+from __future__ import annotations
+
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.panes import stopped
+from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.views.calls.error import error_panel
+from pyfuncdbg.ui.views.calls.output import output_view
+
+
+def output(desk: Desk, scene: Scene, width: int) -> Picture:
+    """What the call said."""
+    if scene.stopped:
+        return stopped.output(desk, width)
+    call = scene.call
+    if call is None:
+        return nothing('output', desk)
+    parts = []
+    if call.error is not None:
+        panel = error_panel(call.error, f'call #{call.number} {call.label}')
+        parts.append(Part(panel, f'call {call.number}'))
+    if call.output or call.error is None or any(call.dropped.values()):
+        parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
+    return Picture(f'output  #{call.number}', parts)

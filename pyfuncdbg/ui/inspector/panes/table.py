@@ -1,0 +1,19 @@
+"""The panes of the inspector, in order."""
+from __future__ import annotations
+
+from pyfuncdbg.ui.inspector.panes.calls import CallList
+from pyfuncdbg.ui.inspector.panes.graph import graph
+from pyfuncdbg.ui.inspector.panes.output import output
+from pyfuncdbg.ui.inspector.panes.source import source
+from pyfuncdbg.ui.inspector.panes.tape import tape
+from pyfuncdbg.ui.inspector.panes.tensors import tensors
+from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
+from pyfuncdbg.ui.inspector.panes.scene import Pane
+
+PANES = (Pane('graph', '1', 'the nodes of the run', graph),
+         Pane('source', '2', 'the source of the call, with values', source),
+         Pane('tensors', '3', 'what the call was given and gave', tensors),
+         Pane('output', '4', 'what the call said', output),
+         Pane('tape', '5', 'the gradients of the run', tape),
+         Pane('calls', '6', 'every recorded call', make=CallList),
+         Pane('timeline', '7', 'calls by thread over time', make=TimelinePane))

@@ -1,0 +1,54 @@
+"""The gradient tape pane: the backward steps of the run that is looked at."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.gradients.tape import tape_of
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.numerics.tape import tape_view
+
+_MOST = 20_000
+"""Gradient steps of a trace up to which the tape is drawn without being asked for."""
+_SEARCHED = 2_000
+"""Newest gradient steps that are searched for the one that differentiates a call."""
+
+
+def tape(desk: Desk, scene: Scene, width: int) -> Picture:
+    """The tape of the run."""
+    if scene.call is None:
+        return _newest(desk) if scene.stopped else nothing('tape', desk)
+    run = scene.call.run
+    title = f'tape  run #{run}'
+    if not desk.trace.count(kind='gradient', run=run):
+        return Picture(title, [Part(Text(f'nothing was differentiated in run #{run}', 'dim'))])
+    if desk.trace.count(kind='gradient') > _MOST:
+        return Picture(title, [Part(Text(f'many gradient steps were recorded: "tape --run {run}" draws those of this run',
+                                         overflow='fold'), f'tape --run {run}')])
+    try:
+        return Picture(title, [Part(tape_view(tape_of(desk.trace, run)))])
+    except CommandError as error:
+        return Picture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])
+
+
+def _newest(desk: Desk) -> Picture:
+    """While a thread stands still: the newest gradients there are."""
+    count = desk.trace.count(kind='gradient')
+    if not 0 < count <= _MOST:
+        text = '"tape" draws the newest gradients' if count else 'no gradients so far'
+        return Picture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
+    return Picture('tape', [Part(tape_view(tape_of(desk.trace)))])
+
+
+def tape_line(trace: Queries, call: CallRecord) -> str:
+    """What the key types: the tape of the run that is looked at, or that differentiates the call, or else of the newest."""
+    run = call.run
+    if not trace.count(kind='gradient', run=run):
+        steps = trace.calls(kind='gradient', newest_first=True, limit=_SEARCHED)
+        run = next((step.run for step in steps if step.forward == call.number), 0)
+    return f'tape --run {run}' if run else 'tape'

@@ -1,0 +1,31 @@
+"""The tensors pane: what the call was given and what it gave, each with its summary."""
+from __future__ import annotations
+
+from rich.text import Text
+
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.panes import stopped
+from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.views.calls.call import input_titles
+from pyfuncdbg.ui.views.tensors.tensor import tensor_card
+
+
+def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
+    """Inputs and outputs."""
+    if scene.stopped:
+        return stopped.tensors(desk, width)
+    call = scene.call
+    if call is None:
+        return nothing('tensors', desk)
+    titles = input_titles(call)
+    parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}', whole=True)
+             for slot, tensor in enumerate(call.inputs)]
+    parts += [Part(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}', whole=True)
+              for slot, tensor in enumerate(call.outputs)]
+    if not call.inputs:
+        parts.insert(0, Part(Text('no inputs', 'dim')))
+    if not call.outputs:
+        parts.append(Part(Text('no outputs', 'dim')))
+    return Picture(f'tensors  #{call.number} {call.label}', parts)

@@ -1,0 +1,132 @@
+"""The screen of an answer, and those that were seen before it. Main thread of the app; a worker thread draws."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, work
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
+from pyfuncdbg.ui.inspector.desks.desk import Reply
+from pyfuncdbg.ui.inspector.screen.key_help import key_help
+from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
+from pyfuncdbg.ui.inspector.lists.text_filter import head_of
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Line, Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.screen.screen_history import Visited
+from pyfuncdbg.ui.views.escape import one_line
+
+_SHORT = 4
+"""Lines of an answer that needs no screen of its own."""
+
+
+def is_short(reply: Reply, lines: Sequence[Line]) -> bool:
+    """Whether an answer needs no screen: one of a few lines, and no list, which can be sorted and filtered."""
+    asked = list_line(reply.line)
+    return len(lines) <= _SHORT and (asked is None or not (asked.keys or asked.narrowing))
+
+
+class Result(Sheet):
+    """A sheet for answers.
+
+    Args:
+        live: Whether a program runs: more keys are explained then.
+
+    Attributes:
+        visited: The answers that were shown, and which of them is.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding('o', 'sort(1)', 'sort by the next column', show=False),
+        Binding('O', 'sort(0)', 'sort the other way round', show=False)]
+
+    class Redrawn(Message):
+        """An answer was drawn for another width, or once more."""
+
+        def __init__(self, reply: Reply, drawn: Drawing) -> None:
+            super().__init__()
+            self.reply, self.drawn = reply, drawn
+
+    def __init__(self, *, live: bool) -> None:
+        super().__init__('result', id='result')
+        self._live = live
+        self.visited = Visited()
+
+    @property
+    def here(self) -> bool:
+        """Whether an answer is shown, not the panes."""
+        return self.visited.position >= 0
+
+    def page(self, reply: Reply) -> Picture:
+        """The screen of an answer; the list of commands begins with the keys. On any thread."""
+        keys = [Part(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
+        offers = offers_of(reply.data) if reply.command == 'stop' else ()
+        return Picture(reply.line, [*keys, Part(reply.shown, offers=offers)])
+
+    def add(self, reply: Reply, drawn: Drawing) -> None:
+        """Show another answer, all of it."""
+        self.visited.add(reply)
+        self.wanted = ''
+        self.show(drawn, keep=False)
+
+    def show(self, drawing: Drawing, *, keep: bool = True) -> None:
+        """With the place among the screens in the frame."""
+        super().show(drawing, keep=keep)
+        place = f'  ({self.visited.position + 1} of {len(self.visited)})' if len(self.visited) > 1 else ''
+        offer = one_line(drawing.lines[drawing.chosen].chosen, 60) if drawing.chosen >= 0 else ''
+        self.border_title = Content(one_line(drawing.title, 120) + place + (f'  Enter: {offer}' if offer else ''))
+
+    def show_again(self) -> None:
+        """Draw the answer that is to be seen now."""
+        reply = self.visited.current
+        if reply is not None:
+            self._draw(reply, self.columns)
+
+    @work(thread=True, group='redraw', exclusive=True, exit_on_error=False)
+    def _draw(self, reply: Reply, width: int) -> None:
+        self.post_message(self.Redrawn(reply, drawing(self.page(reply), width)))
+
+    def on_result_redrawn(self, message: Redrawn) -> None:
+        """Show it, unless the user is elsewhere by now."""
+        message.stop()
+        if message.reply is self.visited.current:
+            self.show(message.drawn)
+
+    # ------------------------------------------------------------------ lists
+    @property
+    def _list(self) -> ListLine | None:
+        return list_line(self.visited.current.line) if self.visited.current is not None else None
+
+    def filter_line(self) -> str:
+        """The command of a list with its filter at the end, to be typed on."""
+        asked = self._list
+        return asked.to_narrow() if asked is not None else ''
+
+    @property
+    def tensor(self) -> str:
+        """That of the line, or the one that the whole screen is about."""
+        words = self.drawing.title.split()
+        return words[1] if words[:1] == ['pt'] and len(words) == 2 else super().tensor
+
+    def header_line(self, y: int, index: int) -> str:
+        """The header of a list types the command for its order; a second time for the other way round."""
+        asked = self._list
+        if asked is None or not asked.keys or y != head_of(self.drawing) - 2:
+            return ''
+        key = key_at(self.drawing.lines[y].text, index, asked.keys)
+        return asked.sorted_by(key) if key else ''
+
+    def action_sort(self, by: int) -> None:
+        """By the next key, or (0) the other way round; no list has other keys."""
+        asked = self._list
+        if asked is None or not asked.keys or not (by or asked.reversing):
+            raise SkipAction
+        self.post_message(self.Chosen(asked.sorted_after(by)))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """An answer is drawn for a width."""
+        self.show_again()

@@ -1,0 +1,84 @@
+"""Command lines that are carried out one after another, each on a worker thread whose answer the app gets as `Answered`.
+
+Everything else on the main thread of the app.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from rich.text import Text
+from textual.app import App
+
+from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
+from pyfuncdbg.ui.inspector.lists.messages import Answered
+from pyfuncdbg.ui.inspector.screen.pane_set import mistake
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
+from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.screen.answer_screen import Result
+
+
+class CommandQueue:
+    """Lines in the order of typing.
+
+    Args:
+        app: Told of the answers.
+        desk: What answers.
+
+    Attributes:
+        asked: The line that is carried out now, '' if none is.
+        held: Whether the others wait although none is: the program goes on to its next stop, for which they are meant.
+    """
+
+    def __init__(self, app: App[Any], desk: Desk) -> None:
+        self._app = app
+        self._desk = desk
+        self._lines: deque[str] = deque()
+        self._request = Request()               # of the line that is carried out
+        self.asked = ''
+        self.held = False
+
+    def add(self, line: str) -> None:
+        """One more."""
+        self._lines.append(line)
+
+    def answered(self, later: Sequence[str]) -> None:
+        """The line is carried out; what it has left to do comes before the others."""
+        self.asked = ''
+        self._lines.extendleft(reversed(later))
+
+    def go_on(self, result: Result) -> None:
+        """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
+        if not self.asked and not self.held and self._lines:
+            self.asked, self._request = self._lines.popleft(), Request()
+            self._app.run_worker(partial(self._answer, self.asked, self._request, result, result.columns), thread=True,
+                                 group='commands', exit_on_error=False)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a line is carried out, or waits."""
+        return bool(self.asked or self._lines)
+
+    def cancel(self) -> tuple[str, ...]:
+        """Break off the one that is carried out. At once: later it could be the next one.
+
+        Returns:
+            The lines that wait, and will not be carried out: where none is carried out, or its end is near already.
+        """
+        if self.asked and not self._request.broken_off:
+            self._request.break_off()
+            return ()
+        waiting = tuple(self._lines)
+        self._lines.clear()
+        return waiting
+
+    def _answer(self, line: str, request: Request, result: Result, width: int) -> None:
+        try:
+            reply = self._desk.answer(line, width, request)
+            drawn = drawing(result.page(reply), width)
+        except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
+            reply = Reply(line, '', Text(), None, mistake(error).plain)
+            drawn = Drawing(line, ())
+        self._app.post_message(Answered(reply, drawn))

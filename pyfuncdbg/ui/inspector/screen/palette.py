@@ -1,0 +1,100 @@
+"""What the palette finds: the commands of the table, nodes and calls. A hit types a command line."""
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from pyfuncdbg.ui.commands.engine.command import Command, parser_of
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.views.escape import one_line
+
+if TYPE_CHECKING:
+    from pyfuncdbg.ui.inspector.app import Inspector
+
+_NODES = 5_000
+_CALLS = 200
+"""Calls that are found by a part of their name; any other by its number or label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that can be found: its name, what is said about it, the line it types; a blank at its end asks for more."""
+
+    name: str
+    help: str
+    line: str
+
+
+class Everything(Provider):
+    """Commands, nodes and calls."""
+
+    _entries: tuple[Entry, ...] = ()
+
+    async def startup(self) -> None:
+        """Read the trace, elsewhere."""
+        self._entries = await asyncio.to_thread(entries, self._inspector.desk)
+
+    @property
+    def _inspector(self) -> Inspector:
+        return cast('Inspector', self.app)
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: the commands."""
+        for entry in self._entries[:len(TABLE)]:
+            yield DiscoveryHit(Content(entry.name), partial(self._choose, entry.line), entry.name, entry.help)
+
+    async def search(self, query: str) -> Hits:
+        """What fits."""
+        matcher = self.matcher(query)
+        named = await asyncio.to_thread(_called, self._inspector.desk, query)
+        for entry in (*named, *self._entries):
+            score = 1.0 if entry in named else matcher.match(entry.name)
+            if score > 0:
+                yield Hit(score, Content(entry.name), partial(self._choose, entry.line), entry.name, entry.help)
+
+    def _choose(self, line: str) -> None:
+        self._inspector.action_typed(line)
+
+
+def entries(desk: Desk) -> tuple[Entry, ...]:
+    """All that can be found by name, commands first."""
+    found = []
+    for command in TABLE:
+        found.append(Entry(command.name, command.help, command.name + ' ' * _takes_more(command)))
+    try:
+        for site in desk.trace.sites()[:_NODES]:
+            line = f'ni {shlex.quote(site.name)}'
+            found.append(Entry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
+        for call in desk.trace.calls(kind='python', limit=_CALLS):
+            found.append(_of_call(call.number, call.label))
+    except PyfuncdbgError:
+        pass                                    # a trace that cannot be read is told of by the panes
+    return tuple(found)
+
+
+def _takes_more(command: Command) -> bool:
+    """Whether a line of the name alone would be a mistake."""
+    return bool(command.expression) or any(action.required for action in parser_of(command)._actions)
+
+
+def _called(desk: Desk, query: str) -> tuple[Entry, ...]:
+    """The call of that number or label."""
+    if not any(char.isdigit() for char in query):
+        return ()
+    try:
+        call = desk.trace.call(query.strip())
+    except PyfuncdbgError:
+        return ()
+    return (_of_call(call.number, call.label),)
+
+
+def _of_call(number: str, label: str) -> Entry:
+    return Entry(f'#{number} {one_line(label, 80)}', 'call', f'call {number}')

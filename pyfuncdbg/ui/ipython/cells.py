@@ -1,0 +1,211 @@
+"""`%%pyfunc` above a cell: the cell runs as it is, line by line, with a recorder on.
+
+The line itself becomes an empty one before IPython compiles the cell, so top-level await, `%` lines, line numbers and
+history are those of any cell. Called by IPython on the main thread.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from IPython import version_info
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, Options, read
+from pyfuncdbg.ui.ipython.recordings import Begun, Recordings
+from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
+from pyfuncdbg.ui.ipython.result import Result
+from pyfuncdbg.ui.ipython.session_commands import commands_of
+from pyfuncdbg.ui.prompt.install import expect_stop
+from pyfuncdbg.ui.views.escape import one_line, visible
+
+
+@dataclass(slots=True)
+class _Running:
+    """A cell that IPython runs now; one may run others."""
+
+    info: Any
+    count: int
+    begun: Begun | None = None
+
+
+class Cells:
+    """What IPython calls for each cell of one shell.
+
+    Args:
+        shell: The shell.
+        recordings: Of its session.
+    """
+
+    has_side_effects = True
+    """For IPython: not to be tried while the cell is still typed."""
+
+    def __init__(self, shell: Any, recordings: Recordings) -> None:
+        self._shell = shell
+        self._table = commands_of(recordings)
+        self._recordings = recordings
+        self._running: list[_Running] = []
+        self._ahead = 1 if version_info >= (9,) else 0      # whether IPython counts a cell before it tells of it, or after
+        for name, number in self._names().items():      # of cells that ran before the extension was loaded
+            cell.note(f'In[{number}]', name)
+
+    def __call__(self, lines: list[str]) -> list[str]:
+        """The transformer: takes the line of the magic out of a cell.
+
+        Raises:
+            UsageError: It makes no sense: IPython shows the one line, and runs nothing.
+        """
+        header = _header(lines)
+        if header is None or self._running or not any(line.strip() for line in lines[1:]):
+            return lines                        # inside of another magic it is one that IPython calls
+        options = self.options(header)
+        if options.help:
+            return [f"get_ipython().run_line_magic('pyfunc', 'help {MAGIC}')\n"]
+        return lines[1:] if lines[1].startswith('%%') else ['\n', *lines[1:]]
+
+    def options(self, header: str) -> Options:
+        """What the line of the magic says.
+
+        Raises:
+            UsageError: It makes no sense.
+        """
+        try:
+            return read(header, CELL)
+        except PyfuncdbgError as error:
+            raise UsageError(complaint(error, MAGIC)) from None
+
+    # ------------------------------------------------------------------ events
+    def before(self, info: Any) -> None:
+        """A cell is about to run."""
+        count = self._shell.execution_count - (self._ahead if info.store_history else 0)
+        label = f'In[{count}]'
+        if not self._running:
+            cell.begin(label)
+            self._await_stops()
+        code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
+        if code is not None:
+            cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
+        running = _Running(info, count)
+        self._running.append(running)
+        header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
+        if header is None or not info.raw_cell.strip().partition('\n')[2].strip():
+            return
+        try:
+            options = self.options(header)
+            if not options.help:
+                running.begun = self.begin(options, label)
+        except UsageError:
+            return                              # which the transformer has said already
+        except PyfuncdbgError as error:
+            say(f'the cell is not recorded: {one_line(str(error))}')
+
+    def _await_stops(self) -> None:
+        """Where something may stop, it does though the user quit in the cell before; and it is recorded from its start."""
+        enabled = [entry for entry in debugger.breakpoints.entries.values() if entry.breakpoint.enabled]
+        if enabled or debugger.catching:
+            debugger.start()
+        if debugger.catching or any(entry.breakpoint.do == 'stop' for entry in enabled):
+            debugger.live.recorder()
+
+    def after(self, result: Any) -> None:
+        """A cell has run, or could not."""
+        while self._running and (result is None or any(one.info is result.info for one in self._running)):
+            running = self._running.pop()
+            if result is not None and running.info is result.info and running.info.store_history and result.execution_count:
+                self._ahead += running.count - result.execution_count
+            self._note_file(running.count)
+            if running.begun is not None and result is not None and result.error_before_exec is not None:
+                self._recordings.end(running.begun)     # no Python: nothing has run
+            elif running.begun is not None:
+                self.finish(running.begun)
+            if result is None or running.info is result.info:
+                break
+        self._recordings.tidy()
+        if not self._running:
+            if self._recordings.session is not None:
+                self._recordings.session.flush()    # whatever becomes of the kernel, this cell is in the trace
+            for text in left_behind(self._shell.user_ns, cell.label):
+                print(f'pyfuncdbg: {one_line(text)}')
+
+    def begin(self, options: Options, label: str) -> Begun:
+        """Record from now on; stops may come.
+
+        Raises:
+            PyfuncdbgError: It cannot be.
+        """
+        begun = self._recordings.begin(options, label)
+        if options.breaks or options.catch:
+            expect_stop(debugger)
+        return begun
+
+    def finish(self, begun: Begun) -> None:
+        """End a recording and show the report."""
+        missed = unhit(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
+        try:
+            context = Context(self._recordings.end(begun), None, WIDTH, debugger)
+            answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)
+        except PyfuncdbgError as error:
+            say(f'no report: {one_line(str(error))}')
+            return
+        except KeyboardInterrupt:
+            say('no report: interrupted; %pyfunc report shows it')
+            return
+        display(Result(answer))  # type: ignore[no-untyped-call]
+        for sentence in missed:
+            print(f'pyfuncdbg: {one_line(sentence)}')
+        names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
+        if names:
+            what = 'goes on: what it calls' if len(names) == 1 else 'go on: what they call'
+            print(f'{", ".join(map(one_line, names))} {what} is added to the trace of {begun.label}')
+
+    def close(self) -> None:
+        """The extension goes in the middle of a cell."""
+        for running in self._running:
+            if running.begun is not None:
+                self._recordings.end(running.begun)
+                running.begun = None
+        cell.begin('')
+
+    def _cleaned(self, raw: str) -> list[str]:
+        """The lines of a cell as they come to the transformer."""
+        lines = raw.splitlines(keepends=True)
+        for transform in self._shell.input_transformers_cleanup:
+            if transform is self:
+                break
+            lines = transform(lines)
+        return lines
+
+    def _note_file(self, count: int) -> None:
+        """Under which file name the code of a cell goes."""
+        for name, number in self._names().items():
+            if number == count:
+                cell.note(f'In[{number}]', name)
+
+    def _names(self) -> dict[str, int]:
+        """File names of the code of cells, with their numbers."""
+        names: dict[str, int] = getattr(self._shell.compile, '_filename_map', {})
+        return dict(names)
+
+
+def _header(lines: list[str]) -> str | None:
+    """What stands behind the magic in the first line of a cell, None if it is no such cell."""
+    if not lines or not lines[0].startswith(MAGIC):
+        return None
+    rest = lines[0].removeprefix(MAGIC)
+    return rest.strip() if not rest or rest[0].isspace() else None
+
+
+def complaint(error: PyfuncdbgError, magic: str) -> str:
+    """What is wrong, on one line; a mistake in an expression is marked on a line of its own."""
+    text = error.worded('%pyfunc ')
+    text = visible(text) if text.endswith('^') else one_line(text)
+    return text if text.startswith(magic) else f'{magic}: {text}'
+

@@ -1,0 +1,144 @@
+"""What IPython shows of an answer and of the public objects: text, and HTML where it is a notebook.
+
+Called on the main thread when a cell's value is displayed; `record.display` leads here.
+"""
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.lt import TensorList
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.gradients.tape import Tape
+from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.ui.ipython.conversion import LISTS
+from pyfuncdbg.ui.ipython.html.call import call_pictures
+from pyfuncdbg.ui.ipython.html.element import Html, element, joined
+from pyfuncdbg.ui.ipython.html.page import page_html
+from pyfuncdbg.ui.ipython.html.pages import MOST
+from pyfuncdbg.ui.ipython.html.tape import tape_html
+from pyfuncdbg.ui.ipython.html.tensors import tensors_html
+from pyfuncdbg.ui.ipython.html.theme import display_html
+from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.calls.call import call_card
+from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.reports.report import report
+from pyfuncdbg.ui.views.calls.run import run_view
+from pyfuncdbg.ui.views.numerics.tape import tape_view
+from pyfuncdbg.ui.views.tensors.tensors import tensor_heading
+from pyfuncdbg.ui.views.tensors.value import value_view
+
+WIDTH = 100
+"""Columns of text that is kept in a notebook."""
+LINES = 200
+"""Lines of it: the text is there for where HTML is not shown, and a notebook is a file."""
+CALLS = 200
+"""Calls shown of a trace."""
+_KEPT: Mapping[Level, str] = {'full': 'kept in full', 'stats': 'its statistics were kept', 'none': 'nothing of it was kept'}
+Bundle = dict[str, str]
+
+
+def answer_bundle(answer: Answer) -> Bundle:
+    """Of the answer to a command."""
+    if _in_terminal():
+        return {'text/plain': terminal_text(answer)}
+    if answer.as_json:
+        return {'text/plain': answer.json}
+    if answer.written:
+        return _bundle(answer, lambda: page_html(answer))
+    draw = answer.command.view
+    data = shortened(answer.result, MOST)
+    return _bundle(draw(shortened(data, LINES)), lambda: joined(
+        _html(data, draw(data)), call_pictures(data) if draw is call_card else ''))
+
+
+def bundle(thing: Any) -> Bundle:
+    """Of a trace, a record of one, a tape or a page."""
+    if isinstance(thing, Trace):
+        return _trace(thing)
+    view: RenderableType = thing if isinstance(thing, Page) else _VIEWS[type(thing)](thing)
+    return _bundle(view, lambda: joined(_html(thing, view), call_pictures(thing) if isinstance(thing, CallRecord) else ''))
+
+
+def plain_text(view: RenderableType, width: int = WIDTH) -> str:
+    """What it prints on a console without colour, no blanks at the ends of lines."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
+                      force_jupyter=False, _environ={})
+    with console.capture() as captured:
+        console.print(view, crop=False, highlight=False)
+    return '\n'.join(line.rstrip() for line in captured.get().splitlines())
+
+
+def terminal_text(view: RenderableType) -> str:
+    """What it prints in the terminal that this is, in its width and its colours."""
+    console = Console(file=sys.stdout, force_jupyter=False)
+    with console.capture() as captured:
+        console.print(view, crop=False, highlight=False)
+    return captured.get().rstrip('\n')
+
+
+def shortened(data: Any, most: int) -> Any:
+    """A result whose list is no longer than that."""
+    for name in LISTS:
+        rows = getattr(data, name, None)
+        if isinstance(rows, list | tuple) and len(rows) > most and dataclasses.is_dataclass(data):
+            return dataclasses.replace(data, **{name: rows[:most]})  # type: ignore[type-var]
+    return data
+
+
+def _in_terminal() -> bool:
+    stream = sys.stdout
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):        # None, or closed
+        return False
+
+
+def _bundle(view: RenderableType, html: Callable[[], Html]) -> Bundle:
+    if _in_terminal():
+        return {'text/plain': terminal_text(view)}
+    lines = plain_text(view).split('\n')
+    text = '\n'.join(lines[:LINES]) + (f'\n... {len(lines) - LINES:,} further lines' if len(lines) > LINES else '')
+    return {'text/plain': text, 'text/html': display_html(text, html())}
+
+
+def _html(data: Any, view: RenderableType) -> Html:
+    if isinstance(data, Tape):
+        return tape_html(data)
+    if isinstance(data, TensorList):
+        heading = tensor_heading(data.total, len(data.rows), filters=data.filters, sort=data.sort, bad=data.bad,
+                                 dropped=data.dropped)
+        return tensors_html(heading, data.rows, data.verdicts, data.sort, data.begun)
+    return page_html(view)
+
+
+def _trace(trace: Trace) -> Bundle:
+    """The report, and the first calls of a notebook's."""
+    view = report(summarized(trace))
+
+    def html() -> Html:
+        kind = 'python' if trace.count(kind='python') else None
+        calls, total = trace.calls(kind=kind, limit=CALLS), trace.count(kind=kind)
+        return joined(page_html(view), element('details', element('summary', 'calls'),
+                                               page_html(call_table(calls, total))) if calls else '')
+    return _bundle(view, html)
+
+
+def _tensor(tensor: TensorRecord) -> Page:
+    try:
+        values = tensor.to_numpy() if tensor.level == 'full' else None
+    except DroppedError:                        # damaged: the summary is there
+        values = None
+    return value_view(tensor, _KEPT[tensor.level], values)
+
+
+_VIEWS: Mapping[type, Callable[[Any], Page]] = {
+    CallRecord: call_card, RunRecord: run_view, TensorRecord: _tensor, Tape: tape_view}

@@ -1,0 +1,101 @@
+"""What a view draws, as HTML: tables as tables, panels as boxes, pictures as SVG, and what is none of these as it prints.
+
+So every command has a display, and says the same in a notebook as in a terminal. Pure; called by `displays`.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Column, Table
+from rich.text import Text
+
+from pyfuncdbg.ui.ipython.html.element import Html, element, joined
+from pyfuncdbg.ui.ipython.html.heatmap import heatmap_html
+from pyfuncdbg.ui.ipython.html.pages import paged_table
+from pyfuncdbg.ui.ipython.html.picture import picture_html
+from pyfuncdbg.ui.ipython.html.styled import classes, console, spans, text_html
+from pyfuncdbg.ui.views.pictures.heatmap import HeatMap
+from pyfuncdbg.ui.views.page import Fitted, Page
+from pyfuncdbg.ui.views.pictures.picture import Picture
+
+_LINE = 110
+"""Columns of lines of text."""
+
+
+def page_html(view: Any) -> Html:
+    """A view, or one part of it.
+
+    Args:
+        view: A renderable of rich, or a function from the console's options to one.
+    """
+    return _part(view, console())
+
+
+def _part(view: Any, drawing: Console) -> Html:
+    if isinstance(view, Page):
+        return joined(*(_part(part, drawing) for part in view.parts))
+    if isinstance(view, Text):
+        if view.no_wrap or '\n' in view.plain:  # columns: nbconvert closes the gaps of what is not in a `pre`
+            return element('pre', text_html(view), class_='pf-pre')
+        return element('div', text_html(view) if view.plain else Html('&nbsp;'), class_='pf-line')
+    if isinstance(view, Table):
+        return _table(view, drawing)
+    if isinstance(view, Padding):
+        return element('div', _part(view.renderable, drawing), class_='pf-pad')
+    if isinstance(view, Panel):
+        title = [element('div', _inline(view.title, drawing), class_='pf-title')] if view.title else []
+        return element('div', *title, _part(view.renderable, drawing), class_='pf-panel')
+    if isinstance(view, Group):
+        return joined(*(_part(part, drawing) for part in view.renderables))
+    if isinstance(view, Picture):
+        return picture_html(view.array, view.near)
+    if isinstance(view, HeatMap):
+        return heatmap_html(view.array)
+    if callable(view):
+        return _part(_fitted(view, drawing), drawing)
+    return element('pre', _printed(view, drawing), class_='pf-pre')
+
+
+def _fitted(view: Fitted, drawing: Console) -> Any:
+    """Tables get all the room there is; lines of text, which cannot scroll by the column, what most notebooks have."""
+    drawn = view(drawing.options)
+    if isinstance(drawn, Text) and max(map(len, drawn.plain.split('\n'))) > _LINE:
+        return view(drawing.options.update(width=_LINE))
+    return drawn
+
+
+def _inline(view: Any, drawing: Console) -> Html:
+    """What stands in a cell: text without a line of its own."""
+    if isinstance(view, str):
+        return joined(view)                     # never read as rich's markup
+    return text_html(view) if isinstance(view, Text) else _part(view, drawing)
+
+
+def _printed(view: Any, drawing: Console) -> Html:
+    lines = drawing.render_lines(view, drawing.options, pad=False)
+    found = [segment for line in lines for segment in (*line, Segment.line())]
+    return spans(found[:-1])
+
+
+def _table(table: Table, drawing: Console) -> Html:
+    columns = table.columns
+    cells = zip(*(column.cells for column in columns), strict=True)
+    rows = [element('tr', *(_cell('td', _inline(cell, drawing), column, drawing)
+                            for cell, column in zip(row, columns, strict=True))) for row in cells]
+    if not table.show_header:
+        return element('table', element('tbody', *rows), class_='pf-g')
+    titles = element('tr', *(_cell('th', _inline(column.header, drawing), column, drawing, scope='col')
+                             for column in columns))
+    return paged_table(element('thead', titles), rows)
+
+
+def _cell(name: str, content: Html, column: Column, drawing: Console, **more: str) -> Html:
+    style = column.style if isinstance(column.style, Style) else drawing.get_style(column.style)
+    words = [*(['pf-r'] if column.justify == 'right' else []), *classes(style).split(),
+             *([] if column.no_wrap else ['pf-f'])]
+    return element(name, content, class_=' '.join(words) or None, **more)

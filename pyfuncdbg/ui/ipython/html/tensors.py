@@ -1,0 +1,71 @@
+"""The tensor table (`lt`) with a histogram in every line.
+
+Pure; called by `displays`.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.ui.ipython.html.element import Html, element, joined
+from pyfuncdbg.ui.ipython.html.histogram import histogram_html
+from pyfuncdbg.ui.ipython.html.pages import paged_table
+from pyfuncdbg.ui.ipython.html.styled import text_html
+from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.tensors.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
+from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
+
+_TITLES = ('time ms', 'name', 'call', 'kind', 'dtype', 'shape', 'bytes', 'min', 'hist', 'max', 'mean', 'std', 'flags')
+_RIGHT = frozenset(('time ms', 'bytes', 'min', 'mean', 'std'))
+_DISPENSABLE = frozenset(('kind', 'dtype', 'bytes', 'std'))
+"""Columns that are left out where there is little room."""
+_NAME = 80
+"""Characters of a name; its whole is there on hover."""
+
+
+def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, begun: float) -> Html:
+    """The table under its heading.
+
+    Args:
+        heading: How many there are.
+        rows: Each with the call that made it, in order.
+        verdicts: By call number: where non-finite values come from.
+        sort: What they are sorted by.
+        begun: What the times count from, in seconds from the start of the trace.
+    """
+    first = element('div', text_html(heading), class_='pf-line')
+    key, turned, _ = sort.partition(',')
+    mark = '^' if turned else 'v'
+    titles = [element('th', f'{title} {mark}' if title.split()[0] == key else title, scope='col', class_=_classes(title))
+              for title in _TITLES]
+    lines = [_line(call, tensor, verdicts.get(call.number), begun) for call, tensor in rows]
+    return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
+
+
+def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None, begun: float) -> Html:
+    stats = tensor.stats
+    full = tensor_name(call, tensor)
+    name = element('span', one_line(full, _NAME), title=one_line(full, 1_000))
+    cells = [milliseconds(made_at(call, tensor) - begun), name,
+             text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
+             size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
+             value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
+    return element('tr', *(element('td', cell, class_=_classes(title)) for title, cell in zip(_TITLES, cells, strict=True)))
+
+
+def _classes(title: str) -> str | None:
+    words = [*(['pf-r'] if title in _RIGHT else []), *(['pf-f'] if title == 'flags' else []),
+             *(['pf-low'] if title in _DISPENSABLE else [])]
+    return ' '.join(words) or None
+
+
+def _range(stats: Stats | None) -> tuple[str, str, str]:
+    if stats is None or stats.min is None:
+        nothing = stats is not None and stats.bad > 0 and stats.size > 1
+        return '', element('span', 'nothing finite', class_='pf-red') if nothing else '', ''
+    return value(stats.min), histogram_html(stats), value(stats.max)
+
+

@@ -1,0 +1,268 @@
+"""The recordings of one IPython session: of single cells, of every cell, and which trace `%pyfunc` commands look at.
+
+Used on the main thread, by the magics and between cells.
+"""
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from collections import deque
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import CommandError, TraceError
+from pyfuncdbg.ui.ipython.leftover_threads import Lingering, Others, Threads
+from pyfuncdbg.ui.ipython.options import Options
+from pyfuncdbg.ui.prompt.install import install
+from pyfuncdbg.observers.record.log.trace_folder import fresh_path
+from pyfuncdbg.observers.record.recorder import Recorder, recorders
+from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.trace import Trace
+
+_KEPT = 8
+"""Traces of cells in the temporary folder: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A cell that is recorded.
+
+    Attributes:
+        label: 'In[3]'.
+        began: `time.perf_counter_ns()`.
+        threads: What tells its threads from others.
+        breakpoints: Numbers of those that are its own.
+        before: Who was asked at stops, and whether errors stopped, before it.
+        interrupted: The debugger's own recording was on before it. It sleeps meanwhile: it would record the same, and show
+            what shall only be recorded.
+    """
+
+    label: str
+    options: Options
+    recorder: Recorder
+    others: Others | None
+    began: int
+    threads: Threads
+    breakpoints: tuple[int, ...]
+    before: tuple[str, bool]
+    interrupted: bool
+
+
+class Recordings:
+    """Begins and ends recordings, and knows the trace that is looked at."""
+
+    def __init__(self) -> None:
+        self.session: Recorder | None = None
+        """That of every cell, while it is on."""
+        self.lingering: list[tuple[str, Lingering]] = []
+        self.shown = ''
+        """What the trace that commands look at is: 'In[3]', a path; '' if there is none."""
+        self._trace: Trace | None = None
+        self._recorder: Recorder | None = None  # whose trace it is
+        self._opened = False
+        self._since = 0.0
+        self._folder = ''
+        self._temporary: deque[Path] = deque()
+
+    # ------------------------------------------------------------------ a cell
+    def begin(self, options: Options, label: str) -> Begun:
+        """A cell begins that shall be recorded.
+
+        Raises:
+            CommandError, TraceError: It cannot be; nothing has begun.
+        """
+        self.tidy()
+        path = options.record or self._fresh(label)
+        recorder = _started(options, path)
+        others = Others(recorder, [held for _, held in self.lingering]) if self.lingering else None
+        interrupted = debugger.live.sleep()
+        before = debugger.broker.wanted, debugger.catching
+        numbers: list[int] = []
+        for place, condition in options.breaks:
+            spec, when, settings = breakpoint_of(place, condition)
+            numbers.append(debugger.breakpoints.set(spec, when, **settings).number)
+        if options.ui is not None:
+            install(debugger, options.ui)
+        if options.catch:
+            debugger.catching = True
+        if numbers or options.catch:
+            install(debugger)
+            debugger.start()
+        return Begun(label, options, recorder, others, perf_counter_ns(), Threads(), tuple(numbers), before,
+                     interrupted)
+
+    def end(self, begun: Begun) -> Trace:
+        """The cell is over: its trace, which is what commands look at from now on. Its threads go on being recorded."""
+        for number in begun.breakpoints:
+            if number in debugger.breakpoints.entries:
+                debugger.breakpoints.clear(number)
+        debugger.broker.wanted = begun.before[0]
+        debugger.catching = begun.before[1]
+        left = begun.threads.left()
+        if left:
+            begun.recorder.flush()
+            self.lingering.append((begun.label, Lingering(begun.recorder, left, begun.began)))
+        else:
+            begun.recorder.stop()
+        if begun.others is not None:
+            begun.others.stop()
+        if begun.interrupted:
+            debugger.live.wake()
+        return self._show(Trace.open(begun.recorder.path), begun.label, begun.recorder)
+
+    def tidy(self) -> None:
+        """Close the traces of cells whose threads have ended."""
+        for entry in list(self.lingering):
+            if not entry[1].names():
+                entry[1].stop()
+                self.lingering.remove(entry)
+                if entry[1].recorder is self._recorder:
+                    self._since = time.time()   # what its threads did until now is in its trace
+
+    def _fresh(self, label: str) -> Path:
+        """A folder for the trace of a cell; the oldest of those that are kept goes."""
+        if not self._folder:
+            self._folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
+            atexit.register(_remove, self._folder, os.getpid())     # done after the recorders' own, which come later
+        folder = self._folder
+        open_ones = {held.recorder.path for _, held in self.lingering}
+        while len(self._temporary) >= _KEPT and self._temporary[0] not in open_ones:
+            shutil.rmtree(self._temporary.popleft(), ignore_errors=True)
+        name = label.replace('[', '-').rstrip(']')
+        path = next(path for number in count(1)
+                    if not (path := Path(folder, f'{name}.pfd' if number == 1 else f'{name}-{number}.pfd')).exists())
+        self._temporary.append(path)
+        return path
+
+    # ------------------------------------------------------------------ every cell
+    def switch_on(self, options: Options) -> Path:
+        """Record every cell from now on.
+
+        Raises:
+            CommandError: That is on already.
+            TraceError: It cannot be.
+        """
+        if self.session is not None:
+            raise CommandError(f"every cell is recorded already, to {self.session.path}; '%pyfunc off' ends that")
+        self.session = _started(options, options.record or fresh_path())
+        self._show(Trace.open(self.session.path), 'every cell', self.session)
+        return self.session.path
+
+    def switch_off(self) -> Trace:
+        """Record single cells only.
+
+        Raises:
+            CommandError: It was not on.
+        """
+        if self.session is None:
+            raise CommandError("cells are not recorded: '%pyfunc on' begins")
+        recorder, self.session = self.session, None
+        recorder.stop()
+        return self._show(Trace.open(recorder.path), str(recorder.path), recorder)
+
+    # ------------------------------------------------------------------ what is looked at
+    def open(self, path: Path) -> Trace:
+        """Look at a trace from now on, of a session that goes on elsewhere perhaps.
+
+        Raises:
+            TraceError: It cannot be read.
+        """
+        trace = self._show(Trace.open(path), str(path), None)
+        self._opened = True
+        return trace
+
+    def close_opened(self) -> None:
+        """Look at what this session records again."""
+        before, self._trace = self._trace, None
+        self._recorder, self.shown, self._opened = None, '', False
+        if before is not None:
+            before.close()
+
+    def context(self, width: int, *, of_program: bool) -> Context:
+        """What a command acts on.
+
+        Args:
+            width: Columns.
+            of_program: It acts on the program that runs here, whatever trace is looked at.
+        """
+        return Context(self.trace(), None, width, None if self._opened and not of_program else debugger)
+
+    def trace(self) -> Queries:
+        """What commands look at, as it is now."""
+        self.tidy()
+        newest = None if self._opened else self._newest()
+        if newest is not None and newest is not self._recorder:
+            newest.flush()
+            self._show(Trace.open(newest.path), str(newest.path), newest)
+        if self._trace is None:
+            return Nothing()
+        if self._recorder is not None:
+            self._recorder.flush()
+        try:
+            self._trace.refresh()
+        except TraceError:
+            self.close_opened()                 # it is gone: the next command is about nothing
+            raise
+        return self._trace
+
+    def _newest(self) -> Recorder | None:
+        """What records now and is more to the point than the cell that is shown: it is of every cell, or has newer calls."""
+        if self.session is not None:
+            return self.session
+        on = recorders()
+        if not on or self._recorder in on or (self._trace is not None and not _called_since(on[-1], self._since)):
+            return None
+        return on[-1]
+
+    def _show(self, trace: Trace, name: str, recorder: Recorder | None) -> Trace:
+        self.close_opened()
+        self._trace, self._recorder, self.shown, self._since = trace, recorder, name, time.time()
+        return trace
+
+    def close(self) -> None:
+        """The extension goes: everything that records ends, and what was recorded is whole."""
+        if self.session is not None:
+            self.switch_off()
+        for _, held in self.lingering:
+            held.stop()
+        self.lingering.clear()
+        self.close_opened()
+
+
+class Nothing:
+    """The trace of a session that has not recorded yet: it knows no site, and to other questions says how to begin."""
+
+    def sites(self) -> list[SiteRecord]:
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        raise CommandError("nothing is recorded yet: '%%pyfunc' above a cell records it, '%pyfunc on' records every cell, "
+                           "'%pyfunc open TRACE' shows a trace")
+
+
+def _called_since(recorder: Recorder, moment: float) -> bool:
+    """Whether it has recorded a call that began after a moment."""
+    with recorder.trace() as trace:
+        last = trace.calls(newest_first=True, limit=1)
+        return bool(last) and trace.info().started + last[0].started > moment
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:                    # a forked child comes here too
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(options: Options, path: Path) -> Recorder:
+    if options.budget is None:
+        return Recorder(path, ops=options.ops, capture=options.capture).start()
+    return Recorder(path, budget=options.budget, ops=options.ops, capture=options.capture).start()

@@ -1,0 +1,272 @@
+"""A connection to a program that listens: requests and their answers, and what the program says by itself.
+
+Used by `pyfuncdbg connect` and the inspector, processes of their own. Any thread may ask; one thread of the connection's
+own receives.
+"""
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import struct
+import threading
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, VERSION, Lines, ProtocolError, encode
+from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid, programs, refusals
+from pyfuncdbg.ui.commands.socket.replies import reply
+from pyfuncdbg.errors import CommandError, UsageError
+from pyfuncdbg.ui.prompt.connecting.event_queue import Events
+from pyfuncdbg.ui.views.escape import one_line, visible
+
+PATIENCE = 10.0
+"""Seconds that a program may take to greet, and to answer what needs no work; one that is suspended never does."""
+_MOST_COMPLETIONS = 10_000
+_LONGEST_COMPLETION = 1_000
+
+
+class LostError(CommandError):
+    """The program is gone, or has cut us off."""
+
+
+class SilentError(CommandError):
+    """The program does not answer in time."""
+
+
+class BrokenOffError(CommandError):
+    """A request was broken off before the program was told of it."""
+
+    def __init__(self) -> None:
+        super().__init__('interrupted')
+
+
+class Connection:
+    """One connection. The program gets a request when it has answered those before: one that waits there is not broken off.
+
+    Attributes:
+        events: What the program says by itself, in order; `{"event": "lost"}` or `{"event": "ended"}` is the last. A `lost`
+            has a `text` where the program was cut off for what it sent.
+        hello: Its greeting.
+    """
+
+    def __init__(self, path: str | socket.socket) -> None:
+        """Connect.
+
+        Args:
+            path: Where the program listens, or a socket at whose other end it is already; that is ours from now on.
+
+        Raises:
+            UsageError: Nobody answers there, or it is not who it should be.
+        """
+        self._socket = path if isinstance(path, socket.socket) else socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, Future[dict[str, Any]]] = {}
+        self._waiting: dict[int, bytes] = {}    # of these, those that are not sent yet, in order
+        self._sent = 0                          # the one that is
+        self._cancelled = False                 # and whether it was broken off
+        self._over = False
+        self.events = Events()
+        self._lines = Lines(MOST_HELD)
+        where = f'the program at {path!r}' if isinstance(path, str) else 'the program'
+        try:
+            self._meet(path, where)
+        except (OSError, ProtocolError) as error:
+            self._socket.close()
+            raise UsageError(f'cannot connect to {where}: {_explained(error)}') from None
+        except BaseException:
+            self._socket.close()
+            raise
+        threading.Thread(target=self._receive, name='pyfuncdbg connection', daemon=True).start()
+
+    def _meet(self, path: str | socket.socket, where: str) -> None:
+        """Connect, and read the greeting; it may not take longer for coming a byte at a time."""
+        deadline = time.monotonic() + PATIENCE
+        self._socket.settimeout(PATIENCE)
+        if isinstance(path, str):
+            self._socket.connect(path)
+        if peer_uid(self._socket) not in (None, os.geteuid()):
+            raise UsageError(f'{where} belongs to another user')
+        self._first = self._received(deadline)
+        self.hello = reply(self._first.pop(0) if self._first else b'')
+        if self.hello.get('error'):
+            raise UsageError(str(self.hello['error']))
+        if self.hello.get('event') != 'hello' or self.hello['protocol'] != VERSION:
+            raise UsageError(f'{where} speaks another version of the protocol')
+        self._socket.settimeout(None)           # but to send: a program that reads nothing must not hold us
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', int(PATIENCE), 0))
+
+    def ask(self, *, patience: float | None = None, **request: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer.
+
+        Args:
+            patience: Seconds to wait; None: as long as it takes.
+            **request: As `commands/protocol.py` lists them.
+
+        Raises:
+            LostError: There will be none.
+            SilentError: There is none in time; it is broken off.
+            KeyboardInterrupt: While waiting; the answer is forgotten.
+        """
+        asked = self.begin(**request)
+        try:
+            return asked.result(patience)
+        except TimeoutError:
+            self.cancel(asked)
+            raise SilentError(f'the program has not answered for {patience:.0f} seconds; perhaps it is suspended') from None
+
+    def begin(self, **request: Any) -> Future[dict[str, Any]]:
+        """Send a request, after those before it; its answer comes later.
+
+        Raises:
+            LostError: There will be none.
+            CommandError: It is longer than requests may be.
+        """
+        number = next(self._numbers)
+        future: Future[dict[str, Any]] = Future()
+        line = encode({'id': number, **request})
+        if len(line) > LONGEST:
+            raise CommandError(f'this line takes {len(line)} bytes; a program takes {LONGEST} at most')
+        with self._lock:
+            if self._over:
+                raise LostError('the program is gone')
+            self._asked[number] = future
+            self._waiting[number] = line
+            try:
+                self._send_next()
+            except OSError:
+                raise LostError('the program is gone') from None
+        return future
+
+    def _send_next(self) -> None:
+        if not self._sent and self._waiting:
+            self._sent, self._cancelled = next(iter(self._waiting)), False
+            self._socket.sendall(self._waiting.pop(self._sent))
+
+    def cancel(self, asked: Future[dict[str, Any]]) -> None:
+        """Break off a request, which raises BrokenOffError if it was not sent yet; nothing if it has been answered, or this
+        was said before: a program that is suspended takes only so many bytes."""
+        with self._lock, contextlib.suppress(OSError):
+            number = next((number for number, future in self._asked.items() if future is asked), 0)
+            if self._waiting.pop(number, None):
+                del self._asked[number]
+                asked.set_exception(BrokenOffError())
+            elif number == self._sent and number and not self._cancelled:
+                self._cancelled = True
+                self._socket.sendall(encode({'cancel': number}))
+
+    def close(self) -> None:
+        """End it."""
+        with contextlib.suppress(OSError):      # it may have ended from the other side
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    # ------------------------------------------------------------------ its own thread
+    def _receive(self) -> None:
+        lines, last = self._first, {'event': 'lost'}
+        try:
+            while True:
+                for line in lines:
+                    message = reply(line)
+                    if message.get('event') == 'ended':
+                        last = message
+                    elif 'event' in message:
+                        self.events.put(message, len(line))
+                    else:
+                        self._answered(message)
+                if not (lines := self._received()):
+                    break
+        except ProtocolError as error:
+            last = {'event': 'lost', 'text': _explained(error)}
+            self.close()
+        except OSError:
+            pass
+        with self._lock:
+            self._over = True
+            waiting = list(self._asked.values())
+            self._asked.clear()
+            self._waiting.clear()
+        for future in waiting:
+            future.set_exception(LostError('the program is gone'))
+        self.events.put(last)
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        future = None
+        with self._lock, contextlib.suppress(OSError):
+            number = self._sent if message['id'] is None else message['id']     # what cannot be read is answered without
+            if number and number == self._sent:
+                future = self._asked.pop(number, None)
+                self._sent = 0
+                self._send_next()
+        if future is not None:
+            future.set_result(message)
+        elif message['error']:
+            self.events.put({'event': 'log', 'text': message['error']}, len(message['error']))
+
+    def _received(self, deadline: float = 0) -> list[bytes]:
+        """The lines that come next, until a deadline if there is one; none at the end.
+
+        Raises:
+            ProtocolError: One is longer than any of ours.
+            TimeoutError: None came in time.
+        """
+        while data := self._socket.recv(1 << 16):
+            if deadline and time.monotonic() > deadline:
+                raise TimeoutError
+            lines = [line for line in self._lines.feed(data) if line.strip()]
+            if any(len(line) > MOST_HELD for line in lines):
+                raise ProtocolError(f'a line of more than {MOST_HELD >> 20} MB')
+            if lines:
+                return lines
+        return []
+
+
+def _explained(error: OSError | ProtocolError) -> str:
+    """Why there is no talking to a program."""
+    if isinstance(error, ProtocolError):
+        return f'it does not keep to the protocol: it has sent {error}'
+    return 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
+
+
+def completions_of(answer: dict[str, Any], position: int) -> tuple[list[str], int]:
+    """The words of an answer that could stand at a position and can be typed, and where what they replace begins."""
+    words = [word for word in answer['completions'][:_MOST_COMPLETIONS]
+             if len(word) <= _LONGEST_COMPLETION and visible(word) == word and '\n' not in word]
+    return words, min(max(0, answer['start']), position)
+
+
+def find(number: int | None) -> str:
+    """The socket of the program with this process number; of the only one that listens if there is none.
+
+    Raises:
+        UsageError: There is no such program, or there are several.
+    """
+    known = programs()
+    known.pop(os.getpid(), None)
+    listed = '; '.join(f'{pid} {name_of(pid)}'.rstrip() for pid in known)
+    if number is not None:
+        if number in known:
+            return known[number]
+        raise UsageError(f'connect: process {number} does not listen; ' + (
+            f'these do: {listed}' if known else 'no process does. Start it with "pyfuncdbg run --listen SCRIPT", or with '
+            'PYFUNCDBG_LISTEN=1 in its environment'))
+    if len(known) == 1:
+        return next(iter(known.values()))
+    if known:
+        raise UsageError(f'connect: several programs listen, name one: {listed}')
+    refused = ''.join(f'; not looked into: {reason}' for reason in refusals())
+    raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
+                     f'PYFUNCDBG_LISTEN=1 in its environment{refused}')
+
+
+def name_of(pid: int) -> str:
+    """What runs under a process number, as far as the system tells."""
+    try:
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            words = file.read().split(b'\0')[:-1]
+    except OSError:
+        return ''
+    return one_line(' '.join(os.path.basename(os.fsdecode(word)) for word in words), 60)

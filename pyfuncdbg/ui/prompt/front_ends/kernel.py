@@ -1,0 +1,242 @@
+"""A notebook as a front end: lines come from the input box of the cell that runs, answers are part of its output.
+
+Made by `front_ends.install`; stops come on any thread, also native ones. Talks to the ipykernel of this process, of 6.29 or
+later, by its own messages: they reach the cell whatever the program has done to `sys.stdout`.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from typing import Any
+
+from rich.console import Console
+
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.stops.unattended import note_stop
+from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.errors import RunInterrupted
+from pyfuncdbg.hooks import notice as aside
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, listen, tell_main
+from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, Cells
+from pyfuncdbg.ui.prompt.pending_commands import Typed
+from pyfuncdbg.ui.prompt.terminal_io.signal_pipe import signals
+from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
+from pyfuncdbg.ui.views.escape import visible
+from pyfuncdbg.ui.views.progress import Tell, announced
+
+_WIDTH = 100
+_PATIENCE = 0.02
+"""Seconds between two looks at whether a line is still wanted."""
+_HEARING = 1.0
+"""Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
+
+
+class Kernel:
+    """The notebook whose kernel this process is.
+
+    It is asked before any terminal or pipe: a kernel's own stdin is a pipe in which nothing ever comes.
+    """
+
+    name = 'kernel'
+    priority = 40
+
+    def __init__(self, conversation: Conversation, debugger: Debugger) -> None:
+        self._conversation = conversation
+        self._debugger = debugger
+        self._process = os.getpid()
+        self._cells: Cells | None = None        # of the kernel that is known
+        self._quit = self._told = self._interrupted = False
+        self.usable()
+
+    def usable(self) -> bool:
+        kernel = _kernel()
+        if kernel is not None and (self._cells is None or kernel is not self._cells.kernel):
+            self._cells = Cells(kernel, self._begin_cell, self._waited_for, signals.close)
+            signals.open()
+            aside.outlet = self._put
+        return kernel is not None
+
+    def _put(self, line: str) -> bool:
+        """A line that is said aside: into the cell, at its place among what the program prints. Any thread."""
+        cells = self._cells
+        if cells is None or os.getpid() != self._process:
+            return False
+        Page(cells.kernel, cells.current).put(line, 'stderr')
+        return True
+
+    def interact(self, stop: Stop, broker: Broker) -> None:
+        cells = self._cells
+        assert cells is not None                # it is usable
+        kernel = cells.kernel
+        if os.getpid() != self._process:        # forked: the kernel's sockets are the parent's
+            note_stop(stop)
+            stop.decide(broker.lost)
+        elif not kernel._allow_stdin:
+            note_stop(stop)
+            if not self._told:
+                self._told = True
+                end = 'ends' if broker.lost == 'abort' else 'goes on without stops'
+                Page(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
+            stop.decide(broker.lost)
+        elif self._interrupted:
+            stop.decide('cont')                 # a thread that goes on in the cell which the user has ended
+        else:
+            self._told = False
+            cell = cells.enter() or self._next_cell(stop, broker, cells)
+            if cell is not None:
+                try:
+                    self._ask(stop, cells, cell)
+                finally:
+                    cells.leave()
+
+    def _next_cell(self, stop: Stop, broker: Broker, cells: Cells) -> Cell | None:
+        """Wait for one: there is no input box while no cell runs. None if the stop is decided otherwise."""
+        Page(cells.kernel, cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell that you run asks')
+        while stop.decision is None and broker.focus is stop:
+            cell = cells.enter()
+            if cell is not None:
+                return cell
+            stop.serve()
+        return None
+
+    def _ask(self, stop: Stop, cells: Cells, cell: Cell) -> None:
+        try:
+            with asking(ends_main=threading.current_thread() is not threading.main_thread()):
+                self._conversation.hold(stop, _Reader(cells, cell), Page(cells.kernel, cell))
+                tell_main(_HEARING)
+        except EOFError:
+            if stop.decision is None:
+                self._conversation.carry_out(Typed('quit'), stop, Page(cells.kernel, cell))
+            if stop.decision is None:           # that was broken off
+                stop.decide('quit')
+        decision = stop.decision
+        self._quit = decision is not None and decision.verb == 'quit'
+        self._interrupted = decision is not None and decision.argument is RunInterrupted
+
+    def _begin_cell(self) -> None:
+        """At each cell: `quit` and an interrupt were about the one before, SIGINT has Python's handler, and who waited for a
+        cell is asked."""
+        self._interrupted = False
+        if self._quit:
+            self._quit = False
+            self._debugger.start()
+        if self._debugger.on:
+            listen()
+        signals.open()
+        for stop in self._debugger.broker.stops:
+            stop.wake()
+
+    def _waited_for(self) -> bool:
+        """Whether a stop is asked about here, or will be."""
+        broker = self._debugger.broker
+        return any(stop.decision is None for stop in broker.stops) and broker.front_end() is self
+
+
+class Page:
+    """The output of a cell.
+
+    Args:
+        kernel: Whose cell.
+        cell: It.
+    """
+
+    width = _WIDTH
+
+    def __init__(self, kernel: Any, cell: Cell) -> None:
+        self._kernel = kernel
+        self._cell = cell
+
+    def say(self, text: str) -> None:
+        """One line of ours; what it quotes of the program is escaped."""
+        self.put(visible(text) + '\n')
+
+    def progress(self, what: str) -> contextlib.AbstractContextManager[Tell]:
+        """One line, where it takes long: a cell's output is not drawn again."""
+        return announced(what, self.say)
+
+    def show(self, answer: Answer) -> None:
+        """Draw the answer to a command, in colours, which notebooks show."""
+        console = Console(width=self.width, force_terminal=True, force_jupyter=False, color_system='256', highlight=False,
+                          markup=False, emoji=False, soft_wrap=False, no_color='NO_COLOR' in os.environ)
+        with console.capture() as drawn:
+            answer.show(console)
+        self.put(drawn.get())
+
+    def put(self, text: str, name: str = 'stdout') -> None:
+        """Text as it is, on the stream of that name."""
+        for stream in (sys.stdout, sys.stderr):     # what the program has printed comes first
+            with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
+                stream.flush()
+        if text:
+            kernel = self._kernel
+            kernel.session.send(kernel.iopub_socket, 'stream', {'name': name, 'text': text}, self._cell.parent)
+
+
+class _Reader:
+    """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell."""
+
+    def __init__(self, cells: Cells, cell: Cell) -> None:
+        self._cells = cells
+        self._cell = cell
+
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+        try:
+            return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker, wanted)
+        except KeyboardInterrupt:
+            if stop.decision is None:
+                stop.decide('abort', RunInterrupted)
+            return None
+
+
+class _Box:
+    """One input box. It does what `kernel.raw_input` does, and can be taken back from another thread."""
+
+    def __init__(self, cells: Cells, cell: Cell) -> None:
+        self._kernel = cells.kernel
+        self._turn = cells.input
+        self._cell = cell
+        self._cancelled = False
+
+    def edit(self, stop: Stop, wanted: Wanted) -> str:
+        """The line, in a thread of its own."""
+        while not self._turn.acquire(timeout=_PATIENCE):        # the program asks for something itself
+            if self._cancelled:
+                raise KeyboardInterrupt
+        try:
+            return self._ask(wanted.prompt)
+        finally:
+            self._turn.release()
+
+    def cancel(self) -> None:
+        """End it; other threads call this."""
+        self._cancelled = True
+
+    def _ask(self, prompt: str) -> str:
+        kernel, socket = self._kernel, self._kernel.stdin_socket
+        while socket.poll(0):                   # replies to boxes that were taken back
+            kernel.session.recv(socket)
+        kernel.session.send(socket, 'input_request', {'prompt': prompt, 'password': False}, self._cell.parent,
+                            ident=self._cell.ident)
+        while not self._cancelled:
+            if socket.poll(_PATIENCE * 1000):
+                reply = kernel.session.recv(socket)[1]
+                if reply is not None:
+                    line = str(reply['content'].get('value', ''))
+                    if line == '\x04':
+                        raise EOFError
+                    return line
+        raise KeyboardInterrupt
+
+
+def _kernel() -> Any:
+    """The ipykernel that runs in this process, None if there is none."""
+    shells = sys.modules.get('IPython')
+    if shells is None or 'ipykernel' not in sys.modules:
+        return None
+    return getattr(shells.get_ipython(), 'kernel', None)

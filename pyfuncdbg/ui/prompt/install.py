@@ -1,0 +1,77 @@
+"""The front ends of this process: `install` offers those that a program may need, and is what all faces call.
+
+At each stop the broker picks the usable one of greatest priority; without one a stop is logged and the program goes on.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from pyfuncdbg.ui.commands.configuration import UIS, configuration
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.errors import nearest
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
+from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
+from pyfuncdbg.ui.prompt.front_ends.kernel import Kernel
+from pyfuncdbg.ui.prompt.lending.lent_terminal import Lending
+from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
+from pyfuncdbg.ui.prompt.front_ends.terminal import Terminal
+
+_installed: dict[int, tuple[Pending, Lending]] = {}
+_automatic: set[int] = set()
+"""Debuggers for which 'auto' was asked for: the configuration has no say."""
+
+
+def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typed] = ()) -> None:
+    """Let the user be asked at stops of this debugger. More than once changes who is asked, and adds commands.
+
+    Args:
+        debugger: Whose stops.
+        ui: 'auto', which the environment variable PYFUNCDBG_UI may decide; 'inspector', 'prompt', or 'none': stops are
+            logged and the program goes on. None leaves it as it is; if it never was anything else, the user's
+            configuration may decide too.
+        commands: Carried out at the first stop, before anybody is asked.
+    """
+    if ui is not None:
+        debugger.broker.wanted = ui
+        (_automatic.add if ui == 'auto' else _automatic.discard)(id(debugger))
+    if debugger.broker.wanted == 'auto':
+        debugger.broker.wanted = _preferred(configured=id(debugger) not in _automatic)
+    installed = _installed.get(id(debugger))
+    if installed is None:
+        pending = Pending()
+        conversation = Conversation(debugger, pending)
+        elsewhere = DebugpyClient(debugger), Kernel(conversation, debugger)
+        installed = _installed[id(debugger)] = pending, Lending(conversation, pending, debugger.broker, elsewhere)
+        for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
+            debugger.broker.add(front_end)
+    pending, lending = installed
+    if ui == 'inspector':
+        lending.forgive()
+        debugger.broker.add(lending)
+        why = lending.why_not()
+        if why:
+            say(f'no inspector: {why}')
+    pending.add(list(commands))
+    listen()
+
+
+def expect_stop(debugger: Debugger) -> None:
+    """A stop of this debugger is near: what takes its time to start, may."""
+    installed = _installed.get(id(debugger))
+    if installed is not None:
+        installed[1].prepare()
+
+
+def _preferred(*, configured: bool) -> str:
+    """What 'auto' means to this user: by the environment, else by the configuration."""
+    wanted = os.environ.get('PYFUNCDBG_UI', '')
+    if wanted in UIS:
+        return wanted
+    if wanted:
+        say(f'PYFUNCDBG_UI={wanted}: expected {", ".join(UIS)}.{nearest(wanted, UIS)}')
+        return 'auto'
+    return configuration(say).ui if configured else 'auto'

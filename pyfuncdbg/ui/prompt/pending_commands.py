@@ -1,0 +1,64 @@
+"""Commands that were given before the prompt asked: those of a command file, and those behind a `;;`.
+
+One for the process; the thread that has the prompt takes from it.
+"""
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of
+from pyfuncdbg.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """One command.
+
+    Attributes:
+        text: As typed.
+        place: 'FILE:LINE' where it stands, '' if it was typed.
+    """
+
+    text: str
+    place: str = ''
+
+
+def command_file(path: str) -> list[Typed]:
+    """The commands of a file, one a line but for blocks; empty lines and those that begin with '#' say nothing.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    try:
+        lines = Path(path).read_text('utf-8').splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f'cannot read the commands in {path!r}: {getattr(error, "strerror", None) or error}') from None
+    return [Typed(command, f'{path}:{number}') for number, text in blocks(lines) for command in commands_of(text)]
+
+
+class Pending:
+    """What is still to be carried out, in order."""
+
+    def __init__(self) -> None:
+        self._commands: deque[Typed] = deque()
+
+    def add(self, commands: list[Typed]) -> None:
+        """Behind all others."""
+        self._commands.extend(commands)
+
+    def put_first(self, commands: list[Typed]) -> None:
+        """Before all others."""
+        self._commands.extendleft(reversed(commands))
+
+    def take(self) -> Typed | None:
+        """The next one."""
+        return self._commands.popleft() if self._commands else None
+
+    def clear(self) -> None:
+        """Forget them."""
+        self._commands.clear()
+
+    def __bool__(self) -> bool:
+        return bool(self._commands)

@@ -1,0 +1,171 @@
+"""A conversation at a stop: a command is read, carried out and answered, until the program goes on.
+
+Runs on the stopped thread, whatever reads the lines: a terminal, a pipe, a notebook.
+"""
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands, is_silent
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.completion import Completions, completions
+from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
+from pyfuncdbg.ui.commands.execute import execute, name_of
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
+from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.views.progress import Tell
+
+PROMPT = '(pfd) '
+REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
+"""What an empty line does again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A line that is wanted.
+
+    Attributes:
+        prompt: What stands in front of it.
+        before: The lines of the same command, '' for its first one.
+    """
+
+    prompt: str = PROMPT
+    before: str = ''
+
+
+class Display(Protocol):
+    """Where answers go."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+
+    def say(self, text: str) -> None:
+        """One line of ours.
+
+        Raises:
+            EOFError: Nobody is there any more.
+        """
+
+    def show(self, answer: Answer) -> None:
+        """Draw an answer.
+
+        Raises:
+            EOFError: Nobody is there any more.
+        """
+
+    def progress(self, what: str) -> AbstractContextManager[Tell | None]:
+        """Begin work that may take long; what it gives takes how far the work has come."""
+
+
+class Reader(Protocol):
+    """Where commands come from."""
+
+    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+        """The next line; None where somebody else has decided the stop or moved the prompt meanwhile.
+
+        Raises:
+            EOFError: There is no more to come.
+            KeyboardInterrupt: The user gave up this line.
+        """
+
+
+class Conversation:
+    """Asks and answers.
+
+    Args:
+        debugger: Whose program it is.
+        pending: Commands that come before those that are read.
+    """
+
+    def __init__(self, debugger: Debugger, pending: Pending) -> None:
+        self._debugger = debugger
+        self._pending = pending
+        self._last = ''
+
+    def hold(self, stop: Stop, reader: Reader, display: Display) -> None:
+        """Talk until the stop is decided or the prompt is somewhere else.
+
+        Raises:
+            EOFError: The user is lost.
+        """
+        broker, breakpoints = self._debugger.broker, self._debugger.breakpoints
+        if not is_silent(stop, breakpoints):
+            self.carry_out(Typed('stop'), stop, display)
+        carry_out_commands(stop, breakpoints, lambda line: self._follow(line, stop, display))
+        while stop.decision is None and broker.focus is stop:
+            typed = self._pending.take()
+            if typed is not None:
+                display.say(PROMPT + typed.text)
+            else:
+                try:
+                    typed = self._read(stop, broker, reader)
+                except KeyboardInterrupt:
+                    continue
+            if typed is not None:
+                name = name_of(typed.text) if len(typed.text) <= LONGEST else ''
+                self._last = typed.text if name in REPEATED else ''
+                self.carry_out(typed, stop, display)
+        if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
+            self._pending.clear()
+
+    def _follow(self, line: str, stop: Stop, display: Display) -> None:
+        """A command of a breakpoint."""
+        display.say(PROMPT + line)
+        self.carry_out(Typed(line), stop, display)
+
+    def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
+        """How a line could go on, after others of the same command; on the stopped thread."""
+        return completions(text, self._context(stop), before)
+
+    def _context(self, stop: Stop, display: Display | None = None) -> Context:
+        context = Context(self._debugger.live.trace(), stop, debugger=self._debugger)
+        return context if display is None else replace(context, width=display.width, progress=display.progress)
+
+    def _read(self, stop: Stop, broker: Broker, reader: Reader) -> Typed | None:
+        """The next command, with all its lines; the commands behind a ';;' wait."""
+        line = reader.read(stop, broker, Wanted())
+        if line is None:
+            return None
+        if len(line) > LONGEST:                 # refused where commands are carried out
+            return Typed(line)
+        if not line.strip():
+            return Typed(self._last) if self._last else None
+        commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]      # of a paste
+        if not commands:
+            return None
+        last = read_rest(commands.pop(), lambda prompt, text: reader.read(stop, broker, Wanted(prompt, text)), at_stop=True)
+        if last is None:
+            return None
+        commands += [last] if last else []
+        self._pending.put_first([Typed(command) for command in commands[1:]])
+        return Typed(commands[0]) if commands else None
+
+    def carry_out(self, typed: Typed, stop: Stop, display: Display) -> None:
+        """One command, and its answer or what is wrong with it."""
+        try:
+            with interruptible():
+                answer = execute(typed.text, self._context(stop, display))
+                display.show(answer)
+            self._pending.put_first([Typed(line, typed.place) for line in answer.later])
+        except KeyboardInterrupt:
+            self._pending.clear()
+            display.say('interrupted')
+        except EOFError:
+            raise
+        except PyfuncdbgError as error:
+            display.say(_complaint(typed, str(error)))
+        except Exception as error:  # what we, or a view of the program's objects, got wrong must not end the program
+            display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
+
+
+def _complaint(typed: Typed, text: str) -> str:
+    return f'*** {typed.place}: {text}' if typed.place else f'*** {text}'

@@ -1,0 +1,67 @@
+"""Two processes on one terminal take turns: a forked child and its parent may stop at the same time.
+
+The lock is on a file of the user's for each terminal, so the system releases it when its holder dies. Used by the thread
+that has the prompt of its process.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from pyfuncdbg.ui.commands.socket.rendezvous import own_folder
+from pyfuncdbg.errors import CommandError
+
+_PATIENCE = 0.05
+"""Seconds between two looks at whether the terminal is free."""
+
+
+@contextlib.contextmanager
+def turn(terminal: int, say: Callable[[str], None], wanted: Callable[[], bool]) -> Iterator[bool]:
+    """Wait until no other process asks at this terminal, and keep it; False if it is not wanted any more.
+
+    Args:
+        terminal: Its descriptor.
+        say: Told once who has it, if that takes a while.
+        wanted: Whether to go on waiting.
+    """
+    file = _opened(terminal)
+    if file is None:                            # without a place for the lock nobody waits
+        yield True
+        return
+    try:
+        told = False
+        while not (mine := _taken(file)) and wanted():
+            if not told:
+                told = True
+                say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')
+            time.sleep(_PATIENCE)
+        yield mine
+    finally:
+        os.close(file)
+
+
+def _opened(terminal: int) -> int | None:
+    """The file of this terminal's lock; a lock of POSIX kind, which a child made by `fork` at the prompt does not share."""
+    try:
+        name = f'{own_folder()}/terminal-{os.fstat(terminal).st_rdev}.lock'
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except (OSError, CommandError):
+        return None
+
+
+def _taken(file: int) -> bool:
+    """Whether the terminal is ours now."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    os.ftruncate(file, 0)
+    os.pwrite(file, str(os.getpid()).encode(), 0)
+    return True
+
+
+def _holder(file: int) -> str:
+    return os.pread(file, 20, 0).decode('ascii', 'replace') or 'another'

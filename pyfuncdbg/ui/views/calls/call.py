@@ -1,0 +1,99 @@
+"""The call card: who ran, where, when, with what, what came out and what it said."""
+from __future__ import annotations
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.creation_line import unlocated
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.calls.error import error_panel
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import parameters, place
+from pyfuncdbg.ui.views.tensors.tensor import tensor_card
+from pyfuncdbg.ui.views.units import seconds
+from pyfuncdbg.ui.views.unknown_line import unlocated_text
+
+PREVIEW = 64
+"""Elements of each tensor on a call card."""
+
+
+def call_card(call: CallRecord, *, limit: int = PREVIEW) -> Page:
+    """Everything about one call: site, function, times, inputs, output, error, outputs."""
+    parts: list[Part] = [_title(call), _facts(call)]
+    names = input_titles(call)
+    for i, tensor in enumerate(call.inputs):
+        parts.append(tensor_card(tensor, names[i], limit=limit))
+    if not call.inputs:
+        parts.append(Text('no inputs', 'dim'))
+    if call.error is not None:
+        parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
+    parts += [tensor_card(tensor, f'out {i}', limit=limit) for i, tensor in enumerate(call.outputs)]
+    if call.output:
+        parts += [Text('output', 'bold'), Padding(output_view(call.output, lines=40), (0, 0, 0, 2))]
+    if any(call.dropped.values()):
+        parts.append(dropped_line(call.dropped))
+    return Page(*parts)
+
+
+def input_titles(call: CallRecord) -> list[str]:
+    """'in 0 x': position and, if the function's text is known, parameter."""
+    names = parameters(call.site)
+    if names[:1] in (('self',), ('cls',)) and len(call.inputs) < len(names):
+        names = names[1:]                       # of a bound method
+    return [f'in {i} {names[i]}' if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
+
+
+def state(call: CallRecord) -> Text:
+    """'ok', 'NaN 4', 'raised ValueError', 'not finished', 'broken off'; 'ok, retry of #17'."""
+    text = _outcome(call)
+    return Text.assemble(text, (f', retry of #{one_line(call.retry_of, 20)}', 'yellow')) if call.retry_of else text
+
+
+def _outcome(call: CallRecord) -> Text:
+    if call.broken_off:
+        return Text('broken off', 'yellow')
+    if call.error is not None:
+        return Text(f'raised {one_line(call.error.type, 60)}', 'bold red')
+    if call.duration is None:
+        return Text('not finished', 'yellow')
+    stats = [tensor.stats for tensor in call.outputs if tensor.stats is not None]
+    bad = [f'{name} {n:,}' for name, n in (('NaN', sum(s.nan for s in stats)),
+                                           ('Inf', sum(s.neg_inf + s.pos_inf for s in stats))) if n]
+    return Text(', '.join(bad), 'bold red') if bad else Text('ok', 'green')
+
+
+def _title(call: CallRecord) -> Text:
+    return Text.assemble(('call #' + one_line(call.number, 20), 'bold'), '  ', label(call.label, 'bold'), '  ',
+                         label(call.site.op_type, 'cyan', 60), '  ', state(call), overflow='fold')
+
+
+def _facts(call: CallRecord) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style='dim', no_wrap=True)
+    grid.add_column(overflow='fold')
+    site = call.site
+    if site.function:
+        grid.add_row('function', Text.assemble(label(site.function), '  ', place(site.filename, site.line, full=True)))
+    if site.stack:
+        grid.add_row('created', Text.assemble(place(site.stack[-1].filename, site.stack[-1].line, full=True),
+                                              f' in {one_line(site.stack[-1].function, 80)}'))
+    elif (reason := unlocated_text(unlocated(site))) is not None:
+        grid.add_row('created', reason)
+    process = f' of process {call.process}' if call.process != 1 else ''
+    element = f', {one_line(call.element, 80)}' if call.element else ''
+    grid.add_row('run', Text(f'#{call.run}{process}{element}, thread {call.thread}'))
+    took = f'took {seconds(call.duration)}' if call.duration is not None else 'did not finish'
+    grid.add_row('time', Text(f'{seconds(call.started)} after the start, {took}'))
+    for name, number in (('gradient of', call.forward), ('made in', call.parent)):
+        if number:
+            grid.add_row(name, Text('call #' + one_line(number, 20)))
+    return grid
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    demo(call_card(sample().call(3)))

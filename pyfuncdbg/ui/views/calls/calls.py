@@ -1,0 +1,93 @@
+"""The call table: one line a call."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.site_labels import Alike
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.ui.views.site_label import which
+from pyfuncdbg.ui.views.calls.call import state
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.units import count, milliseconds, seconds
+
+
+def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters: Mapping[str, object] | None = None,
+               sort: str = 'time', dropped: int = 0, alike: Mapping[str, Alike] | None = None) -> Page:
+    """Calls, one a line, under a line with their number and the active filters.
+
+    Args:
+        calls: Those to show, in order.
+        total: How many pass the filters; None: those.
+        filters: What was asked for, by name.
+        sort: What they are sorted by.
+        dropped: Calls that the trace does not hold.
+        alike: By number of a call, which its site is of those that look like it.
+    """
+    def draw(options: ConsoleOptions) -> Table:
+        return _table(calls, alike or {}, sort, options)
+    first = heading(len(calls) if total is None else total, 'call', shown=len(calls), filters=filters, sort=sort,
+                    dropped=dropped)
+    return Page(first, draw) if calls else Page(first)
+
+
+def _table(calls: Sequence[CallRecord], alike: Mapping[str, Alike], sort: str, options: ConsoleOptions) -> Table:
+    durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
+    columns = [
+        Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),
+        Column('time ms', [Text(milliseconds(call.started)) for call in calls], 5, right=True),
+        Column('site', [label(call.label) for call in calls], 0,
+               least=24 if options.max_width >= 60 else 12),
+        Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
+        Column('function', [function(call) for call in calls], 6, least=20),
+        Column('made', [which(alike.get(call.number)) for call in calls], 3, least=10),
+        Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
+        Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
+        Column('duration', durations, 3, right=True),
+        Column('result', [result(call) for call in calls], 2, least=16, folds=True)]
+    return fitted_table(columns, options, sort=sort)
+
+
+def shapes(tensors: Sequence[TensorRecord], most: int = 3) -> Text:
+    """'float32[3,4] int64[]'."""
+    words = [f'{one_line(t.dtype, 16)}{_brackets(t.shape)}' for t in tensors[:most]]
+    if len(tensors) > most:
+        words.append(f'+{len(tensors) - most}')
+    return Text(' '.join(words), overflow='fold')
+
+
+def _brackets(sizes: tuple[int, ...]) -> str:
+    return one_line('[' + ','.join(map(str, sizes)) + ']', 30)
+
+
+def function(call: CallRecord) -> Text:
+    """The function with its place; of a call without one its op type."""
+    if not call.site.function:
+        return label(call.site.op_type, 'dim', 40)
+    return Text.assemble(label(call.site.function, limit=40), '  ', place(call.site.filename, call.site.line))
+
+
+def result(call: CallRecord) -> Text:
+    """'ok', 'NaN 4', 'raised ValueError: ...', and what it said: '2 prints'."""
+    text = Text.assemble(state(call))
+    if call.error is not None and call.error.message:
+        text.append(f': {one_line(call.error.message, 60)}')
+    said = [count(sum(record.kind in kinds for record in call.output), noun)
+            for noun, kinds in (('print', ('out', 'err')), ('warning', ('warning',)), ('log', ('log',)))
+            if any(record.kind in kinds for record in call.output)]
+    if said:
+        text.append(f'  {", ".join(said)}', 'dim')
+    return text
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    demo(call_table(sample().calls()))

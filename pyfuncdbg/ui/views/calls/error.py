@@ -1,0 +1,106 @@
+"""The traceback panel: starts at the user's frames, with their variables; frames of libraries and ours are folded.
+
+Named `error`, not `traceback`, so that running it as a script does not hide the standard module.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from rich.console import ConsoleOptions
+from rich.panel import Panel
+from rich.text import Text
+
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord
+from pyfuncdbg.ui.views.escape import one_line, visible
+from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.sources.source import line_text, place
+
+MOST_FRAMES = 12
+MOST_MESSAGE = 2000
+WIDEST = 120
+OUTER_LOCALS = 5
+"""Variables shown of each frame but the innermost."""
+
+
+def error_panel(error: ErrorRecord, title: str = '') -> Page:
+    """An exception with the frames that led to it, the user's with their source text.
+
+    Args:
+        error: As recorded.
+        title: Where it happened, such as 'call #17 norm[3]'.
+    """
+    kind = one_line(error.type.rpartition('.')[2], 60)
+    heading = Text(f'{kind} in {one_line(title, 100)}' if title else kind, 'bold red')
+
+    def draw(options: ConsoleOptions) -> Panel:
+        width = min(options.max_width, WIDEST)
+        frames = _frames(error, lambda frame, most: local_lines(frame, width - 4, options, most))
+        body = Text('\n').join([*frames, message_line(error, MOST_MESSAGE)])
+        body.overflow = 'fold'
+        return Panel(body, title=heading, title_align='left', border_style='red', width=width)
+    return Page(draw)
+
+
+def message_line(error: ErrorRecord, limit: int = 0) -> Text:
+    """'ValueError: what it says'; a longer message is cut in the middle."""
+    message = visible(error.message)
+    if limit and len(message) > limit:
+        message = f'{message[:limit // 2]}\n... {len(message) - limit:,} characters not shown ...\n{message[-limit // 2:]}'
+    return Text.assemble((one_line(error.type, 100), 'bold red'), f': {message}' if message else '', overflow='fold')
+
+
+def innermost(error: ErrorRecord) -> Frame | None:
+    """The innermost frame of the user's, or the innermost of all."""
+    return next((frame for frame in reversed(error.frames) if is_users(frame.filename)),
+                error.frames[-1] if error.frames else None)
+
+
+def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]]) -> list[Text]:
+    """A text for each frame, with its source and the lines that `local` gives for its variables."""
+    frames = error.frames
+    mine = [i for i, frame in enumerate(frames) if is_users(frame.filename)]
+    if not mine:                                # raised in a library, called by one: its last frames are all there is
+        return [_frame(error, frame, 'dim') for frame in frames[-3:]]
+    variables = {found.frame: found for found in error.locals}
+    lines: list[Text] = []
+    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_users(frames[i].filename)):
+        if not users:
+            lines.append(_folded([frames[i] for i in group]))
+            continue
+        for i in group:
+            text = _frame(error, frames[i], '')
+            for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
+                text.append('\n').append_text(line)
+            lines.append(text)
+    if len(lines) > MOST_FRAMES:                # a recursion without end
+        half = MOST_FRAMES // 2
+        gap = Text(f'... {len(lines) - 2 * half:,} frames not shown', 'dim')
+        lines = [*lines[:half], gap, *lines[-half:]]
+    return lines
+
+
+def _frame(error: ErrorRecord, frame: Frame, style: str) -> Text:
+    source = line_text(error.source_at(frame.filename, frame.line), frame.line, frame.filename)
+    if not source.style:
+        source.style = style or 'bold'
+    below = ((f'\n{frame.line:>6} | ', 'dim'), source) if source else ()
+    return Text.assemble(place(frame.filename, frame.line, full=True), f' in {one_line(frame.function, 80)}', *below,
+                         style=style)
+
+
+def _folded(frames: list[Frame]) -> Text:
+    last = frames[-1]
+    count = f'{len(frames):,} library frames, the last ' if len(frames) > 1 else 'library frame '
+    return Text.assemble('... ', count, place(last.filename, last.line), f' in {one_line(last.function, 80)}', style='dim')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    for call in sample().calls(failed=True):
+        if call.error is not None:
+            demo(error_panel(call.error, f'call #{call.number} {call.label}'))

@@ -1,0 +1,65 @@
+"""What is remarkable about a tensor, in words: 'NaN 4', '50% zero', 'const', 'changed by the function'."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from pyfuncdbg.observers.record.records import Stats, TensorRecord
+from pyfuncdbg.ui.views.escape import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One remark; a `bad` one is about NaN or infinity."""
+
+    text: str
+    bad: bool = False
+
+
+NOTHING_FINITE = Flag('nothing finite', bad=True)
+
+
+OTHERWISE = Flag("the session's own: computed again it differs")
+"""Of an output on whose call the host has remarked so."""
+
+
+def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
+    """The remarks on one tensor, most serious first."""
+    found = list(_of_stats(tensor.stats)) if tensor.stats is not None else []
+    if tensor.changed:
+        found.append(Flag('changed by the function'))
+    if tensor.unknown:
+        found.append(Flag(visible(tensor.note)))
+    elif tensor.level == 'none' or (tensor.level == 'stats' and tensor.note):
+        kept = 'no array' if tensor.dtype == 'object' else 'nothing kept' if tensor.level == 'none' else 'stats only'
+        found.append(Flag(f'{kept}: {visible(tensor.note)}' if tensor.note else kept))
+    return tuple(found)
+
+
+def flag_line(found: tuple[Flag, ...]) -> Text:
+    """The remarks on one line."""
+    return Text(', ').join(Text(flag.text, 'bold red' if flag.bad else 'yellow') for flag in found)
+
+
+def _of_stats(stats: Stats) -> list[Flag]:
+    if stats.size == 0:
+        return [Flag('empty')]
+    found = [Flag(f'{name} {n:,}', bad=True)
+             for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf), ('+Inf', stats.pos_inf)) if n]
+    finite = stats.neg + stats.zero + stats.pos
+    if stats.bad and not finite and stats.size > 1:
+        found.append(NOTHING_FINITE)
+    if stats.zero and stats.zero == stats.size:
+        found.append(Flag('all zero'))
+    elif stats.zero and stats.zero * 2 >= stats.size:
+        found.append(Flag(f'{100 * stats.zero // stats.size}% zero'))
+    elif finite > 1 and stats.min is not None and stats.min == stats.max:
+        found.append(Flag('const'))
+    return found
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    stats = Stats(12, nan=4, zero=6, pos=2, min=0, max=1)
+    demo(flag_line(flags(TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', stats, changed=True, note='over budget'))))

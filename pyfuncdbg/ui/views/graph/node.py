@@ -1,0 +1,249 @@
+"""The node card (`ni`): what a node is, what goes in and out with the last values, where it was made, how it was called."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import ConsoleOptions, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.recorded_graph import Use
+from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
+from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
+from pyfuncdbg.observers.debug.reports.creation_line import unlocated
+from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.ui.views.calls.call import state
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line, shortened
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, typed_as
+from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.calls.output import OTHERWISE
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import line_text, place
+from pyfuncdbg.ui.views.units import count, milliseconds, seconds, size, with_retries
+from pyfuncdbg.ui.views.unknown_line import unlocated_text
+
+USERS = 6
+"""Consumers of one output that are named."""
+INPUTS = 40
+ATTRS = 12
+VALUE = 60
+"""Characters of an attribute's value where not all is asked for."""
+
+
+def node_view(card: NodeCard) -> Page:
+    """The whole card."""
+    parts: list[Part] = [_title(card), _facts(card)]
+    if card.newest is not None and otherwise(card.newest):
+        parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
+    if card.inputs:
+        parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
+    if card.outputs:
+        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), _outputs(card)]
+    if card.attrs:
+        parts += [Text('attributes', 'bold'), *_attrs(card)]
+    if card.frames:
+        stack = _stack(card)
+        parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
+            cut(row, options.max_width) for line in stack for row in line.split('\n'))]
+    elif card.site is not None and (reason := unlocated_text(unlocated(card.site))) is not None:
+        parts += [Text('created at', 'bold'), Padding(reason, (0, 0, 0, 2))]
+    if card.dumps:
+        parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]
+    return Page(*parts)
+
+
+def _title(card: NodeCard) -> Text:
+    style = 'bold' if card.newest is not None else 'bold blue'
+    text = Text.assemble(('node ', style), label(card.name, style, limit=300), overflow='fold')
+    if card.site is None:
+        return text.append(f'  {card.sort}', 'cyan')
+    text.append(f'  {one_line(card.site.op_type, 60)}', 'cyan')
+    if card.newest is None and card.site.attrs.get('_handle') is True:
+        return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
+    if card.newest is None and card.site.attrs.get('_unseen') is True:
+        return text.append('  its calls are not seen', 'dim')
+    if card.newest is None:
+        missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
+            'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))
+        return text.append(f'  {missing}', 'blue')
+    return text.append('  ').append_text(state(card.newest))
+
+
+def _facts(card: NodeCard) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style='dim', no_wrap=True)
+    grid.add_column(overflow='fold')
+    site = card.site
+    if site is not None and site.function:
+        grid.add_row('function', Text.assemble(label(site.function, limit=200), '  ',
+                                               place(site.filename, site.line, full=True)))
+    if site is not None:
+        kinds = {'python': 'a wrapped Python function', 'op': 'an op of the graph', 'gradient': 'a backward step'}
+        host = Text(f'{kinds.get(site.kind, one_line(site.kind, 40))}, of {one_line(site.host, 40)}')
+        if site.kind == 'gradient' and isinstance(site.attrs.get('forward'), str):
+            host.append(f', of the node {one_line(site.attrs["forward"], 60)}')
+        grid.add_row('kind', host.append(f', process {site.process}' if site.process != 1 else ''))
+    if card.device:
+        grid.add_row('device', label(card.device, limit=100))
+    part = f'run #{card.run} {card.label}' if card.run else (
+        f'{card.label}, {count(card.runs, "run")}' if card.label else _within(card))
+    if card.places > 1:
+        part += f'; {count(card.places - 1, "further site")} of that name'
+    grid.add_row('part of', label(part, limit=100))
+    if card.calls:
+        mean = f', {seconds(card.total / card.calls)} each' if card.calls > 1 else ''
+        took = f'{seconds(card.total)} in all{mean}' if card.total else 'running'
+        words = Text(f'{with_retries(count(card.calls, "call"), card.retries)}, {took}', overflow='fold')
+        if card.failed:
+            words.append(f', {card.failed:,} raised', 'bold red')
+        if card.bad:
+            first = f', #{one_line(card.first_bad, 20)} the first' if card.first_bad else ''
+            words.append(f', {card.bad:,} met NaN or Inf{first}', 'bold red')
+        if card.newest is not None:
+            words.append(f'; the newest is #{one_line(card.newest.number, 20)} {one_line(card.newest.label, 60)}')
+        grid.add_row('calls', words)
+    for name, nodes in (('waits for', card.before), ('then run', card.after)):
+        if nodes:
+            grid.add_row(name, _names(nodes).append(' (control)', 'dim'))
+    if card.constant is not None:
+        grid.add_row('value', glimpse_of_constant(card.constant))
+    return grid
+
+
+def _within(card: NodeCard) -> str:
+    """Where a node is that no run announced."""
+    site = card.site
+    if site is not None and site.kind == 'gradient':
+        return 'a backward pass'
+    if site is not None and any((*site.inputs, *site.outputs)):
+        return 'a loop, branch or function inside of a run'
+    return 'no graph: called eagerly'
+
+
+def _names(names: Sequence[str]) -> Text:
+    text = Text(', ').join(label(name, limit=60) for name in names[:USERS])
+    text.overflow = 'fold'
+    return text.append(f' and {len(names) - USERS:,} more' if len(names) > USERS else '')
+
+
+def _inputs(inputs: Sequence[Given]) -> Page:
+    rows = []
+    for given in inputs[:INPUTS]:
+        sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
+            'from outside' if given.sort == 'elsewhere' else given.sort, 'dim')
+        held = glimpse_of_constant(given.constant) if given.constant is not None else glimpse(given.value)
+        name = label(given.use.tensor, limit=60) if given.use.tensor else Text('(no name)', 'dim')
+        rows.append((Text(f'  {given.use.slot}', 'dim'), name, sort if given.use.tensor else Text(), held))
+    return _in_columns(rows, len(inputs) - INPUTS)
+
+
+def _outputs(card: NodeCard) -> Page:
+    return _in_columns([(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
+                        for made in card.outputs[:INPUTS]], len(card.outputs) - INPUTS)
+
+
+def _in_columns(rows: Sequence[tuple[Text, ...]], more: int) -> Page:
+    """Rows in columns, the last of which goes on below; where that would break a name, under the others of its row."""
+    left_out = [Text(f'  ... {more:,} more', 'dim')] if more > 0 else []
+    before = sum(max(cell.cell_len for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
+    longest = max((cell_len(word) for row in rows for word in row[-1].plain.split()), default=0)
+
+    def draw(options: ConsoleOptions) -> RenderableType:
+        if before + longest > options.max_width:
+            return Page(*(part for row in rows for part in _below(row)))
+        grid = Table.grid(padding=(0, 2))
+        for _ in rows[0][:-1]:
+            grid.add_column(no_wrap=True)
+        grid.add_column(overflow='fold')
+        for row in rows:
+            grid.add_row(*row)
+        return grid
+    return Page(draw, *left_out)
+
+
+def _below(row: Sequence[Text]) -> list[RenderableType]:
+    first = Text('  ', overflow='fold').join(cell for cell in row[:-1] if cell.plain)
+    return [first, Padding(row[-1], (0, 0, 0, 6))] if row[-1].plain else [first]
+
+
+def _taken(card: NodeCard, made: Made) -> Text:
+    """Who takes an output."""
+    if not made.users and not made.fetched:
+        return Text('not used' if card.label else '', 'dim')        # of eager calls nobody knows
+    text = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else Text(overflow='fold')
+    return text.append('; fetched' if made.users else 'fetched', 'dim') if made.fetched else text
+
+
+def _users(users: Sequence[Use]) -> Text:
+    return _names(list(dict.fromkeys(use.node for use in users)))
+
+
+def _attrs(card: NodeCard) -> list[Text]:
+    lines = []
+    for name, value in list(card.attrs.items())[:None if card.all_attrs else ATTRS]:
+        shown = one_line(_value(value), 0 if card.all_attrs else VALUE)
+        lines.append(Text.assemble('  ', (f'{one_line(name, 60)}  ', 'dim'), shown, overflow='fold'))
+    if len(lines) < len(card.attrs):
+        lines.append(Text(f'  ... {len(card.attrs) - len(lines):,} more, -a lists all', 'dim'))
+    return lines
+
+
+def _value(value: Any) -> str:
+    """An attribute: plain data out of a log."""
+    if isinstance(value, bytes):
+        return value.decode('utf-8', 'backslashreplace')
+    if isinstance(value, list | tuple):
+        return '[' + ', '.join(_value(each) for each in value) + ']'
+    if isinstance(value, dict):
+        return '{' + ', '.join(f'{key}: {_value(each)}' for key, each in value.items()) + '}'
+    return value if isinstance(value, str) else repr(value) if isinstance(value, bool | int | float) else str(value)
+
+
+def _stack(card: NodeCard) -> list[Text]:
+    """The user's frames, innermost first; with everything, all of them, libraries' gray, with their lines of source."""
+    frames, everything = card.frames, card.all_frames
+    lines = []
+    mine = [frame for frame in reversed(frames) if is_users(frame.filename)]
+    for frame in reversed(frames) if everything or not mine else mine[:3]:
+        style = '' if is_users(frame.filename) else 'dim'
+        line = Text.assemble('  ', place(frame.filename, frame.line, full=everything),
+                             (f' in {one_line(frame.function, 60)}', style), overflow='fold')
+        source = card.site.source_at(frame.filename, frame.line) if card.site is not None else SourceText()
+        text = line_text(source, frame.line, frame.filename)
+        if text:
+            line.append('\n' + ' ' * 6).append_text(
+                text if source.missing else highlighted([shortened(text.plain, 160)])[0])
+        if style:
+            line.stylize(style)
+        lines.append(line)
+    left = len(frames) - len(lines)
+    return [*lines, Text(f'  ... {count(left, "frame")} further out, -t shows all', 'dim')] if left else lines
+
+
+def _dumps(calls: Sequence[CallRecord]) -> Page:
+    held = [[tensor for tensor in call.outputs if holds_values(tensor)] for call in calls]
+    outputs = [Text(' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made[:4])
+                    + (f' +{len(made) - 4}' if len(made) > 4 else '')) for made in held]
+    columns = [
+        Column('call', [Text('#' + one_line(call.number, 20)) for call in calls], 0, right=True),
+        Column('run', [Text(f'#{call.run}') for call in calls], 3, right=True),
+        Column('t ms', [Text(milliseconds(call.started)) for call in calls], 4, right=True),
+        Column('output', outputs, 1, least=14),
+        Column('bytes', [Text(size(sum(tensor.nbytes for tensor in made))) for made in held], 5, right=True),
+        Column('kept', [Text(' '.join(dict.fromkeys(tensor.level for tensor in made[:4]))) for made in held], 6),
+        Column('result', [state(call) for call in calls], 2, least=10, folds=True)]
+    return Page(lambda options: fitted_table(columns, options))
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
+    from pyfuncdbg.observers.debug.cards.node_card import node_card
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))

@@ -1,0 +1,106 @@
+"""The nodes of a graph (`graph`), one line each in order of execution; blue names did not run."""
+from __future__ import annotations
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, typed_as
+from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.units import count, seconds, with_retries
+
+WIDE = 110
+NAMES = 4
+NEVER = ('did not run', 'not yet')
+"""Of a node without a call: in a run that is over, and in one that is stopped."""
+"""Feeds and fetches that are named."""
+
+
+def node_list_view(found: NodeList) -> Page:
+    """The list under what the runs are of."""
+    subject = label(f'run #{found.run} {found.label}' if found.run else found.label, 'bold', 80)
+    title = Text.assemble(('graph of ', 'bold'), subject, overflow='fold')
+    title.append('' if found.run else f', {count(found.runs, "run")}')
+    for what, names in (('feeds', found.feeds), ('fetches', found.fetches)):
+        if names:
+            more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
+            title.append(f'   {what}: {", ".join(one_line(name, 40) for name in names[:NAMES])}{more}')
+    first = heading(found.total, 'node', shown=len(found.rows), filters=found.filters, sort=found.sort)
+    if not found.ops:
+        first.append('   ops not recorded: --ops', 'yellow')
+    elif found.ran < found.total:
+        first.append(f'   {found.total - found.ran:,} {NEVER[found.live]}', 'blue')
+
+    rows = found.rows
+
+    def draw(options: ConsoleOptions) -> Table:
+        wide = options.max_width >= WIDE
+        kinds = [label(row.site.op_type, 'cyan', 60) if wide or not row.site.function else
+                 label(row.site.function, 'bold', 60) for row in rows]
+        return fitted_table([
+            Column('order', [Text(str(row.position)) for row in rows], 7, right=True),
+            Column('name', [_name(row, found) for row in rows], 0, least=20),
+            Column('type', kinds, 2, least=10),
+            Column('function', [label(row.site.function if wide else '', 'bold', 60) for row in rows], 3, least=8),
+            Column('inputs', [_inputs(row) for row in rows], 8, least=12),
+            Column('users', [Text(str(row.users)) for row in rows], 9, right=True),
+            Column('calls', [_calls(row) for row in rows], 6, right=True),
+            Column('time', [_took(row) for row in rows], 4, right=True),
+            Column('output', [_typed(row) for row in rows], 5, least=10),
+            Column('value', [_value(row, found) for row in rows], 1, least=22)], options, sort=found.sort)
+    return Page(title, first, draw) if found.rows else Page(title, first)
+
+
+def _ran(row: NodeRow, found: NodeList) -> bool:
+    """Whether it ran, as far as that is known."""
+    return row.time is not None or row.handle or row.unseen or not (found.ops or row.site.function)
+
+
+def _name(row: NodeRow, found: NodeList) -> Text:
+    style = 'blue' if not _ran(row, found) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
+    return label(row.site.name, style, 300)
+
+
+def _inputs(row: NodeRow) -> Text:
+    more = f' +{len(row.inputs) - 6}' if len(row.inputs) > 6 else ''
+    return label(' '.join(row.inputs[:6]) + more, 'dim', 300)
+
+
+def _calls(row: NodeRow) -> Text:
+    return Text(with_retries(f'{row.time.calls:,}', row.time.retries) if row.time is not None else '-')
+
+
+def _took(row: NodeRow) -> Text:
+    if row.time is None:
+        return Text()
+    return Text(seconds(row.time.total)) if row.time.finished else Text('running', 'yellow')
+
+
+def _typed(row: NodeRow) -> Text:
+    known = row.value is not None and holds_values(row.value)
+    return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
+
+
+def _value(row: NodeRow, found: NodeList) -> Text:
+    if row.time is None and row.handle:
+        return Text(f'held by {one_line(row.site.host, 40)}', 'dim')
+    if row.time is None and row.unseen:
+        return Text('not seen', 'dim')
+    if row.time is None:
+        return Text('' if _ran(row, found) else NEVER[found.live], 'blue')
+    words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
+    text = Text().append(', '.join(words), 'bold red')
+    return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.recorded_graph import graph_of, plan_of
+    from pyfuncdbg.observers.debug.reports.node_list import node_rows
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
+    demo(node_list_view(NodeList(nodes, 2, 2, 'Session.run', 3, True, False, None, ('mm:0',), ('scale:0',), {}, 'order')))

@@ -1,0 +1,101 @@
+"""Gradients against differences (`check`): the bad ones first in sight, one line an edge."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
+from pyfuncdbg.observers.debug.gradients.edge_check import Outcome
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.units import count
+
+_ORDER = ('BAD', 'kink', 'OK', 'unchecked')
+_STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim'}
+
+
+def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: int, total: int, *,
+               filters: Mapping[str, object] | None = None, foreign: int = 0) -> Page:
+    """A line for each gradient.
+
+    Args:
+        edges: In order of time.
+        counts: How many of each verdict.
+        steps: Backward steps that were looked at.
+        total: Backward steps that there are.
+        filters: What was asked for, by name.
+        foreign: Steps of a framework's own ops, which are not checked.
+    """
+    first = heading(total, 'backward step', shown=steps, filters=filters)
+    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
+    first.append(f'   gradients: {named or "none"}')
+    parts: list[Part] = [first]
+    if edges:
+        parts.append(lambda options: _table(edges, options))
+        calls = sum({edge.gradient: edge.calls for edge in edges}.values())
+        parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
+                          'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
+                          overflow='fold'))
+    if foreign:
+        parts.append(Text(f'{count(foreign, "step")} of TensorFlow\'s own ops not checked', 'dim', overflow='fold'))
+    return Page(*parts)
+
+
+def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
+    nodes = []
+    for edge in edges:
+        node = label(edge.name, limit=40)
+        if edge.op_type != edge.name:
+            node.append(f' {one_line(edge.op_type, 30)}')
+        if edge.function and edge.function != edge.name:
+            node.append(f' {one_line(edge.function, 40)}', 'cyan')
+        nodes.append(node)
+    numbers = [f'#{one_line(edge.gradient, 20)}' + (f' of #{one_line(edge.forward, 20)}' if edge.forward else '')
+               for edge in edges]
+    return fitted_table([
+        Column('gradient', [Text(number, 'dim') for number in numbers], 4),
+        Column('of', nodes, 2, least=12),
+        Column('by', [label(edge.tensor, limit=40) for edge in edges], 3, least=10),
+        Column('verdict', [Text(edge.outcome.verdict, _STYLES[edge.outcome.verdict]) for edge in edges], 0),
+        Column('found', [_found(edge.outcome) for edge in edges], 1, least=16, folds=True)], options)
+
+
+def _found(outcome: Outcome) -> Text:
+    if outcome.verdict == 'OK':
+        return Text(f'{outcome.error or 0.0:.0e}', 'green')
+    at = f'at {list(outcome.index)} ' if outcome.index is not None else ''
+    if outcome.verdict == 'BAD' and outcome.expected is not None:
+        return Text(f'{at}got {_number(outcome.got)}, expected {_number(outcome.expected)}' + _guess(outcome), 'bold red')
+    if outcome.verdict == 'kink':
+        return Text(f'{at}got {_number(outcome.got)}; {_number(outcome.expected)} from below, {_number(outcome.other)} from '
+                    'above: both are right')
+    return Text(f'{at}{one_line(outcome.reason, 300)}')
+
+
+def _guess(outcome: Outcome) -> str:
+    """What kind of mistake makes such a difference."""
+    got, expected = outcome.got, outcome.expected
+    if not got or not expected or got != got:
+        return ''
+    ratio = got / expected
+    if abs(ratio + 1) < 1e-2:
+        return ' (the sign)'
+    return f' ({ratio:.4g} times)' if abs(ratio) < 1e6 else ''
+
+
+def _number(value: float | None) -> str:
+    return '?' if value is None else f'{value:.6g}'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    demo(check_view([CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', Outcome('OK', 2e-9), 60),
+                     CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
+                                 Outcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60),
+                     CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', Outcome('kink', None, (0,), 0.0, 0.0, 1.0), 30)],
+                    {'OK': 1, 'BAD': 1, 'kink': 1}, 2, 2))

@@ -1,0 +1,283 @@
+"""The verdicts on non-finite values as a table with the ways to the fetches (`health`), and the line where one appeared."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, Reached
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.heading import heading, unrecorded
+from pyfuncdbg.ui.views.call_number import named, numbered
+from pyfuncdbg.ui.views.numerics.origin import kind_of
+from pyfuncdbg.ui.views.calls.output import output_view
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import excerpt, place
+from pyfuncdbg.ui.views.tensors.tensor import tensor_line
+from pyfuncdbg.ui.views.units import count
+
+PATHS = 8
+"""Ways to fetches that are drawn."""
+RUNS = 4
+"""Runs of one way that are named."""
+STEPS = 8
+"""Calls of one way that are drawn."""
+ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
+
+
+def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
+                filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
+                stopped: bool = False, otherwise: Sequence[CallRecord] = (), stepped: bool = False) -> Page:
+    """Every finding in one line, then the ways from births to fetches.
+
+    Args:
+        findings: Those to show, in order of time.
+        total: How many pass the filters.
+        counts: How many of each verdict.
+        fates: What became of the origins of `findings`.
+        filters: What was asked for, by name.
+        unjudged: Calls that were not looked at.
+        ops: Whether graph nodes were recorded.
+        stepped: Whether some were without that.
+        stopped: Whether the program is stopped, and more may come.
+        otherwise: Calls whose nodes by themselves give something else than the framework had.
+    """
+    first = heading(total, 'finding', shown=len(findings), filters=filters)
+    verdicts = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
+    if verdicts:
+        first.append(f'   {verdicts}')
+    parts: list[Part] = [first]
+    if otherwise:
+        parts.append(_otherwise(otherwise))
+    if not findings:
+        call = (filters or {}).get('call')
+        met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
+        remark = unrecorded(ops, stepped) if call is None else ''
+        return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
+    by_number = {fate.origin.call.number: fate for fate in fates}
+    parts.append(lambda options: _table(findings, by_number, stopped, options))
+    parts += [*_ways(fates), *_ends(fates, stopped)]
+    if unjudged:
+        parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
+    silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
+                   and not finding.places), None)
+    if silent is not None:
+        number = one_line(silent.call.number, 20)
+        parts.append(Text(f'NumPy named no line in call #{number}: health --line {number} finds it while the program runs',
+                          'cyan', overflow='fold'))
+    return Page(*parts)
+
+
+def _otherwise(calls: Sequence[CallRecord]) -> Text:
+    """Which values the verdicts may be wrong about."""
+    these = ', '.join(named(call) for call in calls[:RUNS])
+    more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
+    return Text(f'In {these}{more} the session had another value than the node gives when it is computed again for display: '
+                'TensorFlow runs nodes fused. That value is used; those of the nodes before it were computed again, so NaN '
+                'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
+
+
+def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:
+    then = []
+    for finding in findings:
+        fate = fates.get(finding.call.number)
+        then.append(_fate(fate, stopped) if fate is not None and not finding.origin else Text())
+    calls = [label(named(finding.call, 200), limit=200) for finding in findings]
+    return fitted_table([
+        Column('call', calls, 1, least=16),
+        Column('verdict', [_verdict(finding) for finding in findings], 0),
+        Column('value', [_value(finding) for finding in findings], 2),
+        Column('first', [_first(finding) for finding in findings], 5),
+        Column('where', [_where(finding) for finding in findings], 3, least=14),
+        Column('of', [_of(finding) for finding in findings], 6, least=8),
+        Column('then', then, 4, least=14, folds=True)], options)
+
+
+def _verdict(finding: Finding) -> Text:
+    if finding.verdict in ('inherited', 'masked'):
+        source = f' from {numbered(finding.origin)}' if finding.origin else ''
+        return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
+                    'green' if finding.verdict == 'masked' else '')
+    where = ' in gradient' if finding.call.site.kind == 'gradient' else ''
+    word = f'BORN{where}' if finding.verdict == 'born' else str(finding.verdict)
+    return Text(word + ('' if finding.certain else '?'), 'bold red')
+
+
+def _value(finding: Finding) -> Text:
+    side = 'out' if any(tensor is finding.tensor for tensor in finding.call.outputs) else 'in'
+    stats = finding.tensor.stats
+    text = Text(f'{side}{finding.slot} ')
+    if stats is None:
+        return text.append('not kept', 'yellow')
+    text.append(kind_of(stats), 'red')
+    if stats.size > 1:
+        text.append(f' {stats.bad:,} of {stats.size:,}')
+    return text
+
+
+def _where(finding: Finding) -> Text:
+    """'train.py:48': the line that NumPy blamed, else where the function begins or the node was made."""
+    site = finding.call.site
+    if site.kind == 'run':
+        return Text(one_line(f'feed {finding.tensor.name}', 80))
+    if finding.places and finding.verdict in ('born', 'suspected'):
+        return place(finding.places[0].filename, finding.places[0].line)
+    if site.function:
+        return place(site.filename, site.line)
+    return place(site.stack[-1].filename, site.stack[-1].line) if site.stack else label(site.op_type, limit=40)
+
+
+def _of(finding: Finding) -> Text:
+    site = finding.call.site
+    return Text() if site.kind == 'run' else label(site.function or (site.op_type if site.stack else ''), 'dim', 40)
+
+
+def _first(finding: Finding) -> Text:
+    """The index of the first bad element."""
+    stats = finding.tensor.stats
+    return Text(one_line(str(list(stats.first_bad)), 40) if stats is not None and stats.first_bad else '')
+
+
+def _fate(fate: Fate, stopped: bool) -> Text:
+    words = []
+    for fetch in fate.fetches[:1]:
+        words.append(f'reached fetch {_fetched(fetch)}' + ('' if fetch.certain else '?'))
+    if len(fate.fetches) > 1:
+        words.append(f'and {len(fate.fetches) - 1:,} more')
+    if fate.masked:
+        words.append('masked by ' + ', '.join(f'#{one_line(number, 20)}' for number in fate.masked[:3]))
+    if fate.gradient_only:
+        words.append('gradient only')
+    if not words:
+        inherited = fate.heirs + fate.likely
+        words.append((f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
+                     + ' so far' * stopped)
+    return Text(', '.join(words), 'bold' if fate.fetches else '')
+
+
+def _fetched(fetch: Reached) -> str:
+    name = one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}'
+    return f'{name} in run #{fetch.run}'
+
+
+def _ways(fates: Sequence[Fate]) -> list[Part]:
+    """'#3 norm[1] -> ... -> #9 loss[0] -> fetch loss:0 in run #2': ways that differ in the run alone are one."""
+    ways: dict[tuple[str, ...], list[Reached]] = {}
+    for fate in fates:
+        for fetch in fate.fetches:
+            steps = [named(call) for call in fetch.path]
+            if fetch.gap:
+                steps.insert(1, '(not recorded)')
+            if len(steps) > STEPS:
+                steps[STEPS // 2:len(steps) - STEPS // 2] = [f'({len(steps) - STEPS:,} more)']
+            ways.setdefault((*steps, _fetch(fetch)), []).append(fetch)
+    parts: list[Part] = [Text()] if ways else []
+    for way, fetches in list(ways.items())[:PATHS]:
+        runs = ', '.join(f'#{fetch.run}' for fetch in fetches[:RUNS])
+        more = f' and {len(fetches) - RUNS:,} more' if len(fetches) > RUNS else ''
+        parts.append(Text(f'{" -> ".join(way)} in run{"s" * (len(fetches) > 1)} {runs}{more}', overflow='fold'))
+    if len(ways) > PATHS:
+        parts.append(Text(f'{len(ways) - PATHS:,} further ways to fetches', 'dim'))
+    return parts
+
+
+def _ends(fates: Sequence[Fate], stopped: bool) -> list[Part]:
+    """'#3 norm[1]: masked by #5': what became of origins that reached no fetch."""
+    ended = [fate for fate in fates if not fate.fetches]
+    parts: list[Part] = []
+    for fate in ended[:PATHS]:
+        call = fate.origin.call
+        parts.append(Text.assemble(f'{named(call)}: ', _fate(fate, stopped),
+                                   overflow='fold'))
+    if len(ended) > PATHS:
+        parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))
+    return parts
+
+
+def _fetch(fetch: Reached) -> str:
+    return 'fetch ' + (one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}')
+
+
+# ---------------------------------------------------------------- the line
+def line_view(report: LineReport) -> Page:
+    """Line, variable, statement and operands where the first non-finite value appeared in the re-run."""
+    call = report.call
+    title = Text.assemble(('Call ', 'bold'), (f'#{one_line(call.number, 20)} ', 'bold'), label(call.label, 'bold'),
+                          ' was made again on its recorded inputs, line by line; what it does outside, it did again.',
+                          overflow='fold')
+    parts: list[Part] = [title]
+    if report.cause:
+        parts += _cause(report)
+    elif not report.functions:
+        parts.append(Text('  It runs no Python code of yours: there is no line to name.', 'yellow'))
+    elif any(tensor.stats is not None and tensor.stats.bad for tensor in report.outputs):
+        parts.append(Text('  No variable of your functions was non-finite: it came out of a library without passing one.',
+                          'yellow'))
+    else:
+        parts.append(Text(f'  No NaN or Inf appeared in {count(report.functions, "traced function")}.', 'green'))
+    if report.same is False:
+        parts.append(Text('  The re-run gave other outputs than were recorded: the call depends on more than its inputs.',
+                          'yellow'))
+    if report.raised:
+        parts.append(Text(f'  The re-run raised {one_line(report.raised, 300)}', 'yellow', overflow='fold'))
+    if report.changed:
+        names = ', '.join(one_line(name, 60) for name in report.changed[:8])
+        parts.append(Text(f'  It assigned to {names}: put back as it was.', 'yellow', overflow='fold'))
+    if report.said:
+        parts.append(Text('printed by the re-run (not by the program)', 'bold'))
+        parts.append(Padding(output_view(report.said, lines=8), (0, 0, 0, 2)))
+    return Page(*parts)
+
+
+def _cause(report: LineReport) -> list[Part]:
+    first, *later = report.cause
+    what = kind_of(first.tensor.stats)
+    if first.given:
+        parts: list[Part] = [
+            Text.assemble((f'{what} came in by parameter {one_line(first.variable, 80)}', 'bold red'), ' of ',
+                          label(first.function), ' at ', place(first.filename, first.line), overflow='fold')]
+    else:
+        parts = [Text.assemble((f'{what} first appeared in {one_line(first.variable, 80)}', 'bold red'), ' at ',
+                               place(first.filename, first.line), ', ', label(first.function), overflow='fold')]
+        source = excerpt(report.call.site.source_at(first.filename, first.line), first.line)
+        parts.append(Padding(source, (0, 0, 0, 2)))
+        if '\n' not in source.plain or first.statement not in source.plain:
+            parts += [Text(f'  statement: {one_line(first.statement, 300)}', overflow='fold')] if first.statement else []
+    parts.append(Padding(tensor_line(first.tensor), (0, 0, 0, 2)))
+    if first.operands:
+        parts.append(Text('operands, before the statement', 'bold'))
+    for operand in first.operands:
+        line = tensor_line(operand.tensor)
+        stats = operand.tensor.stats
+        if stats is not None and stats.min is not None and not stats.bad:
+            line.append(f'  {stats.min:.6g} .. {stats.max:.6g}' if stats.size > 1 else f'  {stats.min:.6g}')
+        if operand.after:
+            line.append('  (as it is after the statement)', 'dim')
+        parts.append(Padding(line, (0, 0, 0, 2)))
+    parts += [_later(appearance) for appearance in later]
+    if report.others:
+        parts.append(Text(f'{count(report.others, "further value")} non-finite for a time, not on this way', 'dim'))
+    return parts
+
+
+def _later(appearance: Appearance) -> Text:
+    text = Text.assemble(('then  ', 'dim'), label(appearance.variable, limit=80), '  ',
+                         place(appearance.filename, appearance.line), '  ', overflow='fold')
+    return text.append(one_line(appearance.statement, 120), 'dim')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+    from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    health = judge(sample())
+    demo(health_view(health.findings, len(health.findings), {'born': 1, 'inherited': 1}, fates(sample(), health)))

@@ -1,0 +1,101 @@
+"""Annotated source (`ps`): each line with a bar of its cost, and below it the nodes made there with calls and values."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import ConsoleOptions
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
+from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
+from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.units import count, seconds
+from pyfuncdbg.ui.views.unknown_line import unlocated_count
+
+BAR = 5
+NAME = 48
+
+
+def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | None = None,
+                   missing: Missing = NONE_MISSING) -> Page:
+    """The lines under what is known of the file.
+
+    Args:
+        found: The file.
+        filters: What was asked for, by name.
+        missing: Nodes that belong to no file.
+    """
+    title = Text(one_line(found.filename), 'bold underline', overflow='fold')
+    first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=filters)
+    first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}')
+    parts: list[Part] = [title, first]
+    parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in found.warnings]
+    if (note := unlocated_count(missing.before, missing.imported)) is not None:
+        parts.append(note)
+    if found.lines:
+        parts.append(lambda options: Text('\n').join(cut(row, options.max_width) for row in _rows(found, options)))
+    return Page(*parts)
+
+
+def _rows(found: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
+    width = len(str(found.lines[-1].number))
+    codes = highlighted([line.text if line.known else '' for line in found.lines])
+    rows: list[Text] = []
+    last = 0
+    for line, code in zip(found.lines, codes, strict=True):
+        if line.number > last + 1:
+            missing = line.number - last - 1
+            rows.append(Text(f'  {"...":>{width}}  ' + f'{count(missing, "line")}', 'dim'))
+        last = line.number
+        rows += [_line(found, line, code, width, options), *(_node(node, width) for node in line.nodes)]
+        if line.more:
+            further = f'... {count(line.more, "further node")}, --nodes K shows more'
+            rows.append(Text(' ' * (width + BAR + 5) + further, 'dim'))
+    if found.length > last:
+        rows.append(Text(f'  {"...":>{width}}  {count(found.length - last, "line")}', 'dim'))
+    return rows
+
+
+def _line(found: AnnotatedSource, line: AnnotatedLine, code: Text, width: int, options: ConsoleOptions) -> Text:
+    mark = '>' if line.number == found.current else ' '
+    row = Text(no_wrap=True)
+    row.append(mark, 'bold red').append('B' if line.number in found.breakpoints else ' ', 'bold red')
+    row.append(f'{line.number:>{width}} ', 'bold' if line.nodes or mark == '>' else 'dim')
+    share = line.own / found.own if found.own > 0 else 0.0
+    row.append(cost_bar(share, BAR, ascii_only=options.ascii_only), 'yellow' if share >= 0.25 else 'cyan').append(' ')
+    return row.append_text(code if line.known else Text('(this line is not in the trace)', 'dim'))
+
+
+def _node(node: MarkedNode, width: int) -> Text:
+    mark, time = node.mark, node.mark.time
+    row = Text(' ' * (width + BAR + 5), no_wrap=True)
+    if mark.role == 'function':
+        row.append('called by ', 'dim')
+    row.append_text(label(mark.site.name, 'cyan', limit=NAME))
+    what = mark.site.function if mark.role == 'made' and mark.site.function else mark.site.op_type
+    row.append(f' {one_line(what, 40)}', 'dim' if mark.role == 'function' else '')
+    if time is None:
+        return row.append('  no call recorded', 'blue')
+    row.append(f'  {time.calls:,}x {seconds(time.own)}')
+    if time.failed:
+        row.append(f'  {time.failed:,} raised', 'bold red')
+    if time.bad:
+        row.append(f'  {time.bad:,} bad', 'bold red')
+    held = glimpse(node.value)
+    return row.append('  ').append_text(held) if held else row
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.source_files import marks_by_line
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import SOURCE, sample
+    marks = marks_by_line(sample())['model.py']
+    told = tuple(AnnotatedLine(number, text, True, sum(mark.time.own for mark in marks.get(number, ()) if mark.time), tuple(
+        MarkedNode(mark, sample().call(2).outputs[0]) for mark in marks.get(number, ())), 0)
+        for number, text in enumerate(SOURCE.splitlines(), 39))
+    demo(annotated_view(AnnotatedSource('model.py', 'model.py', (), told, 60, 3, 1, 2, 5, 7e-4, 41, (42,))))

@@ -1,0 +1,53 @@
+"""What a trace is: who wrote it, when, how much it holds, what it lost (`info`)."""
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.hooks.op_cost import OpCost
+from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.calls.output import dropped_line
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.units import count, date, seconds, size, with_retries
+
+_LONGEST_COMMAND = 2_000
+"""Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
+
+
+def info_view(info: TraceInfo) -> Page:
+    """A trace in a few lines."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style='dim', no_wrap=True)
+    grid.add_column(overflow='fold')
+    grid.add_row('trace', label(info.path, 'underline'))
+    grid.add_row('program', label(' '.join(info.argv), limit=_LONGEST_COMMAND))
+    grid.add_row('where', Text(f'Python {one_line(info.python, 40)} on {one_line(info.host_name, 100)}'))
+    running = '' if info.complete else ', not closed: still recording, killed, or unable to write'
+    grid.add_row('when', Text(f'{date(info.started)}, {seconds(info.duration)}{running}'))
+    pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
+    grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
+    calls = with_retries(count(info.calls, 'call'), info.retries[0])
+    runs = with_retries(count(info.runs, 'run'), info.retries[1])
+    grid.add_row('holds', Text(f'{runs}, {calls} at {count(info.sites, "site")}'))
+    budget = f' of {size(info.budget)}' if info.budget else ''
+    grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
+    if info.op_cost is not None:
+        grid.add_row('ops', Text(op_cost(info.op_cost)))
+    parts: list[Part] = [grid]
+    if any(info.dropped.values()):
+        parts.append(dropped_line(info.dropped))
+    parts += damage_lines(info.damage)
+    return Page(*parts)
+
+
+def op_cost(cost: OpCost) -> str:
+    """What it cost a framework to hand over its ops."""
+    return f'{count(cost.calls, "op")} handed over: {seconds(cost.seconds)} in callbacks, {size(cost.nbytes)}'
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    demo(info_view(sample().info()))

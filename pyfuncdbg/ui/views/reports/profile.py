@@ -1,0 +1,103 @@
+"""The profile (`lp`): where the time went, a bar for each node, function, line, op type or file."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.profile import By, Cost
+from pyfuncdbg.ui.views.site_label import which
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.escape import label
+from pyfuncdbg.ui.views.heading import heading, unrecorded
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import line_text, place
+from pyfuncdbg.ui.views.units import seconds, with_retries
+
+WIDE = 110
+NARROW_BAR, WIDE_BAR = 8, 16
+_NOUNS: Mapping[By, str] = {'node': 'node', 'function': 'function or op', 'line': 'line', 'type': 'op type', 'file': 'file'}
+_PLURALS: Mapping[By, str] = {'function': 'functions and ops'}
+
+
+def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filters: Mapping[str, object] | None = None,
+                 sort: str = 'self', ops: bool = True, stepped: bool = False) -> Page:
+    """The table under its heading.
+
+    Args:
+        rows: Those to show, in order.
+        total: How many pass the filters.
+        by: What calls are added up by.
+        own: Seconds of their own of all that pass the filters: what shares are of.
+        filters: What was asked for, by name.
+        sort: What they are sorted by.
+        ops: Whether nodes of the graph were recorded.
+        stepped: Whether some were without that.
+    """
+    def draw(options: ConsoleOptions) -> Table:
+        return _table(rows, by, own, sort, options)
+    first = heading(total, _NOUNS[by], plural=_PLURALS.get(by, ''), shown=len(rows), filters=filters, sort=sort)
+    first.append(f'   {seconds(own)} in all')
+    parts: list[Part] = [first]
+    if rows:
+        parts.append(draw)
+    if remark := unrecorded(ops, stepped):
+        parts.append(Text(remark, 'dim'))
+    return Page(*parts)
+
+
+def _table(rows: Sequence[Cost], by: By, own: float, sort: str, options: ConsoleOptions) -> Table:
+    wide = options.max_width >= WIDE
+    shares = [cost.own / own if own > 0 else 0.0 for cost in rows]
+    columns = [Column('self', [Text(seconds(cost.own)) for cost in rows], 0, right=True),
+               Column('share', [_bar(share, options, wide=wide) for share in shares], 2),
+               Column('calls', [_calls(cost) for cost in rows], 3, right=True),
+               Column('mean', [Text(seconds(cost.mean)) for cost in rows], 4, right=True),
+               Column('total', [Text(seconds(cost.total)) for cost in rows], 6, right=True),
+               Column('longest', [Text(seconds(cost.longest)) for cost in rows], 7, right=True)]
+    if by not in ('node', 'function'):
+        columns.append(Column('nodes', [Text(f'{cost.nodes:,}') for cost in rows], 8, right=True))
+    remarks = Column('remarks', [_remarks(cost) for cost in rows], 2, least=8)
+    return fitted_table([*columns, *_named(rows, by, wide=wide), remarks], options, sort=sort)
+
+
+def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
+    width = WIDE_BAR if wide else NARROW_BAR
+    bar = cost_bar(share, width, ascii_only=options.ascii_only)
+    return Text.assemble((bar, 'yellow' if share >= 0.25 else 'cyan'), f' {percent(share):>4}')
+
+
+def _calls(cost: Cost) -> Text:
+    return Text(with_retries(f'{cost.calls:,}', cost.retries))
+
+
+def _remarks(cost: Cost) -> Text:
+    words = [f'{number:,} {what}' for number, what in ((cost.failed, 'raised'), (cost.bad, 'bad')) if number]
+    return Text(', '.join(words), 'bold red')
+
+
+def _named(rows: Sequence[Cost], by: By, *, wide: bool) -> list[Column]:
+    """What the rows are of."""
+    places = [place(cost.filename, cost.line, full=wide and by == 'file') if cost.filename else Text() for cost in rows]
+    if by == 'file':
+        return [Column('place', places, 1, least=12)]
+    if by == 'line':
+        return [Column('place', places, 1, least=12),
+                Column('code', [line_text(cost.source, cost.line, cost.filename) for cost in rows], 1, least=28)]
+    names = [label(cost.name, 'bold' if cost.function else '', limit=200) for cost in rows]
+    columns = [Column('name', names, 1, least=16)]
+    if by == 'node':
+        columns.append(Column('kind', [label(cost.function or cost.op_type, 'cyan', 40) for cost in rows], 5, least=8))
+    return columns if by == 'type' else [*columns, Column('place', places, 4, least=12),
+                                         Column('made', [which(cost.alike) for cost in rows], 3, least=10)]
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.profile import costs
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    found = costs(sample().profile(), sample().sites(), 'node')
+    demo(profile_view(found, len(found), 'node', sum(cost.own for cost in found)))

@@ -1,0 +1,342 @@
+"""The run report: what `pyfuncdbg run` prints at the end. Findings first, short when nothing is wrong."""
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.site_labels import alike
+from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, Failure, Origin, Summary
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.index.site_usage import SiteUse
+from pyfuncdbg.ui.views.site_label import creation_note
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.ui.views.calls.error import error_panel
+from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.reports.info import op_cost
+from pyfuncdbg.ui.views.numerics.origin import bad_rows, headline, kind_of, origin_card
+from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
+
+SITES = 12
+"""Sites in the table."""
+SHORT = 3
+"""Further origins and failures that get a line of their own."""
+_ABORTED = f'{RunAborted.__module__}.{RunAborted.__qualname__}'
+
+
+def report(summary: Summary) -> Page:
+    """The whole report.
+
+    Args:
+        summary: Of the trace; see `debug.summary.summarized`.
+    """
+    parts: list[Part] = [_title(summary)]
+    findings = sorted([(origin.finding.call.started, 0, i) for i, origin in enumerate(summary.origins[:1])]
+                      + [(failure.call.started, 1, i) for i, failure in enumerate(summary.failures[:1])])
+    if summary.uncaught:
+        parts += [Text(), _end(summary)]
+    for _, kind, i in findings:
+        parts.append(Text())
+        parts += _origins(summary) if kind == 0 else _failed(summary.failures[i], summary)
+    if findings or not summary.uncaught:
+        parts.append(Text())
+    if not findings:
+        parts += _clean(summary)
+    if summary.sites:
+        parts.append(lambda options: _sites(summary.sites, options))
+    parts += [Text.assemble(label(use.site.name, 'yellow', 40), (f' wrote to an input in {count(use.changed, "call")}',
+                                                                 'yellow'), overflow='fold')
+              for use in summary.sites[:SITES] if use.changed]
+    parts += _lost(summary)
+    parts.append(next_commands(summary))
+    parts += _numbering(summary)
+    return Page(*parts)
+
+
+def next_commands(summary: Summary) -> Page:
+    """What to type next, with this trace and these calls filled in; on one line each where that fits."""
+    rows = _suggestions(summary)
+    path = visible(shlex.quote(_nearer(summary.info.path)))
+    start = visible(summary.ask) or f'pyfuncdbg show {path} '
+    opening = [] if summary.ask or summary.live else [(f'pyfuncdbg open {path}', 'the full screen')]
+
+    def draw(options: ConsoleOptions) -> Page:
+        whole = [*opening, *((start + command, meaning) for command, meaning in rows)]
+        if _width(whole) <= options.max_width:
+            return Page(_aligned(whole))
+        short = [(f'  {command}', meaning) for command, meaning in rows]
+        below = [_aligned(short)] if _width(short) <= options.max_width else [
+            Text.assemble((command, 'cyan'), (f'\n      {meaning}', 'dim'), overflow='fold') for command, meaning in short]
+        return Page(*(Text(line, 'cyan', overflow='fold') for line, _ in opening),
+                    Text(f'{start}COMMAND', 'cyan', overflow='fold'), *below)
+    return Page(draw)
+
+
+def _width(rows: Sequence[tuple[str, str]]) -> int:
+    return max(len(command) for command, _ in rows) + 2 + max(len(meaning) for _, meaning in rows)
+
+
+def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for command, meaning in rows:
+        grid.add_row(Text(command, 'cyan', no_wrap=True), Text(meaning, 'dim', no_wrap=True))
+    return grid
+
+
+def _numbering(summary: Summary) -> list[Part]:
+    """What the numbers above count."""
+    calls = [origin.finding.call for origin in summary.origins[:1]] + [failure.call for failure in summary.failures[:1]]
+    first = next((call for call in calls if call.site.kind != 'run'), None)
+    if first is None:
+        return []
+    others = _others(summary)
+    process = first.number.rpartition('.')[0]
+    whose = f'the calls of process {one_line(process, 20)}' if process else 'all calls'
+
+    def draw(options: ConsoleOptions) -> Text:
+        room = min(60, options.max_width - 1)   # a name is shortened rather than broken between lines
+        return Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
+                             label(first.label, 'dim', room), (' those of ', 'dim'), label(first.site.name, 'dim', room),
+                             (', from 0; run #N counts runs', 'dim'), overflow='fold')
+    return [draw]
+
+
+def _suggestions(summary: Summary) -> list[tuple[str, str]]:
+    """Commands and what they show."""
+    rows: list[tuple[str, str]] = []
+    for origin in summary.origins[:1]:
+        finding = origin.finding
+        number = one_line(finding.call.number, 20)
+        if finding.call.site.kind == 'run':
+            rows.append((f'pt {one_line(finding.tensor.name, 80)} --run {finding.call.run}', 'the feed'))
+            rows.append((f'calls --run {finding.call.run} --kind all', 'what ran with it'))
+        else:
+            rows.append((f'call {number}', 'all about this call'))
+        if finding.call.site.kind != 'run' and any(tensor.level == 'full' for tensor in finding.call.inputs):
+            slot = finding.slot if finding.verdict in ('fed', 'entered') else 0
+            tensor = finding.call.inputs[slot]
+            at = bad_rows(finding.tensor)[:1]
+            index = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
+            rows.append((f"pt '#{number}:in{slot}{index}'", 'the input'))
+        every, functions = sum(summary.bad.values()), summary.bad.get('python', 0)
+        if finding.verdict == 'suspected':
+            rows.append(('calls --printed', 'every call that printed or warned'))
+        elif functions:
+            rows.append(('calls --bad', f'{_those(functions)} that met NaN or Inf'))
+        if every > functions:
+            rows.append(('calls --bad --kind all', f'{every:,} with {_others(summary)}'))
+    for failure in summary.failures[:1]:
+        aborted = failure.call.error is not None and failure.call.error.type == _ABORTED
+        rows.append((f'call {one_line(failure.call.number, 20)}', f'the call that {"was aborted" if aborted else "raised"}'))
+        if summary.failed > 1:
+            rows.append(('calls --failed', f'{_those(summary.failed)} that raised'))
+    changed = sum(use.changed for use in summary.sites)
+    if changed:
+        rows.append(('calls --changed', f'{_those(changed)} that wrote to an input'))
+    if not rows and not summary.calls.get('python'):
+        return [('info', 'what the trace holds')]
+    return rows or [('calls', _those(summary.calls['python'])), ('lt', 'every tensor')]
+
+
+def _others(summary: Summary) -> str:
+    """What is recorded beside the calls of Python functions."""
+    return ' and '.join(name for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
+                        if summary.calls.get(kind))
+
+
+def _those(calls: int) -> str:
+    return 'the one call' if calls == 1 else f'the {calls:,} calls'
+
+
+def _nearer(path: str) -> str:
+    """The path as it is shorter to type: from the current folder or from the root."""
+    try:
+        relative = os.path.relpath(path)
+    except (OSError, ValueError):               # no current folder, another drive, a null byte
+        return path
+    return relative if len(relative) < len(path) else path
+
+
+def _title(summary: Summary) -> Text:
+    info = summary.info
+    functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
+    called = summary.calls.get('python', 0)
+    runs = with_retries(count(info.runs, 'run'), info.retries[1])
+    python = with_retries(count(called, 'call'), summary.retries)
+    calls = [f'{python} of {count(functions, "Python function")}'] if called else []
+    more = [count(summary.calls[kind], name) for kind, name in (('op', 'graph node'), ('gradient', 'gradient step'))
+            if summary.calls.get(kind)]
+    processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
+    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([runs, *calls, *more]), processes,
+                         f' in {seconds(info.duration)} -> ', label(info.path, 'underline'), f' ({size(info.nbytes)})',
+                         overflow='fold')
+
+
+def _end(summary: Summary) -> Text:
+    """Of what the program died, also beside calls that raised: it may have caught those."""
+    same = [failure.call.number for failure in summary.failures
+            if failure.count == 1 and _is_told(failure, summary.uncaught)]
+    where = f' (call #{one_line(same[0], 20)})' if len(same) == 1 else ''
+    return Text(f'The program ended with {one_line(summary.uncaught, 500)}{where}', 'red')
+
+
+def _is_told(failure: Failure, uncaught: str) -> bool:
+    """Whether the line of a program's end is the error of a call."""
+    error = failure.call.error
+    if error is None:
+        return False
+    first = next((line.strip() for line in error.message.splitlines() if line.strip()), '')
+    return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == uncaught
+
+
+def _clean(summary: Summary) -> list[Part]:
+    parts: list[Part] = []
+    if summary.fetches:
+        parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
+        more = '' if summary.info.ops else ': --ops records the nodes of the graph too'
+        parts.append(Text(f'No recorded call made it{more}.', 'yellow'))
+    if not summary.calls.get('python'):
+        if summary.live:
+            return [*parts, Text('No wrapped function has been called so far.', 'yellow')]
+        if not summary.info.complete:
+            return [*parts, Text('No finished call is here. The recording has not been closed: the program still runs, '
+                                 'was killed, or could not write.', 'yellow')]
+        return [*parts, Text('No wrapped function was called.', 'yellow')]
+    if summary.masked:
+        parts.append(Text(f'{count(summary.masked, "call")} turned non-finite inputs into finite outputs.'))
+    made = '' if summary.fetches else ', and none made NaN or Inf'
+    return [*parts, Text(f'No call raised{made}.', '' if summary.uncaught else 'green')]
+
+
+def _origins(summary: Summary) -> list[Part]:
+    first, *others = summary.origins
+    parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely, ops=summary.info.ops)]
+    parts += _line_finder(first, summary)
+    parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
+    if others:
+        parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
+        parts += _grouped(others)
+    if summary.unjudged:
+        parts.append(Text(f'{count(summary.unjudged, "further call")} with NaN or Inf not judged', 'yellow'))
+    return parts
+
+
+def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
+    """What finds the line where NumPy named none: a stop after the call, and the call once more, line by line."""
+    finding = origin.finding
+    site = finding.call.site
+    if site.attrs.get(SOURCE):                  # its element is gone: no call gives it again
+        return []
+    if finding.verdict != 'born' or finding.places or site.kind != 'python' or not site.function or not summary.info.argv:
+        return []
+    name = shlex.quote(site.name)
+    stop = f"pyfuncdbg run --break {name} --if 'has_inf_or_nan(out)' {shlex.join(summary.info.argv)}"
+    return [Text.assemble('Which line: ', (visible(stop), 'cyan'), ', and at the stop: ',
+                          (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
+
+
+def _grouped(origins: Sequence[Origin]) -> list[Text]:
+    """One line for each site and line of birth: in a loop the same line gives birth again and again."""
+    groups: dict[tuple[object, ...], list[Origin]] = {}
+    for origin in origins:
+        finding = origin.finding
+        where = (finding.places[0].filename, finding.places[0].line) if finding.places else ()
+        groups.setdefault((finding.verdict, finding.call.site.name, *where), []).append(origin)
+    lines = [Text.assemble('  ', headline(group[0].finding), f' and {len(group) - 1:,} more' if len(group) > 1 else '')
+             for group in list(groups.values())[:SHORT]]
+    if len(groups) > SHORT:
+        lines.append(Text(f'  ... {len(groups) - SHORT:,} more', 'dim'))
+    return lines
+
+
+def _reached(fetch: BadFetch, summary: Summary, origin: float | None = None) -> Text:
+    """Where a user sees it; `origin` is when the first recorded call that made it began, in seconds."""
+    early = ' already, before this call' if origin is not None and fetch.ended < origin else ''
+    least = 'at least ' if summary.bad_runs > LISTED else ''
+    again = f', not finite in {least}{count(fetch.runs, "run")}' if fetch.runs > 1 else ''
+    what = ('fetch ', repr(fetch.tensor.name)) if fetch.tensor.name else ('a result of ', fetch.source or 'eager code')
+    return Text.assemble((f'{kind_of(fetch.tensor.stats)} reached {what[0]}', 'red'), label(what[1], 'red', 80),
+                         (f' in run #{fetch.run}{early}{again}', 'red'), overflow='fold')
+
+
+def _failed(failure: Failure, summary: Summary) -> list[Part]:
+    call = failure.call
+    if call.error is None:
+        return []
+    if call.error.type == _ABORTED:             # by the user, in its function: no fault of that, and no traceback to read
+        parts: list[Part] = [Text.assemble(f'call #{one_line(call.number, 20)} ', label(call.label), ' was ',
+                                           label(call.error.message), overflow='fold')]
+    else:
+        parts = [error_panel(call.error, f'call #{call.number} {call.label}')]
+    said = [record for record in call.output if record.kind != 'fp']
+    if said:
+        parts += [Text('printed by this call', 'bold'), output_view(said, lines=8)]
+    if failure.count > 1:
+        least = 'at least ' if summary.failed > LISTED else ''
+        parts.append(Text(f'{least}{count(failure.count - 1, "later call")} raised the same'))
+    others = summary.failures[1:]
+    for other in others[:SHORT]:
+        if other.call.error is not None:
+            parts.append(Text.assemble((f'call #{one_line(other.call.number, 20)} ', 'red'), label(other.call.label, 'red'),
+                                       (f' raised {one_line(other.call.error.type, 60)}: ', 'red'),
+                                       label(other.call.error.message, limit=120),
+                                       f' ({other.count:,} times)' if other.count > 1 else '', overflow='fold'))
+    if len(others) > SHORT:
+        parts.append(Text(f'... {len(others) - SHORT:,} other errors', 'dim'))
+    return parts
+
+
+def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
+    shown, labels = uses[:SITES], alike(use.site for use in uses)
+    functions = [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
+                               creation_note(labels.get((use.site.process, use.site.id)))) for use in shown]
+    table = fitted_table([
+        Column('site', [label(use.site.name, limit=40) for use in shown], 0, least=16),
+        Column('calls', [Text(with_retries(f'{use.calls:,}', use.retries)) for use in shown], 1, right=True),
+        Column('errors', [Text(f'{use.failed:,}', 'red' if use.failed else 'dim') for use in shown], 3, right=True),
+        Column('total', [Text(seconds(use.total)) for use in shown], 2, right=True),
+        Column('mean', [Text('' if use.mean is None else seconds(use.mean)) for use in shown], 5, right=True),
+        Column('function', functions, 4, least=16, folds=True)], options)
+    more = [Text(f'... {len(uses) - SITES:,} more', 'dim')] if len(uses) > SITES else []
+    return Page(table, *more)
+
+
+def _lost(summary: Summary) -> list[Part]:
+    info = summary.info
+    parts: list[Part] = []
+    if any(info.dropped.values()):
+        parts.append(_not_kept(info))
+    parts += damage_lines(info.damage)
+    if not info.complete and not summary.live and summary.calls.get('python'):
+        whose = 'the recording was' if len(info.processes) == 1 else 'the log of a process was'
+        parts.append(Text(f'{whose} not closed: still running, killed, or unable to write; its last calls may be missing',
+                          'yellow'))
+    if info.op_cost is not None:
+        parts.append(Text(op_cost(info.op_cost), 'dim'))
+    if summary.unfinished:
+        when = 'finished yet' if summary.live else 'finished when the recording ended'
+        parts.append(Text(f'{count(summary.unfinished, "call")} had not {when}', 'yellow'))
+    return [Text(), *parts, Text()] if parts else [Text()]
+
+
+def _not_kept(info: TraceInfo) -> Text:
+    """What was dropped, and how much of the budget was used: where much is left, the disk or the memory had no room."""
+    used = f' ({size(info.nbytes)} of the budget of {size(info.budget)} used)' if info.budget else ''
+    return Text.assemble(dropped_line(info.dropped), used, overflow='fold')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.summary import summarized
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    demo(report(summarized(sample())))

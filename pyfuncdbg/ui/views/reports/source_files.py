@@ -1,0 +1,73 @@
+"""The list of source files (`ls`): how many nodes and functions each has, how often they ran, and what that cost."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import ConsoleOptions
+from rich.table import Table
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing, SourceFile
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.units import seconds
+from pyfuncdbg.ui.views.unknown_line import unlocated_count
+
+BAR = 8
+
+
+def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mapping[str, object] | None = None,
+                      sort: str = 'time', libraries: int = 0, missing: Missing = NONE_MISSING) -> Page:
+    """One line a file.
+
+    Args:
+        rows: Those to show, in order.
+        total: How many pass the filters.
+        filters: What was asked for, by name.
+        sort: What they are sorted by.
+        libraries: How many files of libraries are left out.
+        missing: Nodes that belong to no file.
+    """
+    own = sum(row.own for row in rows)
+
+    def draw(options: ConsoleOptions) -> Table:
+        shares = [row.own / own if own > 0 else 0.0 for row in rows]
+        return fitted_table([
+            Column('file', [_name(row) for row in rows], 0, least=20),
+            Column('nodes', [Text(f'{row.nodes:,}') for row in rows], 1, right=True),
+            Column('functions', [Text(f'{row.functions:,}') for row in rows], 5, right=True),
+            Column('calls', [Text(f'{row.calls:,}') for row in rows], 2, right=True),
+            Column('time', [Text(seconds(row.own)) for row in rows], 3, right=True),
+            Column('share', [Text(f'{cost_bar(share, BAR, ascii_only=options.ascii_only)} {percent(share):>4}', 'cyan')
+                             for share in shares], 4),
+            Column('remarks', [_remarks(row) for row in rows], 1)], options, sort=sort)
+    first = heading(total, 'source file', shown=len(rows), filters=filters, sort=sort)
+    if libraries:
+        first.append(f'   {libraries:,} of libraries: --all', 'dim')
+    note = unlocated_count(missing.before, missing.imported)
+    notes = [note] if note is not None else []
+    return Page(first, *notes, draw) if rows else Page(first, *notes)
+
+
+def _name(row: SourceFile) -> Text:
+    return Text(one_line(row.filename), 'underline' if row.users else 'dim underline')
+
+
+def _remarks(row: SourceFile) -> Text:
+    words = Text.assemble((f'{row.failed:,} raised' if row.failed else '', 'bold red'))
+    if row.missing:
+        words.append(f'{", " if words else ""}{one_line(row.missing, 80)}', 'yellow')
+    if not row.users:
+        words.append(', library' if words else 'library', 'dim')
+    return words
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.reports.source_files import files_of, marks_by_line
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    files = files_of(marks_by_line(sample()))
+    demo(source_files_view(files, len(files)))

@@ -1,0 +1,77 @@
+"""Source lines with numbers: the one that runs next marked with '>', one that raised with '>>', breakpoints with 'B'."""
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rich.console import ConsoleOptions
+from rich.syntax import Syntax
+from rich.text import Text
+
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
+from pyfuncdbg.ui.views.escape import shortened, visible
+from pyfuncdbg.ui.views.page import Page
+
+WIDEST = 400
+"""Characters of a line that are shown."""
+
+
+def listing_view(listing: Listing, *, dedent: bool = False) -> Page:
+    """The lines of a listing, highlighted as Python.
+
+    Args:
+        listing: What to show.
+        dedent: Take the indentation off that all lines share.
+    """
+    def draw(options: ConsoleOptions) -> Text:
+        return Text('\n').join(cut(row, options.max_width) for row in rows(listing, dedent=dedent))
+    return Page(draw)
+
+
+def cut(line: Text, width: int) -> Text:
+    """A line that is no longer than the width; '...' stands for the rest."""
+    if line.cell_len > width:
+        line = line.copy()
+        line.truncate(max(0, width - 3), overflow='crop')
+        return Text.assemble(line, ('...', 'dim'), no_wrap=line.no_wrap, overflow=line.overflow)
+    return line
+
+
+def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
+    """Every line with its marks and number."""
+    width = len(str(listing.last))
+    found = []
+    for number, code in enumerate(highlighted(listing.lines, dedent=dedent), listing.first):
+        mark = '>' if number == listing.current else '>>' if number == listing.raised else ''
+        broken = 'B' if number in listing.breakpoints else ' '
+        style = 'bold red' if mark else 'dim'
+        row = Text.assemble((f'{mark:>2}', style), (broken, 'bold red'), (f'{number:>{width}} ', style), overflow='fold')
+        row.append_text(code)
+        if number == listing.current:
+            row.stylize('bold')
+        found.append(row)
+    return found
+
+
+def highlighted(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
+    """Lines of Python in colour; control characters as escapes."""
+    shown = [shortened(visible(line), WIDEST) for line in lines]
+    if dedent:
+        shown = textwrap.dedent('\n'.join(line or ' ' for line in shown)).split('\n')
+    text = _syntax().highlight('\n'.join(shown))
+    found = list(text.split('\n', allow_blank=True))[:len(shown)]
+    for line in found:
+        line.rstrip()
+    return found + [Text()] * (len(shown) - len(found))
+
+
+@lru_cache(1)
+def _syntax() -> Syntax:
+    return Syntax('', 'python', theme='ansi_dark', background_color='default')
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import SOURCE
+    demo(listing_view(Listing('model.py', 'normalize', 39, tuple(SOURCE.splitlines()), current=41, breakpoints=(42,))))

@@ -1,0 +1,97 @@
+"""Source lines of a recorded program: a line, an excerpt around it, or why it is not known; and the name of a place.
+
+Drawn from what records give; no file is opened here. Any thread.
+"""
+from __future__ import annotations
+
+import ast
+import functools
+import textwrap
+
+from rich.text import Text
+
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.ui.views.escape import one_line, shortened, visible
+
+
+def line_text(source: SourceText, line: int, filename: str = '') -> Text:
+    """The line without its indentation; in its place why it is not known, of a library's file nothing.
+
+    Args:
+        source: What the record knows of it.
+        line: Number of the line.
+        filename: Whose line it is, '' if that does not matter.
+    """
+    if not source.missing:
+        return Text(one_line(source.line(line), 300))
+    return _missing(source) if not filename or is_users(filename) else Text()
+
+
+def excerpt(source: SourceText, line: int, *, before: int = 2, after: int = 1) -> Text:
+    """The line marked with '>' between its neighbours, with line numbers; in their place why they are not known."""
+    if source.missing:
+        return _missing(source)
+    first, lines = source.first, source.lines
+    numbers = range(max(first, line - before), min(first + len(lines), line + after + 1))
+    texts = textwrap.dedent('\n'.join(visible(lines[n - first]) or ' ' for n in numbers)).split('\n')
+    width = len(str(numbers[-1]))
+    rows = [Text.assemble((f'{">" if n == line else " "} {n:>{width}} | ', 'bold red' if n == line else 'dim'),
+                          (shortened(text, 200), 'bold' if n == line else 'dim'), overflow='fold')
+            for n, text in zip(numbers, texts, strict=True)]
+    return Text('\n').join(rows)
+
+
+def _missing(source: SourceText) -> Text:
+    return Text(f'({one_line(source.missing, 100)})', 'dim italic')
+
+
+def place(filename: str, line: int, *, full: bool = False) -> Text:
+    """'model.py:42', underlined; the whole path if `full`."""
+    if not filename:
+        return Text('unknown place', 'dim')
+    name = filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
+    name = cell.labels.get(filename, name)
+    return Text(one_line(f'{name}:{line}' if line else name, 0 if full else 60), 'underline', overflow='fold')
+
+
+def parameters(site: SiteRecord) -> tuple[str, ...]:
+    """Names of the function's positional parameters as recorded, () if its text is unknown.
+
+    Of a generator too: calls of it ask for the next element, and their input is the number of the iteration.
+    """
+    if not site.source or len(site.source) > 100_000:
+        return ()
+    return _parameters(site.source)
+
+
+@functools.lru_cache(256)
+def _parameters(source: str) -> tuple[str, ...]:
+    tree = tree_of(textwrap.dedent(source))
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if _yields(node):
+                return ()
+            return tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
+    return ()
+
+
+def _yields(function: ast.AST) -> bool:
+    """Whether it is a generator; what is nested in it does not count."""
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) and _yields(node):
+            return True
+    return False
+
+
+if __name__ == '__main__':
+    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import sample
+    site = sample().call(3).site
+    demo(place(site.filename, 44), excerpt(site.source_at(site.filename, 44), 44),
+         excerpt(site.source_at('other.py', 7), 7))
