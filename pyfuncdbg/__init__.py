@@ -21,15 +21,12 @@ _search_path.sort_for_launcher()                # before anything is imported th
 import importlib  # noqa: E402
 import os  # noqa: E402
 import sys  # noqa: E402
-from types import ModuleType  # noqa: E402
 from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
 
-from pyfuncdbg.observers import debug
-from pyfuncdbg.observers import record  # noqa: E402
-from pyfuncdbg.ui.prompt import breakpoint_builtin as breakpointhook  # noqa: E402
-from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402
-from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
 from pyfuncdbg.observers.record.display import show_with as _show_with  # noqa: E402
+from pyfuncdbg.ui.prompt import breakpoint_builtin as _breakpoint_builtin  # noqa: E402
+from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
+from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,51 +42,38 @@ __all__ = ['DebugSession', '__version__', 'absmax', 'attach', 'break_at', 'break
            'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
-class _RecordPackage(ModuleType):
-    """`pyfuncdbg.record` is a package and the function to start a recording: importing a submodule binds the name.
+def record(path: str | Path | None = None, **options: Any) -> Recorder:
+    """Record every wrapped call into a new trace, inside `with` or from `start()` to `stop()`.
 
-    The one way to have both under one name is a module that can be called, which takes a subclass.
+    Args:
+        path: Folder of the trace, to be made; by default a new one here, named after the time.
+        **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`.
+
+    Raises:
+        TraceError: The options make no sense; on entry, the trace cannot be made there.
     """
-
-    def __call__(self, path: str | Path | None = None, **options: Any) -> Recorder:
-        """Record every wrapped call into a new trace, inside `with` or from `start()` to `stop()`.
-
-        Args:
-            path: Folder of the trace, to be made; by default a new one here, named after the time.
-            **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`.
-
-        Raises:
-            TraceError: The options make no sense; on entry, the trace cannot be made there.
-        """
-        from pyfuncdbg import hosts as adapters
-        from pyfuncdbg.observers.record.log.trace_folder import fresh_path
-        from pyfuncdbg.observers.record.recorder import Recorder
-        adapters.tell_unattached()
-        return Recorder(fresh_path() if path is None else path, **options)
+    from pyfuncdbg import hosts
+    from pyfuncdbg.observers.record.log.trace_folder import fresh_path
+    from pyfuncdbg.observers.record.recorder import Recorder
+    hosts.tell_unattached()
+    return Recorder(fresh_path() if path is None else path, **options)
 
 
-record.__class__ = _RecordPackage
+def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
+    """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
+
+    Args:
+        what: A session, which gives a `DebugSession`; or a callable, of which each call is debugged.
+        ui: Who is asked: 'auto', 'inspector', 'prompt', or 'none': what would stop is logged.
+
+    Raises:
+        CommandError: `what` is neither, or there is no such `ui`.
+    """
+    from pyfuncdbg.session import debug
+    return debug(what, ui)
 
 
-class _DebugPackage(ModuleType):
-    """`pyfuncdbg.debug` is a package and the function to debug something, as `record` is."""
-
-    def __call__(self, what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
-        """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
-
-        Args:
-            what: A session, which gives a `DebugSession`; or a callable, of which each call is debugged.
-            ui: Who is asked: 'auto', 'inspector', 'prompt', or 'none': what would stop is logged.
-
-        Raises:
-            CommandError: `what` is neither, or there is no such `ui`.
-        """
-        from pyfuncdbg.session import debug
-        return debug(what, ui)
-
-
-debug.__class__ = _DebugPackage
-breakpointhook.install()
+_breakpoint_builtin.install()
 
 
 def pm(error: BaseException | None = None) -> None:
@@ -108,10 +92,10 @@ _WORDS = {'has_nan': 'predicate', 'has_inf': 'predicate', 'has_inf_or_nan': 'pre
 
 def __getattr__(name: str) -> Any:
     if name in _WORDS:
-        return getattr(importlib.import_module(f'pyfuncdbg.observers.debug.{_WORDS[name]}'), name)
+        return getattr(importlib.import_module(f'pyfuncdbg.observers.debug.conditions.{_WORDS[name]}'), name)
     if name in ('attach', 'detach'):
-        from pyfuncdbg import hosts as adapters
-        return getattr(adapters, name)
+        from pyfuncdbg import hosts
+        return getattr(hosts, name)
     if name == 'DebugSession':
         from pyfuncdbg.session import DebugSession
         return DebugSession

@@ -14,15 +14,15 @@ from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
 
 if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.trace import Trace
+    from pyfuncdbg.ui.commands.configuration import Configuration
     from pyfuncdbg.ui.commands.engine.answer import Answer
     from pyfuncdbg.ui.commands.engine.command import Context
-    from pyfuncdbg.ui.commands.configuration import Configuration
     from pyfuncdbg.ui.commands.programs.run_script import Program
-    from pyfuncdbg.observers.record.trace import Trace
 
 Action = Callable[[], int]
 """What is left to do when the arguments are understood; returns the exit code."""
@@ -123,8 +123,8 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         recording.tell_unhit()
     recording.begin(path, program.argv, budget=budget, ops=options.ops)
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
-        from pyfuncdbg.ui.commands.socket import listen as socket
         from pyfuncdbg.observers.debug.debugger import debugger
+        from pyfuncdbg.ui.commands.socket import listen as socket
         from pyfuncdbg.ui.prompt.install import install
         install(debugger)                       # who asks for stops and leaves: they go to this terminal then
         socket.listen(wait=options.wait)
@@ -135,9 +135,9 @@ def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
-    from pyfuncdbg.ui.commands.breaking import breakpoint_of
     from pyfuncdbg.observers.debug.breakpoints.listing import pending
     from pyfuncdbg.observers.debug.debugger import debugger
+    from pyfuncdbg.ui.commands.breaking import breakpoint_of
     from pyfuncdbg.ui.prompt.install import install
     from pyfuncdbg.ui.prompt.pending_commands import command_file
     commands = command_file(options.commands) if options.commands is not None else []
@@ -185,11 +185,11 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     if options.hosted >= 0:
         import socket as sockets
 
-        from pyfuncdbg.ui.commands.socket import listen as socket
         from pyfuncdbg.observers.debug.debugger import debugger
-        from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
-        from pyfuncdbg.ui.prompt.install import install
         from pyfuncdbg.session import debug_sessions
+        from pyfuncdbg.ui.commands.socket import listen as socket
+        from pyfuncdbg.ui.prompt.install import install
+        from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
         install(debugger, 'prompt')             # on the terminal, should the screen be gone
         interrupt.ignore()
         if options.listen or options.wait:
@@ -241,8 +241,8 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         parser.parse_args(args[:1])
     from pyfuncdbg.ui.commands.traces import trace_and_command
     path, words = trace_and_command(args)
-    from pyfuncdbg.ui.commands.engine.command import Context
     from pyfuncdbg.observers.record.trace import Trace
+    from pyfuncdbg.ui.commands.engine.command import Context
     if words[:1] and words[0].startswith('-'):
         words.insert(0, 'report')
     from rich.console import Console

@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, Literal, Protocol, get_args
 
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
-from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, policies
-from pyfuncdbg.observers.debug.with_block import WithBlocks, bound_to
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, policies
+from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
+from pyfuncdbg.observers.debug.with_block import WithBlocks, bound_to
 
 Ui = Literal['auto', 'inspector', 'prompt', 'none']
 """Who is asked: whoever can be reached, the full-screen inspector, the prompt, or nobody: then what would stop is logged."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import CommandError
 
 
 class Typist:

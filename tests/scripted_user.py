@@ -5,13 +5,13 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.record.recorder import recorders
 
 Line = str | Callable[[Stop], Any]
 

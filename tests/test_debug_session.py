@@ -18,13 +18,13 @@ from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.commands.engine.to_json import to_json
-from pyfuncdbg.ui.commands.run import at_run, draw_at_run
-from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError, InvalidArgumentError, RunAborted
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.ui.commands.engine.to_json import to_json
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.run import at_run, draw_at_run
+from pyfuncdbg.ui.commands.table import TABLE
 
 v1 = tf.compat.v1
 

@@ -12,9 +12,9 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from pyfuncdbg.hooks.host import Host, Pausable, RunControl
     from pyfuncdbg.hooks.captured.output import Output
     from pyfuncdbg.hooks.captured.streams import Standing
+    from pyfuncdbg.hooks.host import Host, Pausable, RunControl
 
 Kind = Literal['python', 'op', 'gradient', 'run']
 """The grain of a call: a wrapped Python function, a graph node, one backward step, or a whole run."""

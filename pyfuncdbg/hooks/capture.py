@@ -12,16 +12,16 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal
 
-from pyfuncdbg.hooks.captured import fp_errors as floating
-from pyfuncdbg.hooks.captured import warnings_and_logs as messages
-from pyfuncdbg.hooks.captured import streams
 from pyfuncdbg.hooks.call import Call, Kind
-from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
+from pyfuncdbg.hooks.captured import fp_errors as floating
+from pyfuncdbg.hooks.captured import streams
+from pyfuncdbg.hooks.captured import warnings_and_logs as messages
 from pyfuncdbg.hooks.captured.fp_errors import states
-from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import SILENCE, Entry, Output
 from pyfuncdbg.hooks.captured.streams import Standing, Streams
+from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.hooks.locks import new_rlock
 
 __all__ = ['Capture', 'Entry', 'Output']
 

@@ -16,9 +16,9 @@ from types import FrameType
 from typing import Any, TypeVar, cast
 
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, Watcher, hooks
+from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.signal_handlers import pass_on
 
 Function = Callable[..., Outputs]

@@ -11,8 +11,8 @@ from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from pyfuncdbg.hooks import tracing_notice as traced
-from pyfuncdbg.hooks.code_table import ByCode
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.code_table import ByCode
 
 
 class SourceMap(Protocol):

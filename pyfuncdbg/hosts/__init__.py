@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Protocol
 
-from pyfuncdbg.hosts.importing import Watch
 from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hosts.importing import Watch
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""

@@ -4,17 +4,17 @@ At top level it has what TensorFlow 2 has and, so that old programs run unchange
 """
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.hosts.numpy.graph.proto import versions as _versions
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpec as DeviceSpec
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where as where
+from pyfuncdbg.hosts.numpy.graph.proto import versions as _versions
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like as ones_like
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros_like as zeros_like
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import transpose as transpose
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import device as device
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope as name_scope
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where as where
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function as numpy_function
 from pyfuncdbg.hosts.numpy.ops.script.calls import py_func as py_func
 from pyfuncdbg.hosts.numpy.ops.script.calls import py_function as py_function
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import transpose as transpose
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients as gradients
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.graphs import *  # noqa: F403
@@ -25,32 +25,34 @@ from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 __version__ = _versions.VERSION
 
 if TYPE_CHECKING:
-    from pyfuncdbg.tf import autodiff
-    from pyfuncdbg.tf import autograph
-    from pyfuncdbg.tf import bitwise
-    from pyfuncdbg.tf import compat
-    from pyfuncdbg.tf import config
-    from pyfuncdbg.tf import contrib
-    from pyfuncdbg.tf import data
-    from pyfuncdbg.tf import debugging
-    from pyfuncdbg.tf import distribute
-    from pyfuncdbg.tf import dtypes
-    from pyfuncdbg.tf import errors
-    from pyfuncdbg.tf import graph_util
-    from pyfuncdbg.tf import initializers
-    from pyfuncdbg.tf import io
-    from pyfuncdbg.tf import linalg
-    from pyfuncdbg.tf import math
-    from pyfuncdbg.tf import nest
-    from pyfuncdbg.tf import nn
-    from pyfuncdbg.tf import ragged
-    from pyfuncdbg.tf import random
-    from pyfuncdbg.tf import raw_ops
-    from pyfuncdbg.tf import sparse
-    from pyfuncdbg.tf import strings
-    from pyfuncdbg.tf import test
-    from pyfuncdbg.tf import train
-    from pyfuncdbg.tf import version
+    from pyfuncdbg.tf import (
+        autodiff,
+        autograph,
+        bitwise,
+        compat,
+        config,
+        contrib,
+        data,
+        debugging,
+        distribute,
+        dtypes,
+        errors,
+        graph_util,
+        initializers,
+        io,
+        linalg,
+        math,
+        nest,
+        nn,
+        ragged,
+        random,
+        raw_ops,
+        sparse,
+        strings,
+        test,
+        train,
+        version,
+    )
     from pyfuncdbg.tf.composites import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403
     from pyfuncdbg.tf.rare import *  # noqa: F403

@@ -9,7 +9,8 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.devices import (
     list_logical_devices,
     list_physical_devices,
     set_soft_device_placement,
-    set_visible_devices)
+    set_visible_devices,
+)
 from pyfuncdbg.hosts.numpy.runtime.functions.function import functions_run_eagerly, run_functions_eagerly
 from pyfuncdbg.tf import config_threading as threading
 

@@ -3,7 +3,8 @@ from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import (
     get_inter_op_parallelism_threads,
     get_intra_op_parallelism_threads,
     set_inter_op_parallelism_threads,
-    set_intra_op_parallelism_threads)
+    set_intra_op_parallelism_threads,
+)
 
 __all__ = [
     'get_inter_op_parallelism_threads', 'get_intra_op_parallelism_threads', 'set_inter_op_parallelism_threads',

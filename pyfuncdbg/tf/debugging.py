@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.numpy.ops.checks.assertions import (
     assert_non_positive,
     assert_none_equal,
     assert_positive,
-    check_numerics)
-from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing
+    check_numerics,
+)
 from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
     assert_integer,
     assert_proper_iterable,
@@ -25,7 +25,9 @@ from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
     assert_scalar,
     assert_shapes,
     assert_type,
-    is_numeric_tensor)
+    is_numeric_tensor,
+)
+from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing
 from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_log_device_placement, set_log_device_placement
 
 __all__ = [

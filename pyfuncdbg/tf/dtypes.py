@@ -26,7 +26,8 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
     uint16,
     uint32,
     uint64,
-    variant)
+    variant,
+)
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
 from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import complex
 from pyfuncdbg.tf import experimental_dtypes as experimental

@@ -17,7 +17,8 @@ from pyfuncdbg.errors import (
     UnauthenticatedError,
     UnavailableError,
     UnimplementedError,
-    UnknownError)
+    UnknownError,
+)
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED = range(8)
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL = range(8, 14)

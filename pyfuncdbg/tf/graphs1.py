@@ -1,4 +1,12 @@
 """Names of TensorFlow 1 for variables, collections and settings. `tf` has them too, so that its programs run unchanged."""
+from pyfuncdbg.hosts.numpy.ops.control.version import (
+    control_flow_v2_enabled,
+    disable_control_flow_v2,
+    disable_v2_behavior,
+    enable_control_flow_v2,
+    enable_v2_behavior,
+)
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import colocate_with
 from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     GraphKeys,
     add_to_collection,
@@ -13,15 +21,10 @@ from pyfuncdbg.hosts.numpy.ops.variables.collections import (
     local_variables_initializer,
     model_variables,
     moving_average_variables,
-    report_uninitialized_variables)
+    report_uninitialized_variables,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables as all_variables
 from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer as initialize_all_variables
-from pyfuncdbg.hosts.numpy.ops.control.version import (
-    control_flow_v2_enabled,
-    disable_control_flow_v2,
-    disable_v2_behavior,
-    enable_control_flow_v2,
-    enable_v2_behavior)
 from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
     constant_initializer,
     glorot_normal_initializer,
@@ -32,7 +35,8 @@ from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
     random_uniform_initializer,
     truncated_normal_initializer,
     variance_scaling_initializer,
-    zeros_initializer)
+    zeros_initializer,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.variable_scatter import (
     batch_scatter_update,
     count_up_to,
@@ -45,15 +49,16 @@ from pyfuncdbg.hosts.numpy.ops.variables.variable_scatter import (
     scatter_nd_sub,
     scatter_nd_update,
     scatter_sub,
-    scatter_update)
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import colocate_with
+    scatter_update,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.variable_scope import (
     AUTO_REUSE,
     VariableScope,
     get_local_variable,
     get_variable,
     get_variable_scope,
-    variable_scope)
+    variable_scope,
+)
 
 __all__ = [
     'AUTO_REUSE',

@@ -1,13 +1,31 @@
 """`tf.linalg`."""
-from pyfuncdbg.hosts.numpy.ops.training.clipping import global_norm
-from pyfuncdbg.hosts.numpy.ops.linalg.decompositions import eigh, eigvalsh, matrix_rank, pinv, qr, svd
-from pyfuncdbg.hosts.numpy.ops.sums.einsum import einsum
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import eye
+from pyfuncdbg.hosts.numpy.ops.linalg.decompositions import eigh, eigvalsh, matrix_rank, pinv, qr, svd
+from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import (
+    band_part,
+    diag,
+    diag_part,
+    set_diag,
+    tensor_diag,
+    tensor_diag_part,
+    trace,
+)
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, matrix_transpose, matvec, norm, tensordot
-from pyfuncdbg.hosts.numpy.ops.linalg.solving import adjoint, cholesky, cholesky_solve, det, inv, logdet, slogdet, solve, triangular_solve
-from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part, trace
+from pyfuncdbg.hosts.numpy.ops.linalg.solving import (
+    adjoint,
+    cholesky,
+    cholesky_solve,
+    det,
+    inv,
+    logdet,
+    slogdet,
+    solve,
+    triangular_solve,
+)
 from pyfuncdbg.hosts.numpy.ops.nn.layers import l2_normalize
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import normalize
+from pyfuncdbg.hosts.numpy.ops.sums.einsum import einsum
+from pyfuncdbg.hosts.numpy.ops.training.clipping import global_norm
 
 __all__ = [
     'adjoint',

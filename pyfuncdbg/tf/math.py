@@ -1,4 +1,19 @@
 """`tf.math`."""
+from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import invert_permutation
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
+    count_nonzero,
+    reduce_all,
+    reduce_any,
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_std,
+    reduce_sum,
+    reduce_variance,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     add,
     add_n,
@@ -17,7 +32,8 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     subtract,
     truediv,
     xdivy,
-    xlogy)
+    xlogy,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floormod as mod
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     equal,
@@ -28,61 +44,9 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     logical_and,
     logical_or,
     logical_xor,
-    not_equal)
+    not_equal,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import angle, imag, real
-from pyfuncdbg.hosts.numpy.ops.sums.counting import bincount, confusion_matrix
-from pyfuncdbg.hosts.numpy.ops.nn.layers import l2_normalize, log_softmax, softmax, zero_fraction
-from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
-    in_top_k,
-    is_non_decreasing,
-    is_strictly_increasing,
-    log_sigmoid,
-    polyval,
-    reciprocal_no_nan,
-    scalar_mul)
-from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import invert_permutation
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
-    count_nonzero,
-    reduce_all,
-    reduce_any,
-    reduce_euclidean_norm,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_std,
-    reduce_sum,
-    reduce_variance)
-from pyfuncdbg.hosts.numpy.ops.sums.segments import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum)
-from pyfuncdbg.hosts.numpy.ops.sums.sorting import argmax, argmin, cumprod, cumsum, top_k
-from pyfuncdbg.hosts.numpy.ops.sums.special import (
-    bessel_i0,
-    bessel_i0e,
-    bessel_i1,
-    bessel_i1e,
-    digamma,
-    erfcinv,
-    erfinv,
-    lbeta,
-    lgamma,
-    ndtri,
-    nextafter,
-    polygamma,
-    softsign,
-    xlog1py,
-    zeta)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     abs,
     acos,
@@ -119,7 +83,50 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     sqrt,
     square,
     tan,
-    tanh)
+    tanh,
+)
+from pyfuncdbg.hosts.numpy.ops.nn.layers import l2_normalize, log_softmax, softmax, zero_fraction
+from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
+    in_top_k,
+    is_non_decreasing,
+    is_strictly_increasing,
+    log_sigmoid,
+    polyval,
+    reciprocal_no_nan,
+    scalar_mul,
+)
+from pyfuncdbg.hosts.numpy.ops.sums.counting import bincount, confusion_matrix
+from pyfuncdbg.hosts.numpy.ops.sums.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import argmax, argmin, cumprod, cumsum, top_k
+from pyfuncdbg.hosts.numpy.ops.sums.special import (
+    bessel_i0,
+    bessel_i0e,
+    bessel_i1,
+    bessel_i1e,
+    digamma,
+    erfcinv,
+    erfinv,
+    lbeta,
+    lgamma,
+    ndtri,
+    nextafter,
+    polygamma,
+    softsign,
+    xlog1py,
+    zeta,
+)
 
 __all__ = [
     'abs',

@@ -1,11 +1,34 @@
 """`tf.nn`."""
-from pyfuncdbg.hosts.numpy.ops.nn.convolution import conv1d, conv2d, conv2d_transpose, conv3d, convolution, depthwise_conv2d, separable_conv2d
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import embedding_lookup
+from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import depth_to_space, space_to_depth
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
+    elu,
+    gelu,
+    leaky_relu,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    tanh,
+)
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import silu as swish
+from pyfuncdbg.hosts.numpy.ops.linalg.products import l2_loss
+from pyfuncdbg.hosts.numpy.ops.nn.convolution import (
+    conv1d,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    convolution,
+    depthwise_conv2d,
+    separable_conv2d,
+)
 from pyfuncdbg.hosts.numpy.ops.nn.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits)
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import embedding_lookup
-from pyfuncdbg.hosts.numpy.ops.linalg.products import l2_loss
+    sparse_softmax_cross_entropy_with_logits,
+)
 from pyfuncdbg.hosts.numpy.ops.nn.layers import bias_add, dropout, l2_normalize, log_softmax, moments, softmax, zero_fraction
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
     batch_normalization,
@@ -15,7 +38,8 @@ from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
     log_poisson_loss,
     normalize_moments,
     weighted_cross_entropy_with_logits,
-    weighted_moments)
+    weighted_moments,
+)
 from pyfuncdbg.hosts.numpy.ops.nn.pooling import (
     avg_pool,
     avg_pool1d,
@@ -24,12 +48,10 @@ from pyfuncdbg.hosts.numpy.ops.nn.pooling import (
     max_pool,
     max_pool1d,
     max_pool2d,
-    max_pool3d)
-from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import depth_to_space, space_to_depth
+    max_pool3d,
+)
 from pyfuncdbg.hosts.numpy.ops.sums.sorting import top_k
 from pyfuncdbg.hosts.numpy.ops.sums.special import softsign
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import elu, gelu, leaky_relu, relu, relu6, selu, sigmoid, silu, softplus, tanh
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import silu as swish
 
 __all__ = [
     'avg_pool',

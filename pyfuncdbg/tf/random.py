@@ -8,7 +8,8 @@ from pyfuncdbg.hosts.numpy.ops.random.stateless_random import (
     stateless_categorical,
     stateless_normal,
     stateless_truncated_normal,
-    stateless_uniform)
+    stateless_uniform,
+)
 
 __all__ = [
     'categorical',

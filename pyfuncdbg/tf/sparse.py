@@ -1,5 +1,13 @@
 """`tf.sparse`."""
-from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import add, maximum, minimum, reduce_max, reduce_sum, sparse_dense_matmul, to_indicator
+from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import (
+    add,
+    maximum,
+    minimum,
+    reduce_max,
+    reduce_sum,
+    sparse_dense_matmul,
+    to_indicator,
+)
 from pyfuncdbg.hosts.numpy.ops.sparse.arranging import (
     concat,
     expand_dims,
@@ -13,7 +21,8 @@ from pyfuncdbg.hosts.numpy.ops.sparse.arranging import (
     slice,
     softmax,
     split,
-    transpose)
+    transpose,
+)
 from pyfuncdbg.hosts.numpy.ops.sparse.dense import eye, from_dense, to_dense
 from pyfuncdbg.hosts.numpy.ops.sparse.dense import sparse_placeholder as placeholder
 from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor

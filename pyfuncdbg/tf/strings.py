@@ -1,6 +1,23 @@
 """`tf.strings`."""
-from pyfuncdbg.hosts.numpy.ops.strings.strings import as_string, format, join, length, lower, reduce_join, strip, substr, to_number, upper
-from pyfuncdbg.hosts.numpy.ops.strings.regex import bytes_split, regex_full_match, regex_replace, split, unsorted_segment_join
+from pyfuncdbg.hosts.numpy.ops.strings.regex import (
+    bytes_split,
+    regex_full_match,
+    regex_replace,
+    split,
+    unsorted_segment_join,
+)
+from pyfuncdbg.hosts.numpy.ops.strings.strings import (
+    as_string,
+    format,
+    join,
+    length,
+    lower,
+    reduce_join,
+    strip,
+    substr,
+    to_number,
+    upper,
+)
 
 __all__ = [
     'as_string',

@@ -9,7 +9,8 @@ from pyfuncdbg.hosts.numpy.ops.training.learning_rates import (
     inverse_time_decay,
     natural_exp_decay,
     piecewise_constant,
-    polynomial_decay)
+    polynomial_decay,
+)
 from pyfuncdbg.hosts.numpy.ops.training.monitored_session import (
     ChiefSessionCreator,
     Coordinator,
@@ -20,8 +21,15 @@ from pyfuncdbg.hosts.numpy.ops.training.monitored_session import (
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
-    start_queue_runners)
-from pyfuncdbg.hosts.numpy.ops.variables.moving_average import ExponentialMovingAverage
+    start_queue_runners,
+)
+from pyfuncdbg.hosts.numpy.ops.training.optimizer import (
+    Optimizer,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
 from pyfuncdbg.hosts.numpy.ops.training.optimizers import (
     AdadeltaOptimizer,
     AdagradOptimizer,
@@ -29,8 +37,9 @@ from pyfuncdbg.hosts.numpy.ops.training.optimizers import (
     FtrlOptimizer,
     GradientDescentOptimizer,
     MomentumOptimizer,
-    RMSPropOptimizer)
-from pyfuncdbg.hosts.numpy.ops.training.optimizer import Optimizer, create_global_step, get_global_step, get_or_create_global_step, global_step
+    RMSPropOptimizer,
+)
+from pyfuncdbg.hosts.numpy.ops.variables.moving_average import ExponentialMovingAverage
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.server import Server
 from pyfuncdbg.tf import messages

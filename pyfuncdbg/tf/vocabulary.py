@@ -2,6 +2,7 @@
 
 Arguments that were renamed are understood under both names (`axis`, `reduction_indices`).
 """
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
     DType,
     as_dtype,
@@ -29,10 +30,63 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
     uint16,
     uint32,
     uint64,
-    variant)
+    variant,
+)
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import (
+    eye,
+    fill,
+    linspace,
+    meshgrid,
+    one_hot,
+    ones,
+    range,
+    sequence_mask,
+    zeros,
+)
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import (
+    boolean_mask,
+    dynamic_stitch,
+    gather,
+    gather_nd,
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, reverse, split, stack, tile, unstack
+from pyfuncdbg.hosts.numpy.ops.arrays.padding import pad
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import (
+    ensure_shape,
+    expand_dims,
+    identity,
+    identity_n,
+    rank,
+    reshape,
+    shape,
+    size,
+    squeeze,
+    stop_gradient,
+)
+from pyfuncdbg.hosts.numpy.ops.arrays.slicing import slice_ as slice
+from pyfuncdbg.hosts.numpy.ops.arrays.slicing import strided_slice
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert, assert_equal, assert_greater, assert_less
+from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import assert_rank
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     add,
     add_n,
@@ -46,11 +100,9 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
     subtract,
     truediv,
     truncatediv,
-    truncatemod)
+    truncatemod,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floormod as mod
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
-from pyfuncdbg.hosts.numpy.ops.training.clipping import clip_by_global_norm, clip_by_norm
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     clip_by_value,
     equal,
@@ -60,46 +112,8 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
     less_equal,
     logical_and,
     logical_or,
-    not_equal)
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import eye, fill, linspace, meshgrid, one_hot, ones, range, sequence_mask, zeros
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import (
-    boolean_mask,
-    dynamic_stitch,
-    gather,
-    gather_nd,
-    scatter_nd,
-    tensor_scatter_nd_add,
-    tensor_scatter_nd_max,
-    tensor_scatter_nd_min,
-    tensor_scatter_nd_sub,
-    tensor_scatter_nd_update)
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, reverse, split, stack, tile, unstack
-from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, norm, tensordot
-from pyfuncdbg.hosts.numpy.ops.arrays.padding import pad
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
-    reduce_all,
-    reduce_any,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum)
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import (
-    ensure_shape,
-    expand_dims,
-    identity,
-    identity_n,
-    rank,
-    reshape,
-    shape,
-    size,
-    squeeze,
-    stop_gradient)
-from pyfuncdbg.hosts.numpy.ops.arrays.slicing import slice_ as slice
-from pyfuncdbg.hosts.numpy.ops.arrays.slicing import strided_slice
-from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import assert_rank
+    not_equal,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     abs,
     acos,
@@ -122,7 +136,10 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
     sqrt,
     square,
     tan,
-    tanh)
+    tanh,
+)
+from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, norm, tensordot
+from pyfuncdbg.hosts.numpy.ops.training.clipping import clip_by_global_norm, clip_by_norm
 
 newaxis = None
 

@@ -20,8 +20,8 @@ import tensorflow as tf
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 FOLDER = Path(sys.argv[1])

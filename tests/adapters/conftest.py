@@ -9,8 +9,8 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.tensorflow.patching import Patches
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.hosts import attach
 from pyfuncdbg.errors import AttachError
+from pyfuncdbg.hosts import attach
 
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 

@@ -11,12 +11,12 @@ from scripted_user import ScriptedUser
 from seen_calls import Seen
 
 import pyfuncdbg
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.own_files import is_package
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stepping.injection import stand_in
-from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.own_files import is_package
 
 pytestmark = pytest.mark.tensorflow
 

@@ -25,13 +25,13 @@ from seen_calls import Seen
 from test_compiled import built
 
 import pyfuncdbg
+from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks.call import Call, CallSite, current
+from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.hooks.captured import fp_errors as floating
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
-from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks.captured import fp_errors as floating
-from pyfuncdbg.hooks.call import Call, CallSite, current
-from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace

@@ -16,11 +16,11 @@ import pytest
 from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.cards.stop_card import stop_card
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.execute import execute
 
 pytestmark = pytest.mark.timeout(200)
 REAL = pytest.mark.tensorflow

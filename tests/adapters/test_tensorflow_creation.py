@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.observers.debug.reports.source_files import Missing, missing
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 pytestmark = pytest.mark.tensorflow
 

@@ -14,8 +14,8 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg.hosts import Attachment
-from pyfuncdbg.ui.commands.engine.to_json import to_json
 from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
+from pyfuncdbg.ui.commands.engine.to_json import to_json
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 HERE = Path(__file__).parent

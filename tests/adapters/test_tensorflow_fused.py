@@ -11,10 +11,10 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 

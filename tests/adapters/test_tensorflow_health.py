@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
 from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
 from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]

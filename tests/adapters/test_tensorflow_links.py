@@ -9,8 +9,8 @@ import pytest
 from seen_calls import Seen
 
 import pyfuncdbg
-from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
 from pyfuncdbg.observers.record import recorder as recording
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord

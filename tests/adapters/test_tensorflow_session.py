@@ -14,12 +14,12 @@ import pytest
 from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.execute import execute
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 

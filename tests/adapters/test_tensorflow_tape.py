@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.tape import TAPE
-from pyfuncdbg.observers.debug.gradients.gradient_check import checked
-from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
-from pyfuncdbg.observers.debug.reports.summary import summarized
-from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.observers.debug.gradients.gradient_check import checked
+from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
+from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
+from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.tape import TAPE
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(120)]
 

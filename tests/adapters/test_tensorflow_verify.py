@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyfuncdbg.ui.commands.programs.verify_probe import _IN_TENSORFLOW, Notes
 from pyfuncdbg.ui.commands.programs.result_list import Result
 from pyfuncdbg.ui.commands.programs.verify import Given, _at_level, _Outcome, _run
+from pyfuncdbg.ui.commands.programs.verify_probe import _IN_TENSORFLOW, Notes
 
 pytestmark = pytest.mark.tensorflow
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
 from plain_host import new_run, new_site
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 from pyfuncdbg.hooks import chain
+from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 
 RUN = new_run()
 ROUNDS, COUNT = 12, 4_000

@@ -59,10 +59,10 @@ async def measure(path: str, began: float) -> None:
     from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
     wait()                                      # as `open_trace` does
     from pyfuncdbg.ui.inspector.app import Inspector
+    from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+    from pyfuncdbg.ui.inspector.lists.rows import Wish
     from pyfuncdbg.ui.inspector.panes.calls import CallList
     from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
-    from pyfuncdbg.ui.inspector.lists.rows import Wish
-    from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
     spare_loaded()
     desk = SavedDesk(path)
     print(f'{"":44}{"since start":>12}{"computed":>12}')

@@ -17,8 +17,8 @@ from types import FrameType, ModuleType
 sys.path.insert(0, str(Path(__file__).parent.parent / 'debug' / 'lines'))
 from debug_program import loaded
 
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 
 PROGRAM = '''
 import numpy as np

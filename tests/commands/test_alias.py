@@ -6,10 +6,10 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute, is_for_python, name_of
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

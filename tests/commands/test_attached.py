@@ -8,13 +8,13 @@ import pytest
 from scripted_stops import Typist, typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands, is_silent
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.breakpoints import file as dotfile
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
 
 
 def norm(x):

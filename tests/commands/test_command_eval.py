@@ -12,12 +12,12 @@ import pytest
 from scripted_user import ScriptedUser, context_of
 
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError, TraceError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.ui.commands.array_files import written
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.commands.array_files import written
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.errors import CommandError, TraceError
-from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 

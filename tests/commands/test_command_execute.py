@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.help import GROUPS
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.errors import CommandError, DroppedError
-from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',

@@ -14,9 +14,9 @@ import pytest
 from scripted_user import Line, ScriptedUser, context_of
 
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.execute import execute
 
 
 class Typist(ScriptedUser):

@@ -11,11 +11,11 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.ui.commands.engine.slice_syntax import parse_index, parse_ranges, sliced
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_index, parse_ranges, sliced
 
 ARRAY = np.arange(4 * 5 * 6).reshape(4, 5, 6)
 PARTS = st.one_of(st.integers(-7, 7), st.slices(6), st.just(...))

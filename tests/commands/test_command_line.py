@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, split_expression, split_redirect, words
-from pyfuncdbg.errors import CommandError
 
 
 def texts(line):

@@ -13,10 +13,10 @@ from test_command_graph import Program, debugger, typing
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.sources.source_text import DIFFERS, NOT_HERE
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 
 def slow(x):

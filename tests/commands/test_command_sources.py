@@ -11,16 +11,16 @@ import pytest
 from recorded_source import as_version_2, recorded, renamed, rewritten
 from rich.console import Console
 
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.inspector.panes.source import _of_call
-from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
 from pyfuncdbg.observers.record.log import log_file as frames
 from pyfuncdbg.observers.record.sources.local_source import digest
 from pyfuncdbg.observers.record.sources.source_text import NOT_RECORDED
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.inspector.panes.source import _of_call
+from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
 
 SECRET = 'password = "hunter2"'
 LINES = ['info', 'calls', 'calls --kind all', 'call 1', 'call 2', 'call 3', 'call 4', 'call 5', 'out 1', 'out 2', 'lt', 'pf',

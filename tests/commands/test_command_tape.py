@@ -10,9 +10,9 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.errors import CommandError
 
 
 @pytest.fixture

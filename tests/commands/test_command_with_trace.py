@@ -12,16 +12,16 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import call as hooks_call
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, instrument
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 
 class NumPyHost:

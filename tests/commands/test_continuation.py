@@ -5,7 +5,16 @@ import warnings
 
 import pytest
 
-from pyfuncdbg.ui.commands.engine.continuation import LISTED, MORE, QUESTION, blocks, commands_of, ended, prompt_for_more, read_rest
+from pyfuncdbg.ui.commands.engine.continuation import (
+    LISTED,
+    MORE,
+    QUESTION,
+    blocks,
+    commands_of,
+    ended,
+    prompt_for_more,
+    read_rest,
+)
 
 BLOCK = 'for i in range(3):\n    print(i)'
 

@@ -13,13 +13,13 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
 from pyfuncdbg.observers.record.log import log_file as frames
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.views.escape import one_line, shortened
 
 COMMANDS = ('report', 'calls', 'calls --bad', 'lt', 'health', 'tape', 'tape --as mermaid', 'tape --as dot', 'graph',

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.ui.commands.programs.recorded_program import free_path, give_up, size
 from pyfuncdbg.errors import UsageError
+from pyfuncdbg.ui.commands.programs.recorded_program import free_path, give_up, size
 
 ENVIRONMENT = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[2]), COLUMNS='120')
 

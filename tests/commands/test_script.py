@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.ui.commands.programs import run_script as script
 from pyfuncdbg.errors import UsageError
+from pyfuncdbg.ui.commands.programs import run_script as script
 
 DRIVER = '''\
 import sys

@@ -9,10 +9,10 @@ import pytest
 from scripted_user import ScriptedUser, context_of
 
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.alias import aliases
-from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.alias import aliases
+from pyfuncdbg.ui.commands.completion import completions
 
 Look = Callable[..., list[str]]
 

@@ -6,12 +6,12 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.inspecting.source_listing import context
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.pt import printed
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.inspecting.source_listing import context
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from examples import EXAMPLES, Example
 from probe import message, plain
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.ops.definition.raw import renamed
 
 EDGES = np.array([np.nan, np.inf, -np.inf, -0., 0., 1., -1., 2.5, -3., 1e30, 1e-30], np.float32)

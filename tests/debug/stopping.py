@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 
 class Keeping:

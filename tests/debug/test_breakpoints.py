@@ -14,18 +14,18 @@ from stopping import debugging, wrapped
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, HitCount
-from pyfuncdbg.observers.debug.breakpoints.listing import states
-from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.observers.debug.debugger import debugger as the_debugger
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names, spec
-from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, HitCount
+from pyfuncdbg.observers.debug.breakpoints.listing import states
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.observers.debug.breakpoints.spec import function_names, spec
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.debugger import debugger as the_debugger
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
 
 class Model:

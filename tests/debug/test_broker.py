@@ -14,10 +14,10 @@ import pytest
 from native_threads import run_native
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 from pyfuncdbg.errors import CommandError, RunAborted
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 from pyfuncdbg.observers.record.recorder import recorders
 
 MANY = 16

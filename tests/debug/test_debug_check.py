@@ -11,13 +11,13 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.graph.definitions import registry
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup, no_gradient
-from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'ops'))
 from examples import EXAMPLES

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyfuncdbg.hooks.call import CallSite, Frame, Run
+from pyfuncdbg.hooks.chain import around, instrument
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function, as_stateless
 from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer, Spot
 from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding, Place
 from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function, as_stateless
+from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
 from pyfuncdbg.observers.debug.diagnosis.lost_shapes import shape_of
 from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall, script_call, statement_at
-from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
-from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import around, instrument
-from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.record.index.decode import unknown_site
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace

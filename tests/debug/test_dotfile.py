@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stopping import debugging, wrapped
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.errors import CommandError
 
 
 def table() -> Breakpoints:

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, NodeNames, carry_out, evaluate, is_python, without_colons
-from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.inspecting.evaluate import (
+    FrameNames,
+    NodeNames,
+    carry_out,
+    evaluate,
+    is_python,
+    without_colons,
+)
+from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
 
 LEVEL = 1
 

@@ -15,11 +15,11 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import hooks, instrument
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 
 def scaled(x: Any, k: int = 2) -> Any:

@@ -12,13 +12,13 @@ from native_threads import run_native
 from scripted_stops import Typist, typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
-from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 v1 = tf.compat.v1
 

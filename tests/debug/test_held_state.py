@@ -18,9 +18,9 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stepping.held_state import as_left, held, obstacle
-from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.record.recorder import Recorder
 
 NUMBERS = iter(())

@@ -8,10 +8,10 @@ import pytest
 from stopping import debugging, wrapped
 
 import pyfuncdbg
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.conditions.predicate import condition
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 

@@ -12,10 +12,10 @@ from native_threads import run_native
 from scripted_user import Line, ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 
 class Walk(ScriptedUser):

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from stopping import debugging, wrapped
 
 import pyfuncdbg
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.conditions import past_calls as history
 from pyfuncdbg.observers.debug.conditions import vocabulary
 from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
 from pyfuncdbg.observers.debug.conditions.predicate import condition, has_inf, has_inf_or_nan, has_nan
-from pyfuncdbg.errors import CommandError
 
 NAN, INF = math.nan, math.inf
 

@@ -12,14 +12,14 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.conditions.past_calls import Series
-from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.conditions.past_calls import Series
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 
 v1 = tf.compat.v1
 GIVEN = [3.0, -0.0, np.nan, 1.0]

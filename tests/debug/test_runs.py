@@ -13,13 +13,13 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.node_watch import KEPT, NodeWatch
-from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
-from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, Runs
-from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, Runs
+from pyfuncdbg.observers.debug.stepping.node_watch import KEPT, NodeWatch
+from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
 from pyfuncdbg.session import debug_sessions
 
 LINES = ('cont', 'run', 'run -n', 'run -t 1', 'run -t 2', 'run -t 3', 'run -f has_nan')

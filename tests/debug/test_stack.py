@@ -11,8 +11,8 @@ from wrapped_calls import wrap
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, consumers, move, selected, stack_of
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, consumers, move, selected, stack_of
 
 
 class Looking:

@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 
 PROGRAM = '''
 import pyfuncdbg.tf as tf

@@ -11,9 +11,9 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
 from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
+from pyfuncdbg.observers.debug.debugger import debugger
 
 
 def picked(x: Any) -> Any:

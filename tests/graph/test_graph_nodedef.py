@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from google.protobuf.wrappers_pb2 import BytesValue
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
-from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import node_def, op_def
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 F = dtypes.float32

@@ -2,10 +2,10 @@
 import pytest
 
 import pyfuncdbg.tf  # noqa: F401  registers every op
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import registered
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import _lines, signature
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 
 def test_every_line_can_be_read() -> None:

@@ -16,11 +16,11 @@ from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks import capture as module
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.captured.output import SILENCE
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.notice import say
 
 
 def test_eight_native_threads_by_two_hundred_calls(capture: Capture, keeper: Keeper) -> None:

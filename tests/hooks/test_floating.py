@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from wrapped_calls import Keeper, wrap
 
-from pyfuncdbg.hooks.captured import fp_errors as floating
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks.captured import fp_errors as floating
+from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import Entry
-from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
+from pyfuncdbg.hooks.chain import instrument
 
 PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}

@@ -10,8 +10,8 @@ from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.hooks.chain import current_call, hooks
 from pyfuncdbg.hooks.call_frames import entrance_of, function_call
+from pyfuncdbg.hooks.chain import current_call, hooks
 
 
 class Onlooker:

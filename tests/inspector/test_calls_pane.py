@@ -7,9 +7,9 @@ from pathlib import Path
 from inspecting import click, drive, inspector, opened, place_of, press, screen, settled, type_line, until
 from plain_sites import record_calls
 
+from pyfuncdbg.ui.inspector.lists.rows import Wish
 from pyfuncdbg.ui.inspector.panes.call_rows import command_of, wish_of
 from pyfuncdbg.ui.inspector.panes.calls import CallList
-from pyfuncdbg.ui.inspector.lists.rows import Wish
 
 WIDE = (160, 64)
 

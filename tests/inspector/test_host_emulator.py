@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import track
 
-from pyfuncdbg.ui.inspector.hosting.terminal_emulator import HISTORY, Emulator
 from pyfuncdbg.ui.inspector.hosting.keystrokes import encoded, pasted
+from pyfuncdbg.ui.inspector.hosting.terminal_emulator import HISTORY, Emulator
 
 
 def shown(emulator: Emulator) -> list[str]:

@@ -10,9 +10,9 @@ from inspecting import click, drive, inspector, opened, press, screen, send, set
 from textual.command import CommandPalette
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.screen.keys import keys
 from pyfuncdbg.ui.inspector.desks.request import Request
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+from pyfuncdbg.ui.inspector.screen.keys import keys
 
 
 def head(shown: str) -> str:

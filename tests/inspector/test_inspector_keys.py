@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from textual import events
 
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+from pyfuncdbg.ui.inspector.panes.calls import CallList
 from pyfuncdbg.ui.inspector.screen.key_help import key_help
 from pyfuncdbg.ui.inspector.screen.keys import CHANGE, ELSEWHERE, GROUPS, LOOK, STEP, keys
-from pyfuncdbg.ui.inspector.panes.calls import CallList
-from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.screen.type_ahead import PATIENCE
 
 

@@ -6,9 +6,9 @@ from inspecting import click, drive, inspector, opened, press, screen, type_line
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture, drawing
 from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
 from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture, drawing
 
 WIDE = (160, 50)
 

@@ -12,10 +12,10 @@ from inspecting import drive, inspector, opened, press, screen, settled, until
 from plain_sites import record_calls, wrapped_site
 
 from pyfuncdbg.hooks import chain
-from pyfuncdbg.ui.inspector.panes.time_window import MOST, looked_at
-from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.inspector.panes.time_window import MOST, looked_at
+from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 
 WIDE = (160, 64)
 

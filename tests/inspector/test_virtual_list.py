@@ -13,11 +13,11 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.ui.inspector.lists.messages import Picked, Told
 from pyfuncdbg.ui.inspector.lists.row_strips import slots
 from pyfuncdbg.ui.inspector.lists.rows import Column, Row, Wish
 from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
-from pyfuncdbg.observers.record.index.query import QueryCancelledError
 
 MILLION = 1_000_000
 

@@ -10,8 +10,8 @@ import pytest
 from ipython_shell import Shell
 
 import pyfuncdbg
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.recorder import recorders
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64)'

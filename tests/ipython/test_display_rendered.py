@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
 from pyfuncdbg.ui.ipython.displays import answer_bundle
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 

@@ -13,6 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, RunRecord
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
@@ -20,7 +21,6 @@ from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.ui.ipython.html.page import page_html
 from pyfuncdbg.ui.ipython.html.pages import MOST, ROWS
 from pyfuncdbg.ui.ipython.html.styled import WIDTH
-from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, RunRecord
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 OURS = {'', 'div', 'span', 'pre', 'style', 'table', 'thead', 'tbody', 'tr', 'td', 'th', 'form', 'label', 'input', 'section',

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from parsed_html import Element, parsed
 
+from pyfuncdbg.observers.record.records import Stats
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle
@@ -19,8 +21,6 @@ from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
 from pyfuncdbg.ui.ipython.html.picture import SLICES, picture_html
-from pyfuncdbg.observers.record.records import Stats
-from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 

@@ -13,10 +13,10 @@ from IPython.core.completer import provisionalcompleter
 from ipython_shell import SETUP, Shell, fresh_shell
 
 import pyfuncdbg
-from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.breakpoints.listing import states
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.ui.commands.table import TABLE
 
 CALL = 'y = tf.numpy_function(double, [np.arange(4.0)], tf.float64, name="twice")'
 

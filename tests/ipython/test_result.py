@@ -15,9 +15,9 @@ from parsed_html import parsed
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ui.ipython.result import Result
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample
 from pyfuncdbg.ui.views.tensors.tensors import made_at

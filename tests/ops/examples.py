@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import pyfuncdbg.tf  # noqa: F401  fills the registry
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 
 _random = np.random.default_rng(7)
 

@@ -8,15 +8,15 @@ import pytest
 from examples import EXAMPLES, Example
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, lookup, no_gradient, registered
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 CASES = [pytest.param(op, example, id=f'{op}-{i}') for op, group in EXAMPLES.items() for i, example in enumerate(group)]
 DIFFERENTIABLE = [case for case in CASES if lookup(case.values[0]).gradient not in (None, no_gradient)]

@@ -14,7 +14,14 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.ops.script.calls import eager_py_func, framework_py_func, numpy_function, py_func, py_function, strict
+from pyfuncdbg.hosts.numpy.ops.script.calls import (
+    eager_py_func,
+    framework_py_func,
+    numpy_function,
+    py_func,
+    py_function,
+    strict,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 

@@ -13,17 +13,17 @@ from native_threads import run_native
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InvalidArgumentError, UnknownError
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
-from pyfuncdbg.hosts.numpy.runtime.functions.function import function
-from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.functions.function import function
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 class Watcher:

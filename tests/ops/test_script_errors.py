@@ -9,8 +9,8 @@ import pytest
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg import errors
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import UnknownError
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_function
+from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
-from pyfuncdbg.hosts.numpy.runtime.functions.function import function
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.functions.function import function
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 def cube(a: Any) -> Any:

@@ -16,8 +16,8 @@ from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 X = tf.constant(3.)
 

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as arrays
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, UnknownError
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function, py_func, py_function
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

@@ -14,9 +14,9 @@ from prompt.pseudo_terminal import READY, Terminal
 import pyfuncdbg
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
 from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
-from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
 
 MODEL = '''\
 import numpy as np

@@ -13,9 +13,9 @@ import pytest
 from plain_host import wrapped
 
 from pyfuncdbg.observers.record.log import back_pressure
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 from pyfuncdbg.observers.record.trace import Trace
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError
+from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import log_file as frames
 from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
-from pyfuncdbg.observers.record.dtypes import dtype_of
-from pyfuncdbg.observers.record.sources.local_source import candidate
 from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.sources.local_source import candidate
 from pyfuncdbg.observers.record.trace import Trace
 
 

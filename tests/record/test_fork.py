@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 from recorded_script import ENVIRONMENT, run_script
 
-from pyfuncdbg.observers.record.records import OPS
 from pyfuncdbg.observers.record.index.tables import UNFINISHED
+from pyfuncdbg.observers.record.records import OPS
 from pyfuncdbg.observers.record.trace import Trace
 
 ALONE = {**ENVIRONMENT, 'OPENBLAS_NUM_THREADS': '1'}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.record.index.sorted_calls import Ordering
 from pyfuncdbg.observers.record.index.query import SORTS, Condition, QueryCancelledError
-from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.index.sorted_calls import Ordering
 from pyfuncdbg.observers.record.index.tables import call_table
+from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
 

@@ -16,12 +16,11 @@ from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 
 from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.sources import loaded_source
-from pyfuncdbg.observers.record.sources import local_source
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.sources import loaded_source, local_source
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 from pyfuncdbg.observers.record.sources.local_source import candidate, read_regular
 from pyfuncdbg.observers.record.sources.matching_code import fits
-from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources.source_text import CHANGED, DIFFERS, NOT_HERE, NOT_RECORDED
 from pyfuncdbg.observers.record.sources.trace_sources import checked
 from pyfuncdbg.observers.record.trace import Trace

@@ -12,8 +12,8 @@ from ops.examples import EXAMPLES
 from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for, lookup, registered
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for, lookup, registered
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 # Ops of one dtype and shape, so that any of them can follow any other.

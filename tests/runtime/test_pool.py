@@ -12,10 +12,10 @@ import pytest
 
 import pyfuncdbg.tf.compat.v1 as tf
 from pyfuncdbg import tf as tf2
-from pyfuncdbg.hosts.numpy.graph.context import under
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph.context import under
 
 MINE = 'pyfuncdbg session'
 

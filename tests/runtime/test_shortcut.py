@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 

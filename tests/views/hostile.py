@@ -18,8 +18,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
-from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText
 from pyfuncdbg.ui.views.sample_trace import tensor
 
 TEXTS = (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.sources.source import _parameters
 

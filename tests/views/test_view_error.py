@@ -9,11 +9,11 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg import errors
-from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.views.calls.error import error_panel, innermost
 from pyfuncdbg.ui.views.sample_trace import tensor
 

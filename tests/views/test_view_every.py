@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-from pyfuncdbg.observers.debug.stepping.node_watch import Passed
-from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
-from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.stepping.node_watch import Passed
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.call_output import call_output
 from pyfuncdbg.ui.views.calls.calls import call_table
-from pyfuncdbg.ui.views.reports.info import info_view
-from pyfuncdbg.ui.views.numerics.origin import origin_card
-from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
+from pyfuncdbg.ui.views.numerics.origin import origin_card
+from pyfuncdbg.ui.views.reports.info import info_view
+from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 from pyfuncdbg.ui.views.tensors.tensors import tensor_table
 from pyfuncdbg.ui.views.tensors.value import value_view

@@ -9,20 +9,20 @@ import pydot
 import pytest
 from rich.cells import cell_len
 
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, gradient_of
+from pyfuncdbg.observers.debug.reports.diagram import Arrow, Box, Diagram
+from pyfuncdbg.observers.debug.reports.timeline import Span, timeline
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord
+from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.reports.diagram import Arrow, Box, Diagram
-from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, gradient_of
-from pyfuncdbg.observers.debug.reports.timeline import Span, timeline
-from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord
-from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.calls.timeline import axis_row, lane_row
 from pyfuncdbg.ui.views.graph.dot import dot
 from pyfuncdbg.ui.views.graph.mermaid import ARROWS, TEXT, mermaid
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 from pyfuncdbg.ui.views.numerics.tape import check_mark, flow_bar
-from pyfuncdbg.ui.views.calls.timeline import axis_row, lane_row
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 "]; n0 --> n1 %%{init}%% \\N' + 'n' * 500
 STYLES = re.compile(r'\x1b\[[\d;]*m')

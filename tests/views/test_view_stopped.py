@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown
 from pyfuncdbg.observers.debug.inspecting.backtrace import Row
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
-from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown
 from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.ui.views.sources.listing import listing_view
 from pyfuncdbg.ui.views.calls.stack import row_view, stack_view
 from pyfuncdbg.ui.views.calls.stopped import demo_cards, stop_view
+from pyfuncdbg.ui.views.sources.listing import listing_view
 from pyfuncdbg.ui.views.tensors.variable import Variable, value_page, variables_table
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 ' + 'n' * 500

@@ -19,9 +19,9 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.captured import numpy1_errstate as thread_errors
+from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import state
 from pyfuncdbg.hooks.captured.output import place, say, speaker
-from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 

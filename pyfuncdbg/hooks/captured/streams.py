@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.captured.output import place, say, speaker
+from pyfuncdbg.hooks.locks import new_rlock
 
 Write = Callable[..., Any]
 

@@ -6,34 +6,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
-from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map as conversions
-from pyfuncdbg.hosts.tensorflow.nodes import creation_stack as creation
-from pyfuncdbg.hosts.tensorflow.tapes import custom_gradient as custom
-from pyfuncdbg.hosts.tensorflow.tapes import forward_log as forward
-from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops as observers
-from pyfuncdbg.hosts.tensorflow.graph_ops import op_calls
-from pyfuncdbg.hosts.tensorflow.python_calls import refused_results as refusals
-from pyfuncdbg.hosts.tensorflow.sessions import runs
-from pyfuncdbg.hosts.tensorflow.graph_ops import saved_model as saving
-from pyfuncdbg.hosts.tensorflow.tapes import backward_step as steps
-from pyfuncdbg.hosts.tensorflow.tapes import symbolic_gradients as symbolic
-from pyfuncdbg.hosts.tensorflow.tapes import gradient_tape as tapes
-from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
-from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import Conversions
-from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CustomGradients
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
-from pyfuncdbg.hosts.tensorflow.examination.examination import FILES, Examination
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.python_calls.hidden_frames import OwnFrames, own_files
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import Tapes
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
+from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
+from pyfuncdbg.hosts.tensorflow.examination.examination import FILES, Examination
+from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops as observers
+from pyfuncdbg.hosts.tensorflow.graph_ops import op_calls
+from pyfuncdbg.hosts.tensorflow.graph_ops import saved_model as saving
+from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes import creation_stack as creation
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map as conversions
+from pyfuncdbg.hosts.tensorflow.python_calls import refused_results as refusals
+from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import Conversions
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
+from pyfuncdbg.hosts.tensorflow.python_calls.hidden_frames import OwnFrames, own_files
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.sessions import runs
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.tapes import backward_step as steps
+from pyfuncdbg.hosts.tensorflow.tapes import custom_gradient as custom
+from pyfuncdbg.hosts.tensorflow.tapes import forward_log as forward
+from pyfuncdbg.hosts.tensorflow.tapes import gradient_tape as tapes
+from pyfuncdbg.hosts.tensorflow.tapes import symbolic_gradients as symbolic
+from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CustomGradients
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import Tapes
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 
 
 class TensorFlowAttachment:

@@ -12,22 +12,33 @@ from threading import get_native_id
 from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
-from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
-from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hooks.call import CallSite, current
-from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
 from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
+from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
+    EAGER,
+    MARK,
+    NUMPY,
+    Entry,
+    Given,
+    Last,
+    Sites,
+    as_list,
+    at_place,
+    given,
+)
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 try:
     from pyfuncdbg.hosts.tensorflow.quick import Quick

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.python_calls.kept_variables import KeptVariables
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import READERS, Changed
+from pyfuncdbg.hosts.tensorflow.python_calls.kept_variables import KeptVariables
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 _MOST_DENSE = 1 << 20

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 
 
 class Interruption:

@@ -8,10 +8,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, TensorRecord, TraceInfo
-from pyfuncdbg.observers.record.sources.source_text import FileText
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
+from pyfuncdbg.observers.record.records import (
+    CallRecord,
+    NoteRecord,
+    PlanRecord,
+    RunRecord,
+    SiteRecord,
+    TensorRecord,
+    TraceInfo,
+)
+from pyfuncdbg.observers.record.sources.source_text import FileText
 
 
 class Ordered(Protocol):

@@ -22,25 +22,25 @@ from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
 from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.captured.output import SILENCE
+from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record import live_sites as alive
 from pyfuncdbg.observers.record.log import trace_folder as folder
-from pyfuncdbg.observers.record import fork
-from pyfuncdbg.observers.record.log.queue import Backlog, Running, Said, charge
 from pyfuncdbg.observers.record.log.call_batch import Row
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
-from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, Names, SiteNote, plain, plan_key, remember
-from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
-from pyfuncdbg.observers.record.records import OPS, Level
-from pyfuncdbg.observers.record.snapshots.shared_arrays import Reuse
-from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
+from pyfuncdbg.observers.record.log.queue import Backlog, Running, Said, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.observers.record.log.writer import Writer, reason
+from pyfuncdbg.observers.record.records import OPS, Level
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure
+from pyfuncdbg.observers.record.snapshots.shared_arrays import Reuse
+from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, Names, SiteNote, plain, plan_key, remember
+from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace

@@ -17,14 +17,17 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.display import mimebundle
-from pyfuncdbg.observers.record.log.trace_folder import read_manifest
-from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, StaleIndexError
+from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.indexing import Progress, update
-from pyfuncdbg.observers.record.index.sorted_calls import Ordering
-from pyfuncdbg.observers.record.index.query import Condition, check_sort, in_order
 from pyfuncdbg.observers.record.index.log_reader import LostError, Reading
+from pyfuncdbg.observers.record.index.query import Condition, check_sort, in_order
+from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
+from pyfuncdbg.observers.record.index.sorted_calls import Ordering
+from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, StaleIndexError
+from pyfuncdbg.observers.record.index.tables import RETRY, UNFINISHED, site_key
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
+from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     OPS,
     CallRecord,
@@ -34,11 +37,9 @@ from pyfuncdbg.observers.record.records import (
     RunRecord,
     SiteRecord,
     TensorRecord,
-    TraceInfo)
+    TraceInfo,
+)
 from pyfuncdbg.observers.record.sources.source_text import FileText
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
-from pyfuncdbg.observers.record.index.tables import RETRY, UNFINISHED, site_key
-from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')

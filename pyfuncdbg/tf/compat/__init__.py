@@ -13,7 +13,8 @@ from pyfuncdbg.hosts.numpy.ops.strings.text import (
     forward_compatible,
     integral_types,
     path_to_str,
-    real_types)
+    real_types,
+)
 from pyfuncdbg.tf.late import late
 
 if TYPE_CHECKING:

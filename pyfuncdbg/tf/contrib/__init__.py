@@ -1,5 +1,4 @@
 """`tf.contrib` of TensorFlow 1, as far as it wraps Python functions."""
-from pyfuncdbg.tf.contrib import eager
-from pyfuncdbg.tf.contrib import framework
+from pyfuncdbg.tf.contrib import eager, framework
 
 __all__ = ['eager', 'framework']

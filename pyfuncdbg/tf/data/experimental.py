@@ -21,7 +21,8 @@ from pyfuncdbg.hosts.numpy.ops.data.transformations import (
     scan,
     shuffle_and_repeat,
     take_while,
-    unbatch)
+    unbatch,
+)
 from pyfuncdbg.hosts.numpy.ops.data.transformations import random_dataset as RandomDataset
 
 __all__ = [

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.line_parser import separated
-from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
 

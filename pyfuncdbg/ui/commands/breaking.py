@@ -15,22 +15,22 @@ from typing import Any, Literal
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.source_map import place, program_code
+from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
+from pyfuncdbg.observers.debug.breakpoints.file import Filed
+from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state_of, states
+from pyfuncdbg.observers.debug.breakpoints.program_names import functions
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
+from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, selected_entry, selected_frame
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
 from pyfuncdbg.ui.commands.resume import debugger_of
-from pyfuncdbg.observers.debug.breakpoints import file as dotfile
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
-from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state_of, states
-from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.observers.debug.breakpoints.file import Filed
-from pyfuncdbg.observers.debug.breakpoints.program_names import functions
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
-from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, selected_entry, selected_frame
-from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.hooks.source_map import place, program_code
-from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_line, breakpoint_table, filed_view
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_line, breakpoint_table, filed_view
 
 _TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
 _COMMA = re.compile(r'((?:.*:)?\d+),(.+)')

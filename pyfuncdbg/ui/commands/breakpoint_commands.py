@@ -8,13 +8,13 @@ import argparse
 import re
 from collections.abc import Callable
 
-from pyfuncdbg.ui.commands.breaking import Changed, draw_changed
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import debugger_of
+from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.ui.commands.breaking import Changed, draw_changed
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.resume import debugger_of
 
 _BLOCK = re.compile(r'\s*(\d{1,9}(?=\s|$))?[^\S\n]*(.*)', re.DOTALL)
 _REASON = re.compile(r'breakpoint (\d+)(?![\d:])')

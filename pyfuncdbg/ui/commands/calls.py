@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
 from pyfuncdbg.observers.record.index.query import SORTS
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.call_output import call_output
 from pyfuncdbg.ui.views.calls.calls import call_table

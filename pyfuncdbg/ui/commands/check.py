@@ -9,17 +9,17 @@ from functools import partial
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked, is_foreign
+from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
+from pyfuncdbg.observers.debug.gradients.tape import is_source
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.recorder import recorders
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked, is_foreign
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
-from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
-from pyfuncdbg.observers.debug.gradients.tape import is_source
-from pyfuncdbg.errors import CommandError, Typed
-from pyfuncdbg.observers.record.recorder import recorders
-from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.numerics.check import check_view
 
 STEPS = 50

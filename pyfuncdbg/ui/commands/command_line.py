@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 from pyfuncdbg.errors import UsageError
+from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
 _FOLDER = "where they are (default: this folder, or 'traces' of the configuration)"

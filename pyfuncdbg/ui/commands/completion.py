@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.inspecting.displays import displays
+from pyfuncdbg.observers.debug.inspecting.evaluate import Names
+from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
+from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.alias import aliases
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
 from pyfuncdbg.ui.commands.engine.command import Command, Context, options_of, parser_of
 from pyfuncdbg.ui.commands.execute import name_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.observers.debug.inspecting.displays import displays
-from pyfuncdbg.observers.debug.inspecting.evaluate import Names
-from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.errors import CommandError, PyfuncdbgError
-from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.observers.record.records import SiteRecord
 
 _MOST = 500
 _NEWEST = 50

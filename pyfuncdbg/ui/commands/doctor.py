@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
+from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis
 from pyfuncdbg.ui.commands.engine.arguments import one_of
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.to_json import to_json
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
-from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis
-from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.views.reports.doctor import NAMES, doctor_view
 from pyfuncdbg.ui.views.page import print_page
+from pyfuncdbg.ui.views.reports.doctor import NAMES, doctor_view
 
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
@@ -62,10 +62,10 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         budget: Bytes that the trace may take; None for the recorder's own limit.
     """
     from pyfuncdbg import hosts as adapters
+    from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
     from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
     from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
-    from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.observers.record.recorder import Recorder
     sys.argv = list(argv)
     recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()

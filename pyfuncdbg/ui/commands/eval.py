@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.arguments import positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.slice_syntax import sliced
-from pyfuncdbg.ui.commands.live_values import live_value
-from pyfuncdbg.ui.commands.engine.lookup import elements, find_tensor, parse_tensor
-from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.errors import CommandError, TraceError
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.inspecting.evaluate import Names, evaluate, without_colons
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
 from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.errors import CommandError, TraceError
+from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import elements, find_tensor, parse_tensor
+from pyfuncdbg.ui.commands.engine.slice_syntax import sliced
+from pyfuncdbg.ui.commands.live_values import live_value
 from pyfuncdbg.ui.views.tensors.evaluated import evaluated_view
 
 _QUOTED = re.compile(r'`([^`]+)`|(?<![\w\'"#`])(#\d+(?:\.\d+)?:(?:in|out)?\d+)')

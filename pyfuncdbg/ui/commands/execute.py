@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
-from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.ui.commands.help import described, find_command
 from pyfuncdbg.ui.commands.engine.line_parser import (
     joined,
     joined_expression,
@@ -21,13 +21,14 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
     separated,
     split_expression,
     split_redirect,
-    words)
+    words,
+)
+from pyfuncdbg.ui.commands.habits import hint as not_there
+from pyfuncdbg.ui.commands.help import described, find_command
 from pyfuncdbg.ui.commands.object_info import as_command
 from pyfuncdbg.ui.commands.print_values import PYTHON
 from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
-from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.ui.views.reports.command_help import command_help
 
 

@@ -12,26 +12,26 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import frame_line, program_code
+from pyfuncdbg.observers.debug.inspecting.backtrace import Row, created_at, rows_of, selected_row
+from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
+from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
+from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, listing, source_lines, whole
+from pyfuncdbg.observers.debug.inspecting.source_listing import context as context_of_stops
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
+from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
+from pyfuncdbg.observers.record.records import ErrorRecord
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import stop_of
-from pyfuncdbg.observers.debug.inspecting.backtrace import Row, created_at, rows_of, selected_row
-from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
-from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, listing, source_lines, whole
-from pyfuncdbg.observers.debug.inspecting.source_listing import context as context_of_stops
-from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
-from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
-from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
-from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.source_map import frame_line, program_code
-from pyfuncdbg.observers.record.records import ErrorRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
-from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.sources.listing import listing_view
-from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.calls.stack import row_view, stack_view
+from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.sources.listing import listing_view
+from pyfuncdbg.ui.views.sources.source import place
 
 _LISTED = 11
 """Lines that `list` shows."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
+from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, fates
+from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, fates
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
-from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
-from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
-from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.numerics.health import health_view, line_view
 
 SHOWN = 50

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
 
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')

@@ -12,23 +12,23 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.to_rewind_retry import Place, Restored, inputs_again, refuse_next_element
-from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.observers.debug.breakpoints.spec import names_of as names_of_site
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
 from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, held
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, evaluate, is_python
+from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, parameter_at
 from pyfuncdbg.observers.debug.stepping.injection import stand_in
 from pyfuncdbg.observers.debug.stepping.node_stepper import Rerun
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
-from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
 from pyfuncdbg.observers.debug.stepping.skipped_call import SkippedCall
-from pyfuncdbg.observers.debug.breakpoints.spec import names_of as names_of_site
+from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, held
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
+from pyfuncdbg.ui.commands.to_rewind_retry import Place, Restored, inputs_again, refuse_next_element
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view, injected_view, skipped_view, swapped_view
 
 _LISTED = 20

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.observers.debug.interrupt_request import interruption
+from pyfuncdbg.ui.commands.engine.command import Command, Context
 
 
 @dataclass(frozen=True, slots=True)

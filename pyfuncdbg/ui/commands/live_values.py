@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.tensor_filter import value_passes
-from pyfuncdbg.ui.commands.engine.lookup import TensorSpec, find_tensor
+from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.inspecting.scope import Tensors
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.value import described
-from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import TensorSpec, find_tensor
+from pyfuncdbg.ui.commands.tensor_filter import value_passes
 from pyfuncdbg.ui.views.tensors.live_tensors import feeds_view, live_view
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.print_values import value_of
-from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.tensors.variable import value_page

@@ -17,16 +17,16 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
-from pyfuncdbg.ui.commands.resume import stop_of
+from pyfuncdbg.errors import CommandError, PyfuncdbgError, Typed
+from pyfuncdbg.observers.debug.cards.stop_card import local_values
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, carry_out, evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs, scope_of
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
-from pyfuncdbg.observers.debug.cards.stop_card import local_values
 from pyfuncdbg.observers.debug.value import Value, array_of, array_text, bounded, described
-from pyfuncdbg.errors import CommandError, PyfuncdbgError, Typed
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
+from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.tensors.variable import Variable, inline, value_page, variables_table

@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.observers.debug.reports.profile import By, Cost, costs
 from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at
+from pyfuncdbg.observers.debug.reports.profile import By, Cost, costs
 from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.views.reports.profile import profile_view
 
 SHOWN = 40

@@ -7,20 +7,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.ui.commands.engine.arguments import positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, sliced
-from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
-from pyfuncdbg.ui.commands.engine.lookup import Found, TensorSpec, earlier, elements, find_call, find_tensor, of_call, parse_tensor
-from pyfuncdbg.ui.commands.array_files import written
-from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
-from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
-from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
-from pyfuncdbg.observers.debug.inspecting.scope import scope_of
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
+from pyfuncdbg.observers.debug.inspecting.scope import scope_of
+from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
+from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.engine.lookup import (
+    Found,
+    TensorSpec,
+    earlier,
+    elements,
+    find_call,
+    find_tensor,
+    of_call,
+    parse_tensor,
+)
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, sliced
+from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
 from pyfuncdbg.ui.views.pictures.element_table import Ranges
 from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view
 from pyfuncdbg.ui.views.tensors.value import value_view

@@ -4,9 +4,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.observers.debug.reports.summary import Summary, summarized
 from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 

@@ -12,11 +12,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.engine.arguments import positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop, Verb
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
 
 _BREAKPOINT = re.compile(r'breakpoint (\d+)')
 

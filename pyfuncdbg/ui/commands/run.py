@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.cards.run_card import RunCard, RunEnd, Suggestion, run_card, run_end
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
-from pyfuncdbg.ui.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.commands.lt import LT, TensorList
-from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.cards.run_card import RunCard, RunEnd, Suggestion, run_card, run_end
-from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
-from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 
 _TENSORS = 40

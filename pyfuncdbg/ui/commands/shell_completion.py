@@ -11,16 +11,16 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pyfuncdbg.ui.commands.engine.command import Context, options_of, parser_of
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.reports.trace_list import size_of
+from pyfuncdbg.observers.record.log.trace_folder import MANIFEST
+from pyfuncdbg.observers.record.log.trace_folders import newest_in, traces_in
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, split, valued
 from pyfuncdbg.ui.commands.completion import completions
+from pyfuncdbg.ui.commands.engine.command import Context, options_of, parser_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.observers.debug.reports.trace_list import size_of
-from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.record.log.trace_folder import MANIFEST
-from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.observers.record.log.trace_folders import newest_in, traces_in
 
 _LARGEST = 64 << 20
 """Bytes of a trace that is looked into: a key is waited for."""

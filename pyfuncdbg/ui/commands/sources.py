@@ -11,17 +11,17 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.source_map import place
+from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
+from pyfuncdbg.observers.debug.reports.source_files import Mark, Missing, SourceFile, files_of, marks_by_line, missing
+from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
-from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.source_files import Mark, Missing, SourceFile, files_of, marks_by_line, missing
-from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
-from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.hooks.source_map import place
-from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.views.reports.annotated import annotated_view
 from pyfuncdbg.ui.views.reports.source_files import source_files_view
 

@@ -11,14 +11,14 @@ from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.ui.commands.engine.arguments import positive
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import Resumed, count_argument, draw_resumed, resume, stop_of
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.source_map import frame_line, place
 from pyfuncdbg.observers.debug.inspecting.backtrace import Row, selected_row
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.stops.stop import UserFrame, Verb
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.source_map import frame_line, place
+from pyfuncdbg.ui.commands.engine.arguments import positive
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.resume import Resumed, count_argument, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.stack import row_view
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 from rich.console import RenderableType
 
+from pyfuncdbg.observers.debug.cards.run_card import RunCard
+from pyfuncdbg.observers.debug.cards.stop_card import StopCard, stop_card
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
 from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.commands.run import RunResult, at_run, draw_at_run
-from pyfuncdbg.observers.debug.cards.run_card import RunCard
-from pyfuncdbg.observers.debug.cards.stop_card import StopCard, stop_card
 from pyfuncdbg.ui.views.calls.stopped import stop_view
 
 _Result = StopCard | RunCard | RunResult

@@ -5,10 +5,10 @@ import argparse
 
 from rich.console import RenderableType
 
+from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
+from pyfuncdbg.observers.debug.reports.diagram import Diagram, tape_diagram
 from pyfuncdbg.ui.commands.engine.arguments import one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.observers.debug.reports.diagram import Diagram, tape_diagram
-from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.ui.views.graph.diagram import diagram_text
 from pyfuncdbg.ui.views.numerics.tape import check_mark, tape_view
 

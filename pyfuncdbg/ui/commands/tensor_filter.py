@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
-from pyfuncdbg.observers.debug.value import described
-from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
+from pyfuncdbg.observers.debug.value import described
 from pyfuncdbg.observers.record.records import TensorRecord
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.observers.debug.inspecting.threads import Threads, threads_of
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
-from pyfuncdbg.observers.debug.inspecting.threads import Threads, threads_of
-from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.ui.views.calls.threads import threads_view
 
 

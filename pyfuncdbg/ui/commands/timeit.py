@@ -13,11 +13,11 @@ from types import CodeType
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.observers.debug.inspecting.evaluate import Names, carry_out, repeated
+from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import stop_of
-from pyfuncdbg.observers.debug.inspecting.evaluate import Names, carry_out, repeated
-from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.units import seconds
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.reports.timeline import Timeline, timeline
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.observers.debug.reports.timeline import Timeline, timeline
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.views.calls.timeline import timeline_view
 
 KINDS = ('python', 'op', 'gradient', 'all')

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import draw_resumed, stop_of
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
+from pyfuncdbg.errors import CommandError, nearest
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.stepping.function_start import at_start
 from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
 from pyfuncdbg.observers.debug.stepping.node_stepper import RUN_GRAPHS, pausable
 from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded, reloaded
 from pyfuncdbg.observers.debug.stepping.saved_inputs import changes
+from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.resume import draw_resumed, stop_of
 from pyfuncdbg.ui.views.calls.rewind_report import retried_view, rewound_view
 
 Restored = Literal['restored', 'as left', 'not begun', '']

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pyfuncdbg.ui.commands.configuration import configuration, traces_folder
-from pyfuncdbg.ui.commands.engine.to_json import to_json
-from pyfuncdbg.observers.debug.reports.trace_list import size_of, trace_list
 from pyfuncdbg.errors import TraceError, UsageError, nearest
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.debug.reports.trace_list import size_of, trace_list
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, Manifest
 from pyfuncdbg.observers.record.log.trace_folders import newest_in, remove_trace, traces_in
+from pyfuncdbg.ui.commands.configuration import configuration, traces_folder
+from pyfuncdbg.ui.commands.engine.to_json import to_json
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import print_page
 from pyfuncdbg.ui.views.progress import reading

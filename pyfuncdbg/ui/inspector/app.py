@@ -15,28 +15,28 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
-from pyfuncdbg.ui.inspector.screen import place_bar
-from pyfuncdbg.ui.inspector.screen.arrangement import arrange
-from pyfuncdbg.ui.inspector.screen.bottom_line import BottomLine
-from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
-from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
-from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
-from pyfuncdbg.ui.inspector.screen.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
-from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout, theme_of
 from pyfuncdbg.ui.inspector.lists.messages import Answered, Found, Happened, Picked, Told, while_open
-from pyfuncdbg.ui.inspector.screen.next_call import CALL, call_after, flagged_after
-from pyfuncdbg.ui.inspector.screen.palette import Everything
-from pyfuncdbg.ui.inspector.screen.pane_set import Panes
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import NOT_HERE, Sheet
 from pyfuncdbg.ui.inspector.panes.calls import CallList
+from pyfuncdbg.ui.inspector.panes.scene import Follower, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.inspector.panes.tape import tape_line
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
+from pyfuncdbg.ui.inspector.screen import place_bar
 from pyfuncdbg.ui.inspector.screen.answer_screen import Result, is_short
-from pyfuncdbg.ui.inspector.screen.message_lines import Said
-from pyfuncdbg.ui.inspector.panes.scene import Follower, Scene
+from pyfuncdbg.ui.inspector.screen.arrangement import arrange
+from pyfuncdbg.ui.inspector.screen.bottom_line import BottomLine
 from pyfuncdbg.ui.inspector.screen.call_search import Seeker
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import NOT_HERE, Sheet
+from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
+from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
+from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
+from pyfuncdbg.ui.inspector.screen.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
+from pyfuncdbg.ui.inspector.screen.message_lines import Said
+from pyfuncdbg.ui.inspector.screen.next_call import CALL, call_after, flagged_after
+from pyfuncdbg.ui.inspector.screen.palette import Everything
+from pyfuncdbg.ui.inspector.screen.pane_set import Panes
+from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout, theme_of
 from pyfuncdbg.ui.inspector.screen.type_ahead import CARD_PATIENCE, PATIENCE
 from pyfuncdbg.ui.prompt.terminal_io.paste_limit import REFUSAL
 

@@ -33,8 +33,8 @@ def open_trace(path: str) -> int:
     wait()
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.inspector.app import Inspector
-    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
     from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
     from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN

@@ -12,18 +12,18 @@ from IPython import version_info
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import notebook_cell as cell
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, Options, read
 from pyfuncdbg.ui.ipython.recordings import Begun, Recordings
-from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
 from pyfuncdbg.ui.ipython.result import Result
 from pyfuncdbg.ui.ipython.session_commands import commands_of
+from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
 from pyfuncdbg.ui.prompt.install import expect_stop
 from pyfuncdbg.ui.views.escape import one_line, visible
 

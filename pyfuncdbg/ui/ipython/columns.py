@@ -9,14 +9,14 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
-from pyfuncdbg.observers.debug.reports.profile import Cost
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
-from pyfuncdbg.observers.debug.reports.node_list import NodeRow
 from pyfuncdbg.observers.debug.gradients.tape import TapeEdge
 from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveTensor
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.reports.node_list import NodeRow
+from pyfuncdbg.observers.debug.reports.profile import Cost
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.views.calls.calls import result as outcome
 from pyfuncdbg.ui.views.calls.calls import shapes
 from pyfuncdbg.ui.views.flags import flag_line, flags

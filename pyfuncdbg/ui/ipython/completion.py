@@ -11,9 +11,9 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from pyfuncdbg.ui.commands.engine.command import Command, options_of, parser_of
-from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.ui.commands.completion import completions
+from pyfuncdbg.ui.commands.engine.command import Command, options_of, parser_of
 from pyfuncdbg.ui.ipython.options import CELL
 from pyfuncdbg.ui.ipython.recordings import Recordings
 

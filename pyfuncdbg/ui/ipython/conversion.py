@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.eval import Evaluated
 from pyfuncdbg.ui.commands.print_values import Printed
 from pyfuncdbg.ui.commands.pt import TensorValue
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.ipython.columns import columns_of
-from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.tensors.tensor_difference import Change
 
 LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')

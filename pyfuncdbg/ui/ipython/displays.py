@@ -12,11 +12,13 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
+from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.debug.gradients.tape import Tape
+from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.lt import TensorList
-from pyfuncdbg.observers.debug.reports.summary import summarized
-from pyfuncdbg.observers.debug.gradients.tape import Tape
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.ui.ipython.conversion import LISTS
 from pyfuncdbg.ui.ipython.html.call import call_pictures
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
@@ -25,14 +27,12 @@ from pyfuncdbg.ui.ipython.html.pages import MOST
 from pyfuncdbg.ui.ipython.html.tape import tape_html
 from pyfuncdbg.ui.ipython.html.tensors import tensors_html
 from pyfuncdbg.ui.ipython.html.theme import display_html
-from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
-from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.calls import call_table
-from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.calls.run import run_view
 from pyfuncdbg.ui.views.numerics.tape import tape_view
+from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.tensors.tensors import tensor_heading
 from pyfuncdbg.ui.views.tensors.value import value_view
 

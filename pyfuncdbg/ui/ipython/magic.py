@@ -11,10 +11,10 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import no_var_expand
 
-from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import notebook_cell as cell_now
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.ui.commands.execute import execute, name_of
 from pyfuncdbg.ui.ipython.cells import Cells, complaint
 from pyfuncdbg.ui.ipython.options import MAGIC, WIDTH
 from pyfuncdbg.ui.ipython.recordings import Recordings

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pyfuncdbg.errors import CommandError, UsageError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, taken
+from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
 from pyfuncdbg.ui.commands.breaking import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
 from pyfuncdbg.ui.commands.programs.recorded_program import size
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.errors import CommandError, UsageError
-from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, taken
-from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
 
 Capture = Literal['tee', 'only', 'off']
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from pyfuncdbg.observers.debug.inspecting.stack import original_of
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.observers.debug.inspecting.stack import original_of
 
 
 class OriginalError:

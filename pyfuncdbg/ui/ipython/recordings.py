@@ -16,18 +16,18 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.ui.commands.breaking import breakpoint_of
-from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.errors import CommandError, TraceError
-from pyfuncdbg.ui.ipython.leftover_threads import Lingering, Others, Threads
-from pyfuncdbg.ui.ipython.options import Options
-from pyfuncdbg.ui.prompt.install import install
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.ipython.leftover_threads import Lingering, Others, Threads
+from pyfuncdbg.ui.ipython.options import Options
+from pyfuncdbg.ui.prompt.install import install
 
 _KEPT = 8
 """Traces of cells in the temporary folder: the newest."""

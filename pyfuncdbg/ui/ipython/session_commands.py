@@ -10,19 +10,19 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.reports.summary import Summary
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.help import help_command
 from pyfuncdbg.ui.commands.report import REPORT
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.summary import Summary
-from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.ipython.options import CELL, options_of, recording_arguments
 from pyfuncdbg.ui.ipython.recordings import Nothing, Recordings
-from pyfuncdbg.ui.views.reports.damage import damage_lines
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.reports.damage import damage_lines
 
 
 @dataclass(frozen=True, slots=True)

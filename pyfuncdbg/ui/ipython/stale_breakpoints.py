@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.observers.debug.debugger import debugger
 
 
 def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:

@@ -7,18 +7,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from pyfuncdbg.ui.commands.configuration import UIS, configuration
-from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.ui.commands.configuration import UIS, configuration
 from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
-from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
 from pyfuncdbg.ui.prompt.front_ends.kernel import Kernel
-from pyfuncdbg.ui.prompt.lending.lent_terminal import Lending
-from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
 from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
 from pyfuncdbg.ui.prompt.front_ends.terminal import Terminal
+from pyfuncdbg.ui.prompt.lending.lent_terminal import Lending
+from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
 
 _installed: dict[int, tuple[Pending, Lending]] = {}
 _automatic: set[int] = set()

@@ -8,8 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of
 from pyfuncdbg.errors import UsageError
+from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 import sys
 import threading
 
-from pyfuncdbg.ui.commands.frames import chain_of
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, original_of, stack_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.frames import chain_of
 from pyfuncdbg.ui.prompt import install as front_ends
 
 

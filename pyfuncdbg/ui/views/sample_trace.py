@@ -14,6 +14,8 @@ from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.call import Frame, Kind
 from pyfuncdbg.observers.record.dtypes import dtype_name, little_endian
 from pyfuncdbg.observers.record.index.query import site_matches
+from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
 from pyfuncdbg.observers.record.records import (
     CallRecord,
     ErrorRecord,
@@ -25,11 +27,10 @@ from pyfuncdbg.observers.record.records import (
     RunRecord,
     SiteRecord,
     TensorRecord,
-    TraceInfo)
-from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
+    TraceInfo,
+)
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
-from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
+from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 
 SOURCE = '''\
 def normalize(x, eps=1e-6):

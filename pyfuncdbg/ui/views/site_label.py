@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.site_labels import Alike
 from pyfuncdbg.observers.debug.ordinals import ordinal
+from pyfuncdbg.observers.debug.reports.site_labels import Alike
 from pyfuncdbg.ui.views.sources.source import place
 
 

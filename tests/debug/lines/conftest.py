@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.observers.debug.lines.live_functions import Population
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.live_functions import Population
 
 SHAPES = Path(__file__).with_name('shapes.py')
 TREE = ast.parse(SHAPES.read_text())

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from debug_program import loaded
 
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
-from pyfuncdbg.observers.debug.lines.patched_code import same_code
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import module_loading as loading
 from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.patched_code import same_code
 
 TEXT = '''"""A module of many shapes."""
 from __future__ import annotations

@@ -19,10 +19,10 @@ import pytest
 from debug_program import loaded
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 
 PROGRAM = '''
 import functools

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import nearest
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 
 if TYPE_CHECKING:

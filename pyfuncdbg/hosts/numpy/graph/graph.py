@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.collections import Collections
 from pyfuncdbg.hosts.numpy.graph.control import ControlStack
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
+from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lookup
 from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
-from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
-from pyfuncdbg.hosts.numpy.graph.types.shape_errors import completed
 from pyfuncdbg.hosts.numpy.graph.naming import Names
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lookup
-from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hosts.numpy.graph.types.shape_errors import completed
 
 
 class Graph(Collections):

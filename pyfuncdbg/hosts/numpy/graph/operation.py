@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import shown
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, Output
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor, evaluated
-from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 if TYPE_CHECKING:                               # 3 ms to import, for programs that print nodes
     from pyfuncdbg.hosts.numpy.graph.graph import Graph

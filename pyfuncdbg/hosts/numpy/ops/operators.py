@@ -5,19 +5,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import elementwise, truediv
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, not_equal
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
+from pyfuncdbg.hosts.numpy.ops.arrays.slicing import getitem
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, REAL, broadcast_shapes
-from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
-from pyfuncdbg.hosts.numpy.ops.arrays.slicing import getitem
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import elementwise, truediv
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, not_equal
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import invert, logical_not, negative
+from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
 from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 

@@ -3,21 +3,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
-from pyfuncdbg.hosts.tensorflow.examination import exports
-from pyfuncdbg.hosts.tensorflow.examination import failures
-from pyfuncdbg.hosts.tensorflow.examination import leaks
-from pyfuncdbg.hosts.tensorflow.examination import nodes
-from pyfuncdbg.hosts.tensorflow.examination import returns
+from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hosts.tensorflow.examination import exports, failures, leaks, nodes, returns
 from pyfuncdbg.hosts.tensorflow.examination.exports import Exports
 from pyfuncdbg.hosts.tensorflow.examination.failures import Failures
 from pyfuncdbg.hosts.tensorflow.examination.leaks import Leaks
 from pyfuncdbg.hosts.tensorflow.examination.nodes import readable, watch_graphs
 from pyfuncdbg.hosts.tensorflow.examination.returns import Returns
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
-from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, nodes, returns))
 """Whose frames are between the program's and TensorFlow's."""

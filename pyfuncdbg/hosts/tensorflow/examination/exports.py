@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 class Exports:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import CAUSE, Causes
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.source_map import place
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import CAUSE, Causes
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 class _Origin(NamedTuple):

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.examination.holdings import Holding, holding
-from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, STATELESS
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.examination.holdings import Holding, holding
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, STATELESS
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 @dataclass(frozen=True, slots=True)

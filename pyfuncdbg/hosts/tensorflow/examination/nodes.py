@@ -10,9 +10,9 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
+from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, Surface, shapes_around
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
-from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, Surface, shapes_around
 
 _MOST = 2_000
 _CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',

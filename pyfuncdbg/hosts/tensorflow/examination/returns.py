@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _MOST = 4096
 

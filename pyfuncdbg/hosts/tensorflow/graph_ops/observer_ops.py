@@ -12,14 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, maker, name_of, outer_tensors, outermost, prefix, reached
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
+from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
+    is_function,
+    maker,
+    name_of,
+    outer_tensors,
+    outermost,
+    prefix,
+    reached,
+)
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc',
                      'PyFuncStateless', 'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))

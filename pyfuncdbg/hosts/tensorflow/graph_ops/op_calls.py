@@ -15,19 +15,19 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites, frames_of
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
-from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites, frames_of
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _FUNCTIONS = ('__inference_', '__forward_', '__backward_')
 _NAME = re.compile(r'(?:__(?:inference|forward)_)?(__backward_)?(.+?)(?:_\d+)*$')

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import SCOPE
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 def install(parts: Parts, patches: Patches) -> None:

@@ -13,10 +13,10 @@ from types import CodeType
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _DEEPEST = 64
 Unlocated = Literal['before', 'imported']

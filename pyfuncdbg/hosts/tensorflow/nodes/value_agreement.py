@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.captured.output import Output
 
 OTHERWISE = 'otherwise'

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hooks.patched_code import replaced
 from pyfuncdbg.hooks.tracing_notice import about_to_trace
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _GENERATED = '__autograph_generated_file'
 _RELAYS = os.path.join('tensorflow', 'python', 'autograph') + os.sep

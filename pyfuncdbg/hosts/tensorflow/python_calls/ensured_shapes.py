@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hooks.call import Call, current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 Shape = tuple[int | None, ...]
 _WAITING = 32

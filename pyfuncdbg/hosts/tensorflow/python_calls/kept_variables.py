@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 class KeptVariables:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _KEPT = 16
 """So many exceptions wait for their error: one that the graph swallows (`ignore_errors`) waits in vain."""

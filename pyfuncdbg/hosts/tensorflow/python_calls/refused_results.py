@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hooks.call_frames import calls_wrapped
 from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _RESULT = '_pyfuncdbg_refused'
 """Where an error that tells of a refusal keeps the result."""

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensured
-from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.installed_hooks import Gate
-from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
 from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hooks.source_map import place as place_of
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
+from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensured
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 TYPES = frozenset((EAGER, NUMPY, STATELESS))

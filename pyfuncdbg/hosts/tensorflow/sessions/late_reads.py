@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
-from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 from pyfuncdbg.hooks.unknown_value import Unknown
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 
 
 def current_inputs(plan: Plan, op: Any, unit: Unit, inputs: Sequence[Any], injected: set[str], run: SessionRun) -> list[Any]:

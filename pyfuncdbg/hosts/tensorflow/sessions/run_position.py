@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
 class Known(Protocol):

@@ -13,19 +13,19 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
+from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.call_frames import Entrance, begins_call
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import Walk
-from pyfuncdbg.hooks import notebook_cell as cell
-from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.call_frames import Entrance, begins_call
-from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.tensorflow.quick import Quick

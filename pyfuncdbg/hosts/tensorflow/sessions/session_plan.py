@@ -8,13 +8,13 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
-from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
-from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Units, is_handle
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
+from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Units, is_handle
 
 _PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
 _KEPT = 256

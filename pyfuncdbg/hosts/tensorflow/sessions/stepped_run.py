@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
-from pyfuncdbg.hosts.tensorflow.sessions.whole_run import AtOnce
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
-from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
-from pyfuncdbg.hosts.tensorflow.sessions.unit_outcomes import Outcomes
-from pyfuncdbg.hosts.tensorflow.sessions.run_position import Calls, Pending, Standing
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
-from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, WalkValues, own
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import RunView, result_stands
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import Calls, Pending, Standing
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, WalkValues, own
+from pyfuncdbg.hosts.tensorflow.sessions.unit_outcomes import Outcomes
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import AtOnce
 
 _DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more; node, to or into at the card '
          'before a run goes through it node by node')

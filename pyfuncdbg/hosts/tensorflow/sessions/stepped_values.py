@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
-from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
 class WalkValues:

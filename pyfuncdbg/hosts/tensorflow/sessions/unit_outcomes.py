@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
+from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, Variables
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
-from pyfuncdbg.hooks.host import Host
 
 
 @dataclass(frozen=True, slots=True)

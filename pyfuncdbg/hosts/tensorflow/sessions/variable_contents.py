@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.unknown_value import Unknown
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager, eager_attr
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
-from pyfuncdbg.hooks.unknown_value import Unknown
 
 _TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'}
 """Ops whose like for resources is not called 'Resource...'."""

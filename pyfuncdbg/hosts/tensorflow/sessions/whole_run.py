@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
-from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
-from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import Contents
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON, Plan
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
-from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
-from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import Unknown
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON, Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
+from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import Contents
 
 
 class AtOnce:

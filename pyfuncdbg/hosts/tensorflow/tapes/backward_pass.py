@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
 from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
 
 _Flow = tuple[int, int]
 """A gradient call, and which of its outputs."""

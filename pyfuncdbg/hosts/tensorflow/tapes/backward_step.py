@@ -5,14 +5,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, attr_text
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.listed import Listed, listed
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import around, current_call
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.listed import Listed, listed
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, attr_text
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
 
 _MOST = 1 << 12
 _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forward|backward)_)?(.+?)_\d+$')

@@ -11,15 +11,15 @@ from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.listed import Listed, listed
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import hooks, instrument
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.listed import Listed, listed
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 CUSTOM = 'CustomGradient'
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, say_failed
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _MOST = 200_000
 """Ops that are noted for one tape."""

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
-from pyfuncdbg.hosts.tensorflow.tapes.backward_step import node_names, step_site
-from pyfuncdbg.hosts.tensorflow.tapes.why_none import Source, Unconnected
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import node_names, step_site
+from pyfuncdbg.hosts.tensorflow.tapes.why_none import Source, Unconnected
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 VARIABLE, TENSOR = 'Variable', 'Tensor'
 _MOST = 1 << 12

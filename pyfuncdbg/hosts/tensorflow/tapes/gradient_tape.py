@@ -13,19 +13,19 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Forward, Made, made
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
-from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
-from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
-from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import Symbolic
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
+from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Forward, Made, made
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import Symbolic
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _INSIDE = 'py_function gradient'
 _LABEL = 'GradientTape.gradient'

@@ -8,11 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.python_calls.user_function import differentiated
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, Entry, Last
 from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, Entry, Last
+from pyfuncdbg.hosts.tensorflow.python_calls.user_function import differentiated
 
 _MOST = 1 << 12
 """Calls that are remembered for a backward step of theirs to come."""

@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import CALLS, Log, Made, made
-from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
-from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
+from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import CALLS, Log, Made, made
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _SUM = 'AddN'
 

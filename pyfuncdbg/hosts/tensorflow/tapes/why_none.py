@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import reached_as
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _EAGER, _NUMPY = 'EagerPyFunc', ('PyFunc', 'PyFuncStateless')
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyfuncdbg.observers.debug.call_attributes import explained
-from pyfuncdbg.observers.debug.conditions.predicate import Predicate, shown
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec
+from pyfuncdbg.observers.debug.call_attributes import explained
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate, shown
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
 """When it is tested: before the call, when it has returned, when it has raised; at the calls of its backward step."""

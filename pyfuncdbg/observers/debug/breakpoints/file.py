@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.errors import CommandError, nearest
 
 NAME = '.pyfuncdbg.toml'
 _TABLE = 'breakpoint'

@@ -7,15 +7,15 @@ from __future__ import annotations
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
-from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
-from pyfuncdbg.observers.debug.conditions.predicate import shown
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.call_frames import begins_function
 from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec
+from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
+from pyfuncdbg.observers.debug.conditions.predicate import shown
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.inline_condition import Condition

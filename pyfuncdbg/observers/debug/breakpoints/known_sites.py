@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.conditions import function_parameters as parameters
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec, function_names, names_of
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import CallSite, Kind, Run
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, function_names, names_of
+from pyfuncdbg.observers.debug.conditions import function_parameters as parameters
 from pyfuncdbg.observers.record.records import SiteRecord
 
 _MOST = 1 << 16

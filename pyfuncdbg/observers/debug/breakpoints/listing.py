@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks import notebook_cell as cell
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
 from pyfuncdbg.observers.debug.conditions.predicate import shown
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import notebook_cell as cell
 
 _SITES = 4
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pyfuncdbg.hooks.notice import printable, say
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.value import array_of, array_text, bounded
-from pyfuncdbg.hooks.notice import printable, say
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
-from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
+from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
 """What a breakpoint waits for that calls need not have."""

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.conditions.binding import OfValues
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 from pyfuncdbg.observers.debug.stepping.saved_inputs import Saved, save
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
-from pyfuncdbg.hooks.call import CallSite, Run
 
 _ignoring = errstate.state
 _ndarray = np.ndarray

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pyfuncdbg.hooks.call import Call, CallSite
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
-from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, kept
 from pyfuncdbg.observers.debug.conditions.function_parameters import reader
+from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, kept
 from pyfuncdbg.observers.debug.conditions.predicate import truth
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
-from pyfuncdbg.hooks.call import Call, CallSite
-from pyfuncdbg.hooks.chain import say_failed
 
 _ignoring = errstate.state
 _ndarray = np.ndarray

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.conditions.past_calls import kept
-from pyfuncdbg.observers.debug.value import array_of
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.debug.conditions.past_calls import kept
+from pyfuncdbg.observers.debug.value import array_of
 from pyfuncdbg.observers.record.recorder import Recorder
 
 OP_TYPE = 'Line'

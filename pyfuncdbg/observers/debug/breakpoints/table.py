@@ -10,23 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
-from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
-from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
-from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
-from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
-from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
-from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
-from pyfuncdbg.observers.debug.breakpoints.timing import timing_of
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks import module_loading as loading
 from pyfuncdbg.hooks import tracing_notice as traced
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
+from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
+from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
+from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
+from pyfuncdbg.observers.debug.breakpoints.timing import timing_of
+from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
+from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
@@ -324,7 +324,9 @@ class Breakpoints:
     def lines(self) -> Lines:
         """What puts breakpoints on lines; made when the first one is set."""
         if self._lines is None:
-            from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines  # a program without line breakpoints need not have it
+            from pyfuncdbg.observers.debug.lines.line_breakpoints import (
+                Lines,  # a program without line breakpoints need not have it
+            )
             self._lines = Lines(VOCABULARY)
             traced.watch(self._lines.look_again)
             loading.watch(self._lines.about_to_run)

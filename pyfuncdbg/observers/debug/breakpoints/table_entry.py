@@ -9,21 +9,21 @@ from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
-from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
-from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
-from pyfuncdbg.observers.debug.conditions.past_calls import stands_for
-from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
-from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
-from pyfuncdbg.observers.debug.breakpoints.log_action import log
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
-from pyfuncdbg.observers.debug.conditions.predicate import shown
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names
 from pyfuncdbg.hooks import notebook_cell as cell
 from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.source_map import line_of
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
+from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
+from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
+from pyfuncdbg.observers.debug.breakpoints.log_action import log
+from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
+from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
+from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
+from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
+from pyfuncdbg.observers.debug.conditions.past_calls import stands_for
+from pyfuncdbg.observers.debug.conditions.predicate import shown
 from pyfuncdbg.observers.record.recorder import recorders
 
 if TYPE_CHECKING:
@@ -182,7 +182,9 @@ class Entry:
 
     def _set_line(self, one: Breakpoint) -> None:
         when = one.when
-        from pyfuncdbg.observers.debug.lines.inline_condition import Condition  # a program without line breakpoints need not have it
+        from pyfuncdbg.observers.debug.lines.inline_condition import (
+            Condition,  # a program without line breakpoints need not have it
+        )
         condition = Condition(when.expression, when.functions, shown(when)) if isinstance(when, LineCondition) else None
         self._lines().set(one.number, one.spec.name, one.spec.number, condition, self._at_line)
         self._named = condition.names if condition is not None else frozenset()

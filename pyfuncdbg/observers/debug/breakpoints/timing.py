@@ -4,10 +4,10 @@ Asked under the lock of `Breakpoints`, when one is set or changed.
 """
 from __future__ import annotations
 
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import TIMINGS, Action, Timing
-from pyfuncdbg.observers.debug.conditions.predicate import Predicate
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import TIMINGS, Action, Timing
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate
 
 
 def timing_of(where: Spec, when: Predicate | None, timing: Timing | None, do: Action) -> Timing:

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Found, Graph, Node, Use
-from pyfuncdbg.observers.debug.reports.lineage import Sort
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.reports.lineage import Sort
+from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Found, Graph, Node, Use
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.record.index.decode import unknown_site
-from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
+from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 
 DUMPS = 20
 """Newest calls that are listed."""

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.observers.debug.stepping.node_watch import Passed
 from pyfuncdbg.hooks.call import Call, CallSite, Frame
+from pyfuncdbg.observers.debug.stepping.node_watch import Passed
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 
 if TYPE_CHECKING:
+    from pyfuncdbg.hooks.host import Host
     from pyfuncdbg.observers.debug.debugger import Debugger
     from pyfuncdbg.observers.debug.queries import Queries
     from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun
     from pyfuncdbg.observers.debug.stops.stop import Stop
-    from pyfuncdbg.hooks.host import Host
 
 _LOCATED = re.compile(r"\nNode: '[^\n]*'\n(.*?)(?:\nTraceback \(most recent call last\)|\n\t \[\[|\Z)", re.DOTALL)
 NAMES = 100

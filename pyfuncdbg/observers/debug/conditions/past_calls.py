@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.conditions.function_parameters import Get
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.conditions.function_parameters import Get
 from pyfuncdbg.observers.record.snapshots.snapshot import digest
 
 CALLS = 100

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.observers.debug.conditions import vocabulary
 from pyfuncdbg.observers.debug.conditions.binding import Memory, OfValues, True_, binding, of_values, remembers
 from pyfuncdbg.observers.debug.conditions.compiled_expression import Expression as Compiled
 from pyfuncdbg.observers.debug.conditions.function_parameters import signature_of
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.call import Call, CallSite
 
 
 class Predicate:

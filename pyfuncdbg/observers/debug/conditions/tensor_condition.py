@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.observers.debug.conditions.compiled_expression import Expression
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.errors import CommandError, Typed
 
 _OF_CALLS = ('inputs', 'call', 'history', 'error')
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
 from pyfuncdbg.observers.debug.diagnosis.finding import Finding
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
 
 
 def writes(evidence: Evidence) -> Iterator[Finding]:

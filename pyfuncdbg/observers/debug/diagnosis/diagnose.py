@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from pyfuncdbg.observers.debug.diagnosis.gradient_faults import gradients
+from pyfuncdbg.observers.debug.diagnosis.argument_writes import writes
+from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import texts
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
 from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding
+from pyfuncdbg.observers.debug.diagnosis.gradient_faults import gradients
 from pyfuncdbg.observers.debug.diagnosis.leaks import leaks
 from pyfuncdbg.observers.debug.diagnosis.lost_errors_and_exports import ends, exports, unheard
-from pyfuncdbg.observers.debug.diagnosis.return_values import results
 from pyfuncdbg.observers.debug.diagnosis.lost_shapes import failed_shapes, lost_shapes, untrue_shapes
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import texts
+from pyfuncdbg.observers.debug.diagnosis.return_values import results
 from pyfuncdbg.observers.debug.diagnosis.serialization import uses, waits
-from pyfuncdbg.observers.debug.diagnosis.argument_writes import writes
 from pyfuncdbg.observers.debug.queries import Queries
 
 JUDGES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (results, texts, gradients, writes, leaks, lost_shapes,

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pyfuncdbg.observers.debug.diagnosis.finding import Place
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall, script_call, statement_at
-from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.hooks.facts import Fact
+from pyfuncdbg.observers.debug.diagnosis.finding import Place
+from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
+from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall, script_call, statement_at
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 
 FACT, STATEMENT = 'fact', 'statement'

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
 from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.records import CallRecord
 
 _MOST = 200

@@ -13,8 +13,8 @@ from typing import Any
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact, counted
-from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.graph_context import SURROUNDINGS
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.record.recorder import DEPTH
 
 KIND = 'surroundings'

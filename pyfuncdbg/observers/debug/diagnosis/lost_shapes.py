@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
-from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'

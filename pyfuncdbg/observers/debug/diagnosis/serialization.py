@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyfuncdbg.hooks.graph_context import DATASET
+from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_stateless
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
 from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place, Use
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_stateless
-from pyfuncdbg.hooks.graph_context import DATASET
 
 LEAST = 0.1
 """Seconds below which nothing is said."""

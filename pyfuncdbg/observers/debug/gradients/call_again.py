@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
-from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, DroppedError
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
 from pyfuncdbg.observers.record import live_sites as alive
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, Outcome
-from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.errors import CommandError, DroppedError
+from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.gradients.call_again import Again, Made, again, live_site
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, Outcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, Weighted
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
 from pyfuncdbg.observers.debug.gradients.traced_tape import CALLS
-from pyfuncdbg.errors import CommandError, DroppedError
-from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, known, with_values, within_calls
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, known, with_values, within_calls
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
 

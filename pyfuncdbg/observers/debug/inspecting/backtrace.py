@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyfuncdbg.observers.debug.inspecting.source_listing import line_of
-from pyfuncdbg.observers.debug.inspecting.live_error import frame_records
-from pyfuncdbg.observers.debug.inspecting.scope import host_of
-from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.own_files import is_library
 from pyfuncdbg.hooks.patched_code import name_of
 from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.debug.inspecting.live_error import frame_records
+from pyfuncdbg.observers.debug.inspecting.scope import host_of
+from pyfuncdbg.observers.debug.inspecting.source_listing import line_of
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import FrameRecord
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import CodeType
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.inspecting.evaluate import check, evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, selected_entry
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.errors import CommandError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.value import MOST_COUNTED
-from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, Level, LocalRecord, TensorRecord
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure, walked
 from pyfuncdbg.observers.record.snapshots.frame_locals import Variables, variables_of
-from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, Level, LocalRecord, TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 _SMALL = 64

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
-from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Standing = Literal['fed', 'here', 'dropped', 'next', 'later']

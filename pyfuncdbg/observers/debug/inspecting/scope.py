@@ -10,14 +10,22 @@ from typing import Any
 
 import numpy
 
-from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
-from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_entry, selected_frame, stack_of
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
+from pyfuncdbg.observers.debug.inspecting.stack import (
+    Entry,
+    FrameEntry,
+    NodeEntry,
+    RunEntry,
+    selected_entry,
+    selected_frame,
+    stack_of,
+)
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 Read = Callable[[], Any]
 

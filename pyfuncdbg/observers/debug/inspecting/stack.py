@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, entrance_of, failed_at
 from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import line_of, program_line
+from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.observers.record.records import CallRecord
 

@@ -13,15 +13,15 @@ from itertools import islice
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
-from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
-from pyfuncdbg.observers.debug.lines.name_resolution import nested, vocabulary_for
-from pyfuncdbg.observers.debug.lines.insertion_point import Spot
-from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
-from pyfuncdbg.observers.debug.lines.module_source import Source, read
-from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.tracing_notice import is_part
+from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.insertion_point import Spot
+from pyfuncdbg.observers.debug.lines.module_source import Source, read
+from pyfuncdbg.observers.debug.lines.name_resolution import nested, vocabulary_for
+from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
+from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition, UnsetError
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.debug.lines.inline_condition import Condition, UnsetError
 
 OnHit = Callable[[FrameType, Exception | None], None]
 

@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
-from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
-from pyfuncdbg.observers.debug.lines.live_functions import Activation, Population, running
-from pyfuncdbg.observers.debug.lines.unmatched_source import lines_in, lines_of
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, Watched
-from pyfuncdbg.observers.debug.lines.name_resolution import is_named, nested, owner_of
-from pyfuncdbg.observers.debug.lines.insertion_point import qualified
-from pyfuncdbg.observers.debug.lines.patched_code import Version
 from pyfuncdbg.hooks.patched_code import original, publish
 from pyfuncdbg.hooks.source_map import exact_line, program_code
+from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.insertion_point import qualified
+from pyfuncdbg.observers.debug.lines.live_functions import Activation, Population, running
+from pyfuncdbg.observers.debug.lines.name_resolution import is_named, nested, owner_of
+from pyfuncdbg.observers.debug.lines.patched_code import Version
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, Watched
+from pyfuncdbg.observers.debug.lines.unmatched_source import lines_in, lines_of
 
 _OPTIMIZED = 0x1                # of code flags: functions have it, modules and classes do not
 _Lines = dict[int, tuple[tuple[Arrival, str], ...]]

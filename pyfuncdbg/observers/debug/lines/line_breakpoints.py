@@ -15,22 +15,22 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Literal
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, OnHit
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition
-from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
-from pyfuncdbg.observers.debug.lines.file_lookup import findable, is_meant, loaded, unknown
-from pyfuncdbg.observers.debug.lines.live_functions import Population, running
-from pyfuncdbg.observers.debug.lines.installer import Installation
-from pyfuncdbg.observers.debug.lines.unmatched_source import check_names
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Monitor, Watch
-from pyfuncdbg.observers.debug.lines.name_resolution import function_names
-from pyfuncdbg.observers.debug.lines.insertion_point import qualified
-from pyfuncdbg.observers.debug.lines.trace_function import tracer
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated, program_code
+from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
+from pyfuncdbg.observers.debug.lines.file_lookup import findable, is_meant, loaded, unknown
+from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, OnHit
+from pyfuncdbg.observers.debug.lines.insertion_point import qualified
+from pyfuncdbg.observers.debug.lines.installer import Installation
+from pyfuncdbg.observers.debug.lines.live_functions import Population, running
+from pyfuncdbg.observers.debug.lines.name_resolution import function_names
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Monitor, Watch
+from pyfuncdbg.observers.debug.lines.trace_function import tracer
+from pyfuncdbg.observers.debug.lines.unmatched_source import check_names
 
 How = Literal['compiled', 'monitored', 'traced', 'pending']
 _MONITORING = hasattr(sys, 'monitoring')

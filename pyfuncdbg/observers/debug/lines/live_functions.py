@@ -15,10 +15,10 @@ from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.name_resolution import function_names
-from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_written, program_code
+from pyfuncdbg.observers.debug.lines.name_resolution import function_names
 
 _FRAMES: dict[type, str] = {GeneratorType: 'gi_frame', CoroutineType: 'cr_frame', AsyncGeneratorType: 'ag_frame'}
 

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.insertion_point import Spot, beginnings, find, has_code, spots
 from pyfuncdbg.observers.debug.lines.ast_rewrite import compiled
+from pyfuncdbg.observers.debug.lines.insertion_point import Spot, beginnings, find, has_code, spots
 
 
 class Source:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.lines.inline_condition import Condition, mangled
 from pyfuncdbg.observers.debug.lines.insertion_point import Function, Spot, qualified
-from pyfuncdbg.errors import CommandError, nearest
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
 _OF_MODULES = ('__file__', '__path__', '__annotations__')

@@ -12,8 +12,8 @@ from inspect import CO_OPTIMIZED
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.name_resolution import nested
 from pyfuncdbg.observers.debug.lines.line_table import without_lines
+from pyfuncdbg.observers.debug.lines.name_resolution import nested
 
 _PLAIN = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonlyargcount', 'co_kwonlyargcount', 'co_flags',
           'co_names', 'co_varnames', 'co_freevars', 'co_cellvars', 'co_code', 'co_exceptiontable')

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.lines.inline_condition import Condition
 from pyfuncdbg.observers.debug.lines.name_resolution import nested
-from pyfuncdbg.errors import CommandError, nearest
 
 
 def lines_in(code: CodeType, line: int) -> list[tuple[CodeType, int]]:

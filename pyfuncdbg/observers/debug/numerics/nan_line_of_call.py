@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance, LineTracer, cause, described
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.gradients.call_again import Made, again, kept_inputs, live_site
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.debug.gradients.call_again import Made, again, kept_inputs, live_site
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance, LineTracer, cause, described
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
 
 

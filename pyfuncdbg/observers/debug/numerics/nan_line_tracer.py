@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.numerics.statement_names import Path, Statement, statements_of
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.source_map import exact_line, is_part, program_code
+from pyfuncdbg.observers.debug.numerics.statement_names import Path, Statement, statements_of
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of

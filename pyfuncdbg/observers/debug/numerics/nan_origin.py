@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health, Place, judge
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 

@@ -11,8 +11,8 @@ from collections import deque
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
+from pyfuncdbg.observers.record.records import TraceInfo
 
 WINDOW = 3.0
 """Seconds over which rates are taken."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.reports.recorded_graph import Graph
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.observers.debug.reports.recorded_graph import Graph
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
+from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 
 
 @dataclass(frozen=True, slots=True)

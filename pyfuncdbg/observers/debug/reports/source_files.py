@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key, unlocated
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.hooks.own_files import is_users
-from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key, unlocated
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
+from pyfuncdbg.observers.record.records import SiteRecord
 
 Role = Literal['made', 'function']
 

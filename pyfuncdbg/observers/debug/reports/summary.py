@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
+from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
 
 LISTED = 1_000
 """Failed calls and non-finite runs that are read and grouped, the first ones."""

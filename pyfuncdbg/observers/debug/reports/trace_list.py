@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs, recording_process
 from pyfuncdbg.observers.record.index.indexing import Progress
+from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs, recording_process
+from pyfuncdbg.observers.record.log.trace_folders import traces_in
 from pyfuncdbg.observers.record.records import UNCAUGHT
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.observers.record.log.trace_folders import traces_in
 
 
 @dataclass(frozen=True, slots=True)

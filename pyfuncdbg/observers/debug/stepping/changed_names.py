@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from pyfuncdbg.observers.debug.value import array_of
 from pyfuncdbg.hooks.source_map import variables
 from pyfuncdbg.hooks.tracing_notice import OURS
+from pyfuncdbg.observers.debug.value import array_of
 
 _FRAMES = 32
 """Frames that are remembered; a deep recursion forgets its outer ones."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
-from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
-from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.hooks.call import Call, Run, renew
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy

@@ -11,13 +11,13 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import begins_function
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
+from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.stops.stop import Stop
 
 _LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 """Flags of functions that only make something when they are called."""

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.stepping.module_reads import module_reads
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
+from pyfuncdbg.observers.debug.stepping.module_reads import module_reads
 
 _DEEPEST = 4
 _MOST = 2_000

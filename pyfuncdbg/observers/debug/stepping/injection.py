@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.value import array_of
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.value import array_of
 
 
 def stand_in(value: Any, old: Any, host: Host, name: str) -> Any:

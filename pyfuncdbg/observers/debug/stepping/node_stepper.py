@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.stepping.tensor_differences import differences, held
-from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
-from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
 from pyfuncdbg.hooks.call import Run, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.host import RunControl
+from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
+from pyfuncdbg.observers.debug.stepping.tensor_differences import differences, held
+from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder
 
 KEPT = 1_000

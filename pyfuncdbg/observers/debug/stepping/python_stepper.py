@@ -12,12 +12,12 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from pyfuncdbg.observers.debug.lines.trace_function import tracer
-from pyfuncdbg.observers.debug.stops.stop import Decision, Phase
-from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.call_frames import begins_function, calls_function, function_call
+from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import exact_line, frame_line, is_generated, is_part, owner
+from pyfuncdbg.observers.debug.lines.trace_function import tracer
+from pyfuncdbg.observers.debug.stops.stop import Decision, Phase
 
 _Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]

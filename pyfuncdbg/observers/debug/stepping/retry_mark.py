@@ -9,9 +9,9 @@ import glob
 import os
 from collections.abc import Callable
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Outputs, hooks
+from pyfuncdbg.observers.debug.queries import Queries
 
 _DEPTH = -101
 _GRAINS: tuple[Kind, ...] = ('python', 'op')

@@ -11,16 +11,16 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
-from pyfuncdbg.observers.debug.ordinals import ordinal
-from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
-from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
-from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
+from pyfuncdbg.observers.debug.ordinals import ordinal
+from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
+from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
+from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.debugger import Debugger

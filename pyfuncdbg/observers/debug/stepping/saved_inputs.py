@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, difference
 from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, difference
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Pool
 
 _LARGE = 32 << 10

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.stepping.changed_names import NamesSeen
-from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
-from pyfuncdbg.observers.debug.stops.stop import Decision
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.observers.debug.stepping.changed_names import NamesSeen
+from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
+from pyfuncdbg.observers.debug.stops.stop import Decision
 
 
 class Flow:

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from pyfuncdbg.observers.debug.stops.stop import Decision, Stop, Verb
-from pyfuncdbg.observers.debug.stops.unattended import log_stop
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
-from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.debug.stops.stop import Decision, Stop, Verb
+from pyfuncdbg.observers.debug.stops.unattended import log_stop
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 
-from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 from pyfuncdbg.hooks import notebook_cell as cell
 from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 
 
 def whereabouts(stop: Stop) -> str:

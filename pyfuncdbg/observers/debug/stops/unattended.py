@@ -4,9 +4,9 @@ On the thread that would have stopped.
 """
 from __future__ import annotations
 
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.recorder import recorders
 
 

@@ -12,8 +12,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from pyfuncdbg.hooks.call import KINDS, Frame, Kind
-from pyfuncdbg.observers.record.log.call_batch import Batch
 from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.index.tables import UNFINISHED
+from pyfuncdbg.observers.record.log.call_batch import Batch
 from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
 from pyfuncdbg.observers.record.records import (
     CallRecord,
@@ -25,10 +26,10 @@ from pyfuncdbg.observers.record.records import (
     SiteRecord,
     Stats,
     TensorRecord,
-    ValueReader)
-from pyfuncdbg.observers.record.sources.source_text import SourceReader
+    ValueReader,
+)
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
-from pyfuncdbg.observers.record.index.tables import UNFINISHED
+from pyfuncdbg.observers.record.sources.source_text import SourceReader
 
 _LEVELS: tuple[Level, ...] = ('none', 'stats', 'full')
 _SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')

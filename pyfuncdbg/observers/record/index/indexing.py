@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyfuncdbg.errors import TraceError, TraceVersionError
-from pyfuncdbg.observers.record.log import trace_folder as folder
-from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.log.call_batch import COLUMNS, summary_of, unpacked
 from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
-from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
 from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteEntry, StaleIndexError
+from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, UNFINISHED, site_key
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import trace_folder as folder
+from pyfuncdbg.observers.record.log.call_batch import COLUMNS, summary_of, unpacked
+from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
 from pyfuncdbg.observers.record.snapshots.snapshot import array_from
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, UNFINISHED, site_key
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Takes how many bytes of the logs are read, and how many there are."""

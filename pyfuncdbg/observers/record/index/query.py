@@ -13,8 +13,8 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
-from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, UNFINISHED, View
+from pyfuncdbg.observers.record.records import SiteRecord
 
 Sites = Mapping[int, SiteEntry]
 """The sites of a trace by key."""

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
-from pyfuncdbg.observers.record.index.query import Condition
 from pyfuncdbg.observers.record.index.log_reader import Reading
-from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.index.query import Condition
 from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, RETRY, SITE_BITS, UNFINISHED, View
+from pyfuncdbg.observers.record.records import SiteRecord
 
 
 @dataclass(frozen=True, slots=True)

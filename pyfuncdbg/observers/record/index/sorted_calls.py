@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
 from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites, in_order
-from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
 from pyfuncdbg.observers.record.index.tables import FAILED, PRINTED, View
+from pyfuncdbg.observers.record.records import CallRecord
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
 _SOME = 256

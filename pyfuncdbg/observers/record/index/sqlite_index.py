@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs
-from pyfuncdbg.observers.record.log.log_file import LogReader
 from pyfuncdbg.observers.record.index.tables import call_table, run_table
+from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log.log_file import LogReader
+from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs
 
 _PLACE = struct.Struct('<QQQ')
 _MOST_RECENT = 4096

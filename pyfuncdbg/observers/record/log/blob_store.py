@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file as frames
 from pyfuncdbg.observers.record.log.call_batch import Row
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
-from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot, digest, packed_text
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
 TENSOR_SHARE = 0.8
 """Of the disk budget may be used up when tensor bytes are still written; the rest is for prints and calls."""

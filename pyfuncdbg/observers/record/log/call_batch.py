@@ -14,9 +14,9 @@ import msgpack
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
-from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
 
 Row = tuple[Any, ...]
 """(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,

@@ -17,15 +17,15 @@ from typing import Any
 import msgpack
 
 from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.log.queue import Losses, Said, lost_with
-from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
-from pyfuncdbg.observers.record.log.disk_room import FULL
-from pyfuncdbg.observers.record.snapshots.error_capture import Failure
-from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
-from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
-from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.blob_store import Store
+from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
+from pyfuncdbg.observers.record.log.disk_room import FULL
+from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.log.queue import Losses, Said, lost_with
+from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
 _PRINT_SHARE = 0.9
 _CLOSING = 2048

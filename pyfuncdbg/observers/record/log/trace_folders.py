@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from pyfuncdbg.errors import NotATraceError, TraceError
-from pyfuncdbg.observers.record.log.trace_folder import LEDGER, MANIFEST, Manifest, create, draft, is_log, read_manifest, recording_process
+from pyfuncdbg.observers.record.log.trace_folder import (
+    LEDGER,
+    MANIFEST,
+    Manifest,
+    create,
+    draft,
+    is_log,
+    read_manifest,
+    recording_process,
+)
 
 _OLD_INDEXES = tuple('index.sqlite' + end for end in ('', '-journal', '-wal', '-shm'))
 """Files that traces of older versions have."""

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.signal_handlers import pass_on
 from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.log.queue import Backlog, Said, release, release_said
 from pyfuncdbg.observers.record.log.call_batch import MOST_ROWS, Row
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
-from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
+from pyfuncdbg.observers.record.log.queue import Backlog, Said, release, release_said
+from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
 _T = TypeVar('_T')
 _INTERVAL = 0.1

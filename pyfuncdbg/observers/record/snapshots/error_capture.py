@@ -17,8 +17,8 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.own_files import is_package
 from pyfuncdbg.hooks.source_map import enclosing, is_generated, is_part, is_relay, place
 from pyfuncdbg.observers.record.snapshots.frame_locals import Variables, variables_of
-from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 from pyfuncdbg.observers.record.snapshots.snapshot import Copied, Snapshot, Snapshots
+from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
 _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10

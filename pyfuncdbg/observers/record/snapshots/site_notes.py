@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.patched_code import original, qualified_name_of
 from pyfuncdbg.hooks.graph_context import SURROUNDINGS
+from pyfuncdbg.hooks.patched_code import original, qualified_name_of
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
 _LONGEST_TEXT = 1000

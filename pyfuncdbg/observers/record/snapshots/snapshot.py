@@ -14,13 +14,13 @@ import xxhash
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import READERS, Host
-from pyfuncdbg.hooks.value_summary import Summary
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.hooks.value_summary import Summary
 from pyfuncdbg.observers.record.dtypes import OBJECT, STRING, dtype_of
-from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats, TensorRecord
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
+from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.observers.record.log.call_batch import unpacked
 from pyfuncdbg.observers.record.index.decode import listed, number, text
-from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
 from pyfuncdbg.observers.record.index.sqlite_index import Index
-from pyfuncdbg.observers.record.sources.local_source import candidate, lines_if_equal
+from pyfuncdbg.observers.record.log.call_batch import unpacked
+from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
 from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.sources.local_source import candidate, lines_if_equal
 from pyfuncdbg.observers.record.sources.source_text import (
     CHANGED,
     DIFFERS,
@@ -29,7 +29,8 @@ from pyfuncdbg.observers.record.sources.source_text import (
     around,
     excerpt_of,
     lines_of,
-    within)
+    within,
+)
 
 _MOST_LINES = 1 << 20
 """Lines of a file that are remembered; the longest file that is recorded has fewer."""

@@ -13,31 +13,25 @@ from pyfuncdbg.tf.signatures import plain
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from pyfuncdbg.tf import bitwise
-    from pyfuncdbg.tf import config
-    from pyfuncdbg.tf import debugging
-    from pyfuncdbg.tf import distribute
-    from pyfuncdbg.tf import dtypes
-    from pyfuncdbg.tf import graph_util
-    from pyfuncdbg.tf import initializers
-    from pyfuncdbg.tf import io
-    from pyfuncdbg.tf import linalg
-    from pyfuncdbg.tf import math
-    from pyfuncdbg.tf import nest
-    from pyfuncdbg.tf import ragged
-    from pyfuncdbg.tf import raw_ops
-    from pyfuncdbg.tf import sparse
-    from pyfuncdbg.tf import train
-    from pyfuncdbg.tf import version
-    from pyfuncdbg.tf.compat.v1 import app
-    from pyfuncdbg.tf.compat.v1 import data
-    from pyfuncdbg.tf.compat.v1 import errors
-    from pyfuncdbg.tf.compat.v1 import logging
-    from pyfuncdbg.tf.compat.v1 import losses
-    from pyfuncdbg.tf.compat.v1 import nn
-    from pyfuncdbg.tf.compat.v1 import random
-    from pyfuncdbg.tf.compat.v1 import strings
-    from pyfuncdbg.tf.compat.v1 import test
+    from pyfuncdbg.tf import (
+        bitwise,
+        config,
+        debugging,
+        distribute,
+        dtypes,
+        graph_util,
+        initializers,
+        io,
+        linalg,
+        math,
+        nest,
+        ragged,
+        raw_ops,
+        sparse,
+        train,
+        version,
+    )
+    from pyfuncdbg.tf.compat.v1 import app, data, errors, logging, losses, nn, random, strings, test
     from pyfuncdbg.tf.composites import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403
     from pyfuncdbg.tf.rare import *  # noqa: F403

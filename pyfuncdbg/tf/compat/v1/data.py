@@ -10,7 +10,8 @@ from pyfuncdbg.hosts.numpy.ops.data.version1 import (
     get_output_shapes,
     get_output_types,
     make_initializable_iterator,
-    make_one_shot_iterator)
+    make_one_shot_iterator,
+)
 from pyfuncdbg.tf.data import experimental
 
 __all__ = [

@@ -13,7 +13,8 @@ from pyfuncdbg.hosts.numpy.ops.checks.logger import (
     set_verbosity,
     vlog,
     warn,
-    warning)
+    warning,
+)
 
 __all__ = ['DEBUG', 'ERROR', 'FATAL', 'INFO', 'WARN', 'debug', 'error', 'fatal', 'get_verbosity', 'info', 'log',
            'log_every_n', 'log_first_n', 'set_verbosity', 'vlog', 'warn', 'warning']

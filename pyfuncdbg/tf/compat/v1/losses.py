@@ -14,7 +14,8 @@ from pyfuncdbg.hosts.numpy.ops.training.losses import (
     mean_squared_error,
     sigmoid_cross_entropy,
     softmax_cross_entropy,
-    sparse_softmax_cross_entropy)
+    sparse_softmax_cross_entropy,
+)
 
 __all__ = [
     'Reduction', 'absolute_difference', 'add_loss', 'compute_weighted_loss', 'get_losses', 'get_regularization_loss',

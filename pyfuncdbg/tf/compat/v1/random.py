@@ -3,7 +3,12 @@ from pyfuncdbg.hosts.numpy.ops.random.random import categorical, multinomial, sh
 from pyfuncdbg.hosts.numpy.ops.random.random import random_normal as normal
 from pyfuncdbg.hosts.numpy.ops.random.random import random_uniform as uniform
 from pyfuncdbg.hosts.numpy.ops.random.random import set_seed as set_random_seed
-from pyfuncdbg.hosts.numpy.ops.random.stateless_random import stateless_categorical, stateless_normal, stateless_truncated_normal, stateless_uniform
+from pyfuncdbg.hosts.numpy.ops.random.stateless_random import (
+    stateless_categorical,
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
 
 __all__ = [
     'categorical',

@@ -14,7 +14,8 @@ from pyfuncdbg.tf.strings import (
     substr,
     to_number,
     unsorted_segment_join,
-    upper)
+    upper,
+)
 
 __all__ = [
     'as_string', 'bytes_split', 'format', 'join', 'length', 'lower', 'reduce_join', 'regex_full_match', 'regex_replace',

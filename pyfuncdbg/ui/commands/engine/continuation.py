@@ -10,9 +10,9 @@ import re
 import tokenize
 from collections.abc import Callable, Sequence
 
-from pyfuncdbg.ui.commands.execute import is_for_python, name_of
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
 from pyfuncdbg.observers.debug.inspecting.session_variables import translated
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
+from pyfuncdbg.ui.commands.execute import is_for_python, name_of
 
 MORE = '...   '
 """Prompt within a block of Python, as pdb's."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyfuncdbg.ui.commands.engine.command import Command, options_of
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.engine.command import Command, options_of
 
 LONGEST = 10_000
 """Characters of a command line. What is longer was pasted by mistake, and is refused before anything looks into it."""

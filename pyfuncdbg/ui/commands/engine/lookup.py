@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
+from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
 from pyfuncdbg.observers.debug.inspecting.node_values import call_at
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
 _NUMBERED = re.compile(r'#?\d+(\.\d+)?|.*\[\d+\]', re.DOTALL)

@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pyfuncdbg.errors import NoRoomError, UsageError
+from pyfuncdbg.hooks.own_process import unfollowed
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
-from pyfuncdbg.errors import NoRoomError, UsageError
-from pyfuncdbg.hooks.own_process import unfollowed
 
 _POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
@@ -140,9 +140,9 @@ def tell_unhit() -> None:
     owner = os.getpid()
 
     def tell() -> None:
-        from pyfuncdbg.observers.debug.debugger import debugger
-        from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
         from pyfuncdbg.hooks.notice import say
+        from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+        from pyfuncdbg.observers.debug.debugger import debugger
         if os.getpid() == owner and not debugger.left:
             for sentence in unhit(debugger.breakpoints, debugger.breakpoints.entries):
                 say(sentence)

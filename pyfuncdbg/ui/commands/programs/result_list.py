@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.ui.commands.programs.last_bits import distance, tolerance
 from pyfuncdbg.observers.record.dtypes import dtype_of
+from pyfuncdbg.ui.commands.programs.last_bits import distance, tolerance
 
 GET_NEXT = 'Iterator.get_next'
 _MAIN = 'MainThread'

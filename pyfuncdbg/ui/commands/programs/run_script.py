@@ -17,14 +17,14 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, ModuleType, TracebackType
 
-from pyfuncdbg.ui.commands.programs.own_imports import OwnImports
-from pyfuncdbg.ui.commands.programs.shadowed_modules import loaded_at_start, withdrawable
-from pyfuncdbg.ui.commands.programs.uncaught_exception import note_end
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
 from pyfuncdbg.hooks.call_frames import RUNNERS
 from pyfuncdbg.hooks.module_loading import about_to_run
 from pyfuncdbg.hooks.own_files import mark_launcher
+from pyfuncdbg.ui.commands.programs.own_imports import OwnImports
+from pyfuncdbg.ui.commands.programs.shadowed_modules import loaded_at_start, withdrawable
+from pyfuncdbg.ui.commands.programs.uncaught_exception import note_end
 
 _INTERRUPTED = 130
 """Exit code of a program that the user ended; what a shell reports after Ctrl-C."""

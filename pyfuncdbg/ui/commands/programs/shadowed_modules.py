@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 
-from pyfuncdbg.ui.commands.programs.own_imports import COMPILED, find, is_same
 from pyfuncdbg.hooks.own_process import unfollowed
 from pyfuncdbg.hooks.search_path import is_standard
+from pyfuncdbg.ui.commands.programs.own_imports import COMPILED, find, is_same
 
 _PACKAGE = __name__.partition('.')[0]
 _LIST = os.path.join(os.path.dirname(__file__), 'loaded_modules.py')

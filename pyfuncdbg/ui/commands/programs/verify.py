@@ -24,9 +24,9 @@ import numpy as np
 
 from pyfuncdbg.ui.commands.programs import output_by_thread as said_by_thread
 from pyfuncdbg.ui.commands.programs.last_bits import text_distance, tolerance
-from pyfuncdbg.ui.commands.programs.verify_probe import LEVELS, TENSORFLOW
-from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
 from pyfuncdbg.ui.commands.programs.output_by_thread import STREAMS, Said
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.verify_probe import LEVELS, TENSORFLOW
 
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
          'from pyfuncdbg.ui.commands.programs.verify_probe import main; main()')

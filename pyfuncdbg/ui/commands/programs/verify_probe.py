@@ -16,13 +16,13 @@ from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
+from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.hosts.importing import Watch
-from pyfuncdbg.ui.commands.programs import run_script as script
-from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
-from pyfuncdbg.ui.commands.programs.output_by_thread import Listener
-from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
+from pyfuncdbg.ui.commands.programs import run_script as script
+from pyfuncdbg.ui.commands.programs.output_by_thread import Listener
+from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
 """How much is watched, each more than the one before; the debugger has a breakpoint whose condition is never true."""
@@ -116,9 +116,9 @@ class Notes:
         """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""
         from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator
         from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
+        from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
         from pyfuncdbg.hosts.numpy.runtime.functions.function import Function
         from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
-        from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
         self._listener.install()
         self._around(Session, 'run', lambda args: ('Session.run', _fetched(args)))
         self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
-from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.completion import completions
-from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.commands.socket.protocol import ProtocolError, Request, encode, request
-from pyfuncdbg.observers.debug.breakpoints import log_action as logline
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.debug.breakpoints import log_action as logline
+from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands
+from pyfuncdbg.ui.commands.completion import completions
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute, name_of
+from pyfuncdbg.ui.commands.socket.protocol import ProtocolError, Request, encode, request
 
 if TYPE_CHECKING:
     from pyfuncdbg.ui.commands.socket.clients import Client

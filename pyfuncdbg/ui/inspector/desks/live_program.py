@@ -15,13 +15,13 @@ from typing import Any, cast
 
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.execute import name_of
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.execute import name_of
 from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
 from pyfuncdbg.ui.inspector.desks.request import Request
 from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostError, completions_of
-from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.views.escape import one_line, styled
 
 _PERIOD = 0.5

@@ -11,16 +11,16 @@ from typing import Any
 
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.completion import completions
-from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.commands.engine.to_json import plain
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.indexing import Progress
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.commands.completion import completions
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.engine.to_json import plain
+from pyfuncdbg.ui.commands.execute import execute, name_of
+from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
+from pyfuncdbg.ui.inspector.desks.request import Request
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that may grow."""

@@ -14,11 +14,11 @@ from textual.widgets import Input
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.app import Inspector
-from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
-from pyfuncdbg.ui.inspector.lists.messages import Happened
 from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
+from pyfuncdbg.ui.inspector.lists.messages import Happened
+from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
+from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 
 _SOON = 0.4
 """Seconds after which a program that goes on has the keys; a step is shorter."""

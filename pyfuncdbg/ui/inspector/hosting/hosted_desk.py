@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
 from pyfuncdbg.ui.inspector.desks.request import Request
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk

@@ -16,13 +16,13 @@ from textual.message import Message
 from textual.widgets import Footer, Static
 from textual.worker import Worker, get_current_worker
 
-from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
-from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
-from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
-from pyfuncdbg.ui.inspector.hosting.program_pane import TO_PROGRAM, ProgramPane
+from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
 from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
+from pyfuncdbg.ui.inspector.hosting.program_pane import TO_PROGRAM, ProgramPane
+from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
+from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.reports.pulse import pulse_view
 

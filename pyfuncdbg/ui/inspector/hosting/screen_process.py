@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
 from pyfuncdbg.ui.inspector.hosting.host import EARLY, LEFT, NOTHING
+from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 from pyfuncdbg.ui.views.escape import one_line
 
@@ -72,15 +72,15 @@ def _begun(play: dict[str, Any], guest: Guest) -> bool:
 def _inspected(play: dict[str, Any], guest: Guest) -> int:
     """Under the inspector; the exit code of the app."""
     wait()
+    from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
+    from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
     from pyfuncdbg.ui.inspector.hosting.hosted_app import HostedInspector
     from pyfuncdbg.ui.inspector.hosting.hosted_desk import HostedDesk
-    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout
-    from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
     from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
-    from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
-    from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
-    from pyfuncdbg.ui.prompt.pending_commands import command_file
+    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout
     from pyfuncdbg.ui.prompt.connecting.connection import Connection
+    from pyfuncdbg.ui.prompt.pending_commands import command_file
+    from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     spare_loaded()
     desk: Desk
     if guest.code is None:
@@ -104,8 +104,8 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
 def _watched(play: dict[str, Any], guest: Guest) -> int:
     """Without the debugger; the exit code of the app."""
     wait()
-    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout, theme_of
     from pyfuncdbg.ui.inspector.hosting.live_view import LiveView
+    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout, theme_of
     spare_loaded()
     layout = kept_layout()
     app = LiveView(play['trace'], play['title'], guest, layout)

@@ -43,11 +43,11 @@ def _show(lease: Lease, commands: int) -> None:
     from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
     wait()
     from pyfuncdbg.ui.inspector.app import Inspector
-    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
-    from pyfuncdbg.ui.inspector.lent.lent_driver import driver_for
     from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
-    from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
+    from pyfuncdbg.ui.inspector.lent.lent_driver import driver_for
+    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
     from pyfuncdbg.ui.prompt.connecting.connection import Connection
+    from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     spare_loaded()
     desk = LiveDesk(Connection(socket.socket(fileno=commands)), attach=False)
     kept = history()

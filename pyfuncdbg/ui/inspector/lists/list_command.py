@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
 from pyfuncdbg.ui.commands.engine.command import options_of, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, split_redirect, words
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.errors import CommandError
 
 _REVERSING = ('--reverse', '--newest')
 _PATTERN = 'GLOB'

@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.ui.inspector.lists.row_strips import Line, Slot, lines
 from pyfuncdbg.ui.inspector.lists.rows import Opened, Rows, Wish
-from pyfuncdbg.observers.record.index.query import QueryCancelledError
 
 PAGE = 50
 """Rows that are asked for at once."""

@@ -8,9 +8,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from textual.app import App
 from textual.message import Message
 
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing
-from pyfuncdbg.observers.record.records import CallRecord
 
 _Given = ParamSpec('_Given')
 _App = TypeVar('_App', bound=App[Any])

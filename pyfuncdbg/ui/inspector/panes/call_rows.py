@@ -9,14 +9,14 @@ from typing import Any
 
 from rich.text import Text
 
-from pyfuncdbg.ui.commands.engine.arguments import filters_of
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.queries import Ordered, Queries
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.calls import CALLS
+from pyfuncdbg.ui.commands.engine.arguments import filters_of
 from pyfuncdbg.ui.commands.engine.command import parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, words
-from pyfuncdbg.observers.debug.queries import Ordered, Queries
-from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.inspector.lists.rows import Column, Row, Wish
-from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.calls import function, result, shapes
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.units import milliseconds, seconds

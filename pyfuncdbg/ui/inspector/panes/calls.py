@@ -5,11 +5,11 @@ Main thread of the app; the calls come from worker threads.
 from __future__ import annotations
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.panes.call_rows import CallRows, command_of, wish_of
 from pyfuncdbg.ui.inspector.lists.rows import Wish
-from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
 from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
+from pyfuncdbg.ui.inspector.panes.call_rows import CallRows, command_of, wish_of
+from pyfuncdbg.ui.inspector.panes.scene import Scene
 
 
 class CallList(VirtualList):

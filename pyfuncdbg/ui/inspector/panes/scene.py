@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from textual.widget import Widget
 
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Picture
-from pyfuncdbg.observers.record.records import CallRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.debug.reports.creation_line import unlocated
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.panes import stopped
-from pyfuncdbg.ui.inspector.panes.nothing import nothing
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
-from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.panes import stopped
+from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place
+from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
 from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 

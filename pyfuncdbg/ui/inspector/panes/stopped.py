@@ -11,18 +11,18 @@ from typing import Any
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
-from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
-from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
-from pyfuncdbg.ui.views.escape import one_line, visible
+from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
+from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
 from pyfuncdbg.ui.views.units import count
 
 _STANDINGS: Mapping[str, Standing] = {'fed': 'ran', 'here': 'ran', 'dropped': 'ran', 'next': 'here', 'later': 'later'}

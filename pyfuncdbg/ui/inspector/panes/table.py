@@ -4,11 +4,11 @@ from __future__ import annotations
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 from pyfuncdbg.ui.inspector.panes.graph import graph
 from pyfuncdbg.ui.inspector.panes.output import output
+from pyfuncdbg.ui.inspector.panes.scene import Pane
 from pyfuncdbg.ui.inspector.panes.source import source
 from pyfuncdbg.ui.inspector.panes.tape import tape
 from pyfuncdbg.ui.inspector.panes.tensors import tensors
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
-from pyfuncdbg.ui.inspector.panes.scene import Pane
 
 PANES = (Pane('graph', '1', 'the nodes of the run', graph),
          Pane('source', '2', 'the source of the call, with values', source),

@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.gradients.tape import tape_of
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.panes.nothing import nothing
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.observers.debug.gradients.tape import tape_of
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.numerics.tape import tape_view
 
 _MOST = 20_000

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, words
 from pyfuncdbg.ui.commands.timeline import TIMELINE
-from pyfuncdbg.errors import CommandError
 
 
 @dataclass(frozen=True, slots=True)

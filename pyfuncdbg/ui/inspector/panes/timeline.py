@@ -21,16 +21,16 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.messages import Picked
-from pyfuncdbg.ui.inspector.panes.time_window import TimeWindow, looked_at
-from pyfuncdbg.ui.inspector.panes.time_wish import TimeWish, time_wish
-from pyfuncdbg.ui.inspector.panes.scene import Scene
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.observers.record.index.time_spans import Extent, SpanRecord, Spans
-from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.lists.messages import Picked
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.time_window import TimeWindow, looked_at
+from pyfuncdbg.ui.inspector.panes.time_wish import TimeWish, time_wish
 from pyfuncdbg.ui.views.calls.timeline import MARGIN, axis_row
+from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, seconds
 
 _ABOVE = 2

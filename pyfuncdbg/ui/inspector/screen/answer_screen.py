@@ -10,13 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
 from pyfuncdbg.ui.inspector.desks.desk import Reply
-from pyfuncdbg.ui.inspector.screen.key_help import key_help
-from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
-from pyfuncdbg.ui.inspector.lists.text_filter import head_of
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Line, Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.text_filter import head_of
+from pyfuncdbg.ui.inspector.screen.key_help import key_help
+from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
 from pyfuncdbg.ui.inspector.screen.screen_history import Visited
 from pyfuncdbg.ui.views.escape import one_line
 

@@ -10,9 +10,9 @@ from textual.app import App
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.messages import Found
+from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.inspector.screen.next_call import Search, opening_call, opening_words
 from pyfuncdbg.ui.inspector.screen.pane_set import mistake
-from pyfuncdbg.ui.inspector.panes.scene import Scene
 
 
 class Seeker:

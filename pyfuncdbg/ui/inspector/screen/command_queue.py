@@ -13,11 +13,11 @@ from rich.text import Text
 from textual.app import App
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.lists.messages import Answered
-from pyfuncdbg.ui.inspector.screen.pane_set import mistake
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
 from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
+from pyfuncdbg.ui.inspector.lists.messages import Answered
 from pyfuncdbg.ui.inspector.screen.answer_screen import Result
+from pyfuncdbg.ui.inspector.screen.pane_set import mistake
 
 
 class CommandQueue:

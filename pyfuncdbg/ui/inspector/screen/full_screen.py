@@ -16,8 +16,8 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from pyfuncdbg.ui.inspector.screen.driver import InspectorDriver
-from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.inspector.screen.no_colour import readable
+from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 
 

@@ -9,10 +9,10 @@ import time
 from textual import events
 from textual.timer import Timer
 
+from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
-from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
 from pyfuncdbg.ui.inspector.screen.type_ahead import AFTERTHOUGHT, PATIENCE, goes_on, waits
 
 

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.panes.scene import Scene
-from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.escape import one_line
 
 Search = Callable[[Desk, Scene], CallRecord | None]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.views.escape import one_line
 

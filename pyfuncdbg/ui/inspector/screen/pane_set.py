@@ -14,12 +14,12 @@ from textual.containers import Container
 from textual.message import Message
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.panes.table import PANES
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Part, Picture, drawing
-from pyfuncdbg.ui.inspector.panes.scene import Follower, Painter, Scene
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
 from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.panes.scene import Follower, Painter, Scene
+from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.views.escape import one_line, visible
 
 

@@ -9,10 +9,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.panes.table import PANES
-from pyfuncdbg.ui.inspector.panes.scene import Pane, Scene
 from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.panes.scene import Pane, Scene
+from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, size
 

@@ -10,8 +10,8 @@ from textual.app import App
 from textual.constants import DEFAULT_THEME
 from textual.theme import BUILTIN_THEMES
 
-from pyfuncdbg.ui.commands.configuration import Say, configuration, keep, location
 from pyfuncdbg.errors import nearest
+from pyfuncdbg.ui.commands.configuration import Say, configuration, keep, location
 from pyfuncdbg.ui.inspector.panes.table import PANES
 
 

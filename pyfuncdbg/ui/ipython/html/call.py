@@ -5,9 +5,9 @@ Pure; called by `displays`, below the call's card.
 from __future__ import annotations
 
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.picture import small_picture_html
-from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.pictures.picture import has_picture

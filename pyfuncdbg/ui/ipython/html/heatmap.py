@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from rich.color_triplet import ColorTriplet
 
-from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.views.pictures.heatmap import INF, NAN, Grid, blocks, color_at, finite_range, places, plain_numbers
+from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.ui.views.pictures.element_table import element as written
+from pyfuncdbg.ui.views.pictures.heatmap import INF, NAN, Grid, blocks, color_at, finite_range, places, plain_numbers
 from pyfuncdbg.ui.views.units import value
 
 ROWS, COLUMNS = 40, 64

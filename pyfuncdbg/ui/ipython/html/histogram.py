@@ -4,8 +4,8 @@ Pure; called by `tensors`.
 """
 from __future__ import annotations
 
-from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.observers.record.records import Stats
+from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.ui.views.units import value
 
 _WIDE, _TALL = 80, 16

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
 from pyfuncdbg.ui.ipython.html.pages import paged_table
 from pyfuncdbg.ui.ipython.html.styled import text_html
-from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.tensors.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value

@@ -18,14 +18,14 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any, Protocol
 
-from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
-from pyfuncdbg.ui.commands.execute import name_of
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, refuse_overlong
-from pyfuncdbg.ui.commands.socket.protocol import Lines
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT, REPEATED
-from pyfuncdbg.ui.prompt.pending_commands import Typed, command_file
+from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, refuse_overlong
+from pyfuncdbg.ui.commands.execute import name_of
+from pyfuncdbg.ui.commands.socket.protocol import Lines
 from pyfuncdbg.ui.prompt.connecting.connection import PATIENCE, BrokenOffError, Connection, LostError, SilentError, find
+from pyfuncdbg.ui.prompt.pending_commands import Typed, command_file
+from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT, REPEATED
 from pyfuncdbg.ui.views.escape import one_line, styled, visible
 
 DETACH = 'detach'

@@ -15,10 +15,10 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
+from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, VERSION, Lines, ProtocolError, encode
 from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid, programs, refusals
 from pyfuncdbg.ui.commands.socket.replies import reply
-from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.ui.prompt.connecting.event_queue import Events
 from pyfuncdbg.ui.views.escape import one_line, visible
 

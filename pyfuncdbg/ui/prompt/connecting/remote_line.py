@@ -21,10 +21,10 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.prompt.connecting.connection import Connection, completions_of
 from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
 from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
 from pyfuncdbg.ui.prompt.terminal_io.paste_limit import limit_pastes
-from pyfuncdbg.ui.prompt.connecting.connection import Connection, completions_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_LINE
 

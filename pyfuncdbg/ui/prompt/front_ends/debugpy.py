@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import FrameType, ModuleType
 
-    from pyfuncdbg.observers.debug.stops.broker import Broker
-    from pyfuncdbg.observers.debug.debugger import Debugger
-    from pyfuncdbg.observers.debug.stops.stop import Stop
     from pyfuncdbg.hooks.call import Call, Kind
     from pyfuncdbg.hooks.chain import Outputs
+    from pyfuncdbg.observers.debug.debugger import Debugger
+    from pyfuncdbg.observers.debug.stops.broker import Broker
+    from pyfuncdbg.observers.debug.stops.stop import Stop
 
 DEPTH = 90
 """Near to the function, but outside of what captures its output: debugpy may have to say something."""

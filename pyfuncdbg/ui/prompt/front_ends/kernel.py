@@ -13,20 +13,20 @@ from typing import Any
 
 from rich.console import Console
 
-from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.stops.unattended import note_stop
-from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.hooks import notice as aside
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.stops.unattended import note_stop
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, Cells
+from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
+from pyfuncdbg.ui.prompt.pending_commands import Typed
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, listen, tell_main
-from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, Cells
-from pyfuncdbg.ui.prompt.pending_commands import Typed
 from pyfuncdbg.ui.prompt.terminal_io.signal_pipe import signals
-from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
 from pyfuncdbg.ui.views.escape import visible
 from pyfuncdbg.ui.views.progress import Tell, announced
 

@@ -10,11 +10,11 @@ import stat
 import sys
 from typing import TextIO
 
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.prompt.pending_commands import Pending
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.views.escape import shortened
 

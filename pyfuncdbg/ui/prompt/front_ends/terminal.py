@@ -14,13 +14,13 @@ from typing import Protocol
 
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.prompt.pending_commands import Typed
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, cancelling
-from pyfuncdbg.ui.prompt.pending_commands import Typed
+from pyfuncdbg.ui.prompt.terminal_io.plain_line_editor import PlainEditor
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_lock import turn
-from pyfuncdbg.ui.prompt.terminal_io.plain_line_editor import PlainEditor
 
 
 class Editor(Protocol):

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pyfuncdbg.ui.commands.socket.listen import adopt
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.own_process import unfollowed
+from pyfuncdbg.ui.commands.socket.listen import adopt
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 

@@ -12,18 +12,18 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
-from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
-from pyfuncdbg.observers.debug.stops.broker import Broker, FrontEnd
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.ui.prompt.lending.inspector_process import Borrower
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
-from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
-from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking
-from pyfuncdbg.ui.prompt.pending_commands import Pending
-from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
+from pyfuncdbg.observers.debug.stops.broker import Broker, FrontEnd
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
 from pyfuncdbg.ui.prompt.front_ends.terminal import device_of
+from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
+from pyfuncdbg.ui.prompt.lending.inspector_process import Borrower
+from pyfuncdbg.ui.prompt.pending_commands import Pending
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking
+from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_lock import turn
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN, TerminalModes

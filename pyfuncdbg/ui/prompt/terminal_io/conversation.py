@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands, is_silent
-from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.completion import Completions, completions
-from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
-from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
+from pyfuncdbg.observers.debug.debugger import Debugger
+from pyfuncdbg.observers.debug.stops.broker import Broker
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands, is_silent
+from pyfuncdbg.ui.commands.completion import Completions, completions
+from pyfuncdbg.ui.commands.engine.answer import Answer
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
+from pyfuncdbg.ui.commands.execute import execute, name_of
 from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
 from pyfuncdbg.ui.views.progress import Tell
 
 PROMPT = '(pfd) '

@@ -23,11 +23,11 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Style
 from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
-from pyfuncdbg.ui.commands.completion import Completions
-from pyfuncdbg.ui.commands.execute import is_for_python
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
-from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.ui.commands.completion import Completions
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
+from pyfuncdbg.ui.commands.execute import is_for_python
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
 from pyfuncdbg.ui.prompt.terminal_io.paste_limit import limit_pastes
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen

@@ -11,8 +11,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
-from pyfuncdbg.ui.commands.socket.rendezvous import own_folder
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.socket.rendezvous import own_folder
 
 _PATIENCE = 0.05
 """Seconds between two looks at whether the terminal is free."""

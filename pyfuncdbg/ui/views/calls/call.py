@@ -8,8 +8,8 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.reports.creation_line import unlocated
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
-from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
+from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import parameters, place
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card

@@ -5,8 +5,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.call import state
-from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.calls.output import output_view
+from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
 
 

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.site_labels import Alike
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
-from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.calls.call import state
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds
 

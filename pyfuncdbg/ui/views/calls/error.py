@@ -14,8 +14,8 @@ from rich.text import Text
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord
-from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
+from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import line_text, place
 

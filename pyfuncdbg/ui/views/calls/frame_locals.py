@@ -15,8 +15,8 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.pictures.histogram import bar
 from pyfuncdbg.ui.views.sources.listing import cut
 from pyfuncdbg.ui.views.tensors.tensor import tensor_line
-from pyfuncdbg.ui.views.units import value as number
 from pyfuncdbg.ui.views.tensors.variable import elements
+from pyfuncdbg.ui.views.units import value as number
 
 INDENT = 9
 ALL = 20

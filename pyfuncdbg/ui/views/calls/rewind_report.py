@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded
+from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
 from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.units import count
 from pyfuncdbg.ui.views.tensors.variable import inline
+from pyfuncdbg.ui.views.units import count
 
 _STAYS = 'what it printed and wrote outside stays'
 

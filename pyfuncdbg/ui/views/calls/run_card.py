@@ -9,8 +9,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import line_text, place

@@ -8,10 +8,10 @@ from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.backtrace import Row
-from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.sources.listing import cut, highlighted
 from pyfuncdbg.ui.views.sources.source import place
 
 _FOLDED = 3

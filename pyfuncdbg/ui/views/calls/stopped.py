@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from rich.padding import Padding
 from rich.text import Text
 
+from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown, StopCard
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.stops.stop import Phase
-from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown, StopCard
-from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view
-from pyfuncdbg.ui.views.sources.listing import cut, listing_view
+from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.listing import cut, listing_view
 from pyfuncdbg.ui.views.sources.source import place
-from pyfuncdbg.ui.views.unknown_line import unlocated_text
 from pyfuncdbg.ui.views.tensors.variable import Variable, inline, variables_table
+from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 _MESSAGE = 400
 _LINES = 4

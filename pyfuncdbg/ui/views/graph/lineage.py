@@ -6,9 +6,9 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.lineage import Branch, Lineage
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant
-from pyfuncdbg.ui.views.sources.listing import cut
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.sources.listing import cut
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant
 from pyfuncdbg.ui.views.units import count
 
 NAME = 60
@@ -81,9 +81,9 @@ def _indent(row: Branch, marks: tuple[str, str, str, str]) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
-    from pyfuncdbg.observers.debug.reports.lineage import lineage
     from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+    from pyfuncdbg.observers.debug.reports.lineage import lineage
+    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     node = find_node(sample(), 'scale')

@@ -10,21 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.recorded_graph import Use
+from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
 from pyfuncdbg.observers.debug.reports.creation_line import unlocated
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.debug.reports.recorded_graph import Use
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import state
+from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, shortened
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, typed_as
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
-from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.listing import cut, highlighted
 from pyfuncdbg.ui.views.sources.source import line_text, place
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, typed_as
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds, size, with_retries
 from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
@@ -242,8 +242,8 @@ def _dumps(calls: Sequence[CallRecord]) -> Page:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
     from pyfuncdbg.observers.debug.cards.node_card import node_card
+    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))

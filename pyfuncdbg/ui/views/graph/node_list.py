@@ -8,9 +8,9 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, typed_as
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, typed_as
 from pyfuncdbg.ui.views.units import count, seconds, with_retries
 
 WIDE = 110
@@ -98,8 +98,8 @@ def _value(row: NodeRow, found: NodeList) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.recorded_graph import graph_of, plan_of
     from pyfuncdbg.observers.debug.reports.node_list import node_rows
+    from pyfuncdbg.observers.debug.reports.recorded_graph import graph_of, plan_of
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))

@@ -7,8 +7,8 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
 from pyfuncdbg.observers.debug.gradients.edge_check import Outcome
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading

@@ -9,16 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, Reached
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.call_number import named, numbered
+from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading, unrecorded
-from pyfuncdbg.ui.views.call_number import named, numbered
 from pyfuncdbg.ui.views.numerics.origin import kind_of
-from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import excerpt, place
 from pyfuncdbg.ui.views.tensors.tensor import tensor_line

@@ -8,13 +8,13 @@ import numpy as np
 from rich.padding import Padding
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import input_titles
-from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.calls.output import output_view
+from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import element, preview
 from pyfuncdbg.ui.views.sources.source import excerpt, line_text, place

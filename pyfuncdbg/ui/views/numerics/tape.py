@@ -14,9 +14,9 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.sources.listing import cut
-from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.numerics.tape_sources import dead_lines, makers
+from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.sources.listing import cut
 from pyfuncdbg.ui.views.units import count
 
 STEPS = 200

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.ui.views.pictures.curve import Curve
-from pyfuncdbg.ui.views.pictures.heatmap import LARGEST, HeatMap
 from pyfuncdbg.ui.views.pictures.element_table import inside
+from pyfuncdbg.ui.views.pictures.heatmap import LARGEST, HeatMap
 
 FEWEST = 32
 """An array of fewer elements is as easily read as seen."""

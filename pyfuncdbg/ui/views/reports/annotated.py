@@ -8,12 +8,12 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
 from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing
-from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 from pyfuncdbg.ui.views.heading import heading
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
+from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 from pyfuncdbg.ui.views.units import count, seconds
 from pyfuncdbg.ui.views.unknown_line import unlocated_count
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState
 from pyfuncdbg.observers.debug.breakpoints.file import Filed
+from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part

@@ -6,10 +6,10 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.observers.record.records import TraceInfo
-from pyfuncdbg.ui.views.reports.damage import damage_lines
-from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.calls.output import dropped_line
+from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.reports.damage import damage_lines
 from pyfuncdbg.ui.views.units import count, date, seconds, size, with_retries
 
 _LONGEST_COMMAND = 2_000

@@ -8,12 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.profile import By, Cost
-from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.columns import Column, fitted_table
-from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.heading import heading, unrecorded
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.sources.source import line_text, place
 from pyfuncdbg.ui.views.units import seconds, with_retries
 

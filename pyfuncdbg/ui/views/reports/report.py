@@ -9,21 +9,21 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.site_labels import alike
-from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.debug.reports.site_labels import alike
+from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, Failure, Origin, Summary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.ui.views.site_label import creation_note
-from pyfuncdbg.ui.views.columns import Column, fitted_table
-from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
-from pyfuncdbg.ui.views.escape import label, one_line, visible
-from pyfuncdbg.ui.views.reports.info import op_cost
-from pyfuncdbg.ui.views.numerics.origin import bad_rows, headline, kind_of, origin_card
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
+from pyfuncdbg.ui.views.columns import Column, fitted_table
+from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.numerics.origin import bad_rows, headline, kind_of, origin_card
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.ui.views.reports.info import op_cost
+from pyfuncdbg.ui.views.site_label import creation_note
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
 

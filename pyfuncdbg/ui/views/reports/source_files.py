@@ -9,10 +9,10 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing, SourceFile
 from pyfuncdbg.ui.views.columns import Column, fitted_table
-from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.units import seconds
 from pyfuncdbg.ui.views.unknown_line import unlocated_count
 

@@ -10,8 +10,8 @@ from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flag_line, flags
-from pyfuncdbg.ui.views.sources.listing import cut, rows
 from pyfuncdbg.ui.views.page import Fitted, Page
+from pyfuncdbg.ui.views.sources.listing import cut, rows
 from pyfuncdbg.ui.views.units import value
 
 Notes = Mapping[int, Sequence[Text]]

@@ -9,9 +9,9 @@ from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.flags import flag_line, flags
-from pyfuncdbg.ui.views.pictures.histogram import bar
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import LIMIT, preview
+from pyfuncdbg.ui.views.pictures.histogram import bar
 from pyfuncdbg.ui.views.units import size, value
 
 _BINS, _FEWEST = 32, 4

@@ -11,8 +11,8 @@ from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture
 from pyfuncdbg.ui.views.pictures.element_table import element
+from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture
 from pyfuncdbg.ui.views.units import value
 
 SHOWN = 10

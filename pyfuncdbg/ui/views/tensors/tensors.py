@@ -7,16 +7,16 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
+from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
 from pyfuncdbg.ui.views.heading import heading
-from pyfuncdbg.ui.views.pictures.histogram import ranged
-from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.pictures.histogram import ranged
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.errors import NotFoundError, UnimplementedError
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.graph.proto.graphdef import OLDEST, PRODUCER
-from pyfuncdbg.hosts.numpy.graph.naming import is_node_name
-from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import Signature, signature
+from pyfuncdbg.hosts.numpy.graph.naming import is_node_name
+from pyfuncdbg.hosts.numpy.graph.proto.graphdef import OLDEST, PRODUCER
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 
 Place = tuple[str, int]
 """A tensor as a GraphDef names it: node and output."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.proto.messages import AttrValue, NodeDef, OpDef
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
+from pyfuncdbg.hosts.numpy.graph.proto.messages import AttrValue, NodeDef, OpDef
 from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import make_ndarray, shape_of, shape_proto, tensor_proto
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 _PRODUCT, _SHAPE_TENSOR = 3, 1005
 _OF_INTEGERS = {'int32': 207, 'int64': 208}

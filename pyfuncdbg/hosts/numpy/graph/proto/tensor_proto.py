@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.proto.messages import TensorProto, TensorShapeProto
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.proto.messages import TensorProto, TensorShapeProto
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 # `make_tensor_proto` writes arrays of these types, when they have more than one element, as raw bytes.

@@ -21,7 +21,8 @@ from pyfuncdbg.hosts.numpy.graph.types.sequences import (
     is_sequence,
     mixed,
     tensor_value,
-    unsupported)
+    unsupported,
+)
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 Value = np.ndarray[Any, Any] | np.generic

@@ -8,8 +8,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 
 
 @functools.cache

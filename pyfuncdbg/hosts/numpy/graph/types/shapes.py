@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, overload
 
-from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension, dimension_value, version
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension, dimension_value, version
 
 Sizes = tuple[int | None, ...]
 
@@ -102,7 +102,9 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """The shape as a TensorShapeProto."""
-        from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import shape_proto  # who wants none does not load the protobuf library
+        from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import (
+            shape_proto,  # who wants none does not load the protobuf library
+        )
         return shape_proto(self)
 
     def num_elements(self) -> int | None:

@@ -9,12 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import spec_of
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
 @runtime_checkable

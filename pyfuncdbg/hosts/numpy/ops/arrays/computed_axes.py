@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_of
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_prod
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, reshape, transpose
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 Integers = (int, np.integer)

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.context import current_graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
-from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, convert_together
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, axis_in, ints, invalid, same_rule
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, axis_in, ints, invalid, same_rule
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 def _zero(dtype: DType) -> Any:

@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, axis_in, check_least, int_attr, ints, invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, axis_in, check_least, int_attr, ints, invalid
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 # ---------------------------------------------------------------- gather along an axis

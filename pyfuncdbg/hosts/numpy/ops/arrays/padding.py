@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, get_static_value
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

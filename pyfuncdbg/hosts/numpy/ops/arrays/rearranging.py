@@ -6,22 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import count, sequence_mask
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_to
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, dynamic_stitch
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_attr_type, check_least, int_attr, invalid, same_rule, text, with_rank
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
+    check_attr_type,
+    check_least,
+    int_attr,
+    invalid,
+    same_rule,
+    text,
+    with_rank,
+)
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

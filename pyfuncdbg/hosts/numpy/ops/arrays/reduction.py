@@ -6,17 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
+from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import BOOL, NUMBER, REAL, Allowed, check_dtype, check_eager_types, ints, invalid
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
+    BOOL,
+    NUMBER,
+    REAL,
+    Allowed,
+    check_dtype,
+    check_eager_types,
+    ints,
+    invalid,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

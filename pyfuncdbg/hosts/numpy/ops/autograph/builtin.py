@@ -6,15 +6,15 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays import filling
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, shape
 from pyfuncdbg.hosts.numpy.ops.autograph.conditional import as_tensor, is_tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
-from pyfuncdbg.hosts.numpy.ops.control.cond import cond
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, shape
-from pyfuncdbg.hosts.numpy.ops.strings.strings import as_string, join, to_number
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
+from pyfuncdbg.hosts.numpy.ops.strings.strings import as_string, join, to_number
 
 _NOT_GIVEN = object()
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
 from pyfuncdbg.hosts.numpy.ops.autograph.state import State, Undefined, UndefinedReturnValue
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 Part = Callable[[], Any]

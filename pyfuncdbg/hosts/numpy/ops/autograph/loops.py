@@ -12,10 +12,10 @@ from pyfuncdbg.hosts.numpy.ops.autograph.builtin import len_
 from pyfuncdbg.hosts.numpy.ops.autograph.conditional import as_tensor, is_tensor
 from pyfuncdbg.hosts.numpy.ops.autograph.state import State, Undefined
 from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import Variables, traced_loop
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import logical_and, logical_or
-from pyfuncdbg.hosts.numpy.ops.definition.constant import get_static_value
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
+from pyfuncdbg.hosts.numpy.ops.definition.constant import get_static_value
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import logical_and, logical_or
 
 Test = Callable[[], Any]
 _MORE = ('\nSee https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/'

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
 from pyfuncdbg.hosts.numpy.ops.autograph.conditional import PYTHON_VALUES, as_tensor, checked_condition
 from pyfuncdbg.hosts.numpy.ops.autograph.state import Undefined, UndefinedReturnValue
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
 from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

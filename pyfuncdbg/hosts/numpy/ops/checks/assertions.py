@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import executing_eagerly
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, OpDef, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, invalid, same_rule
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, invalid, same_rule
 from pyfuncdbg.hosts.numpy.ops.strings.strings import shown
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, pack_sequence_as
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, pack_sequence_as
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import same_rule
 from pyfuncdbg.hosts.numpy.ops.strings.strings import format as string_format

@@ -14,10 +14,10 @@ import numpy as np
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.context import default_session, get_default_graph, reset_default_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, map_structure, pack_sequence_as
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, map_structure, pack_sequence_as
 from pyfuncdbg.hosts.numpy.ops.random.random import set_seed
 from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 

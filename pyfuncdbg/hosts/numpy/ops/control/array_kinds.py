@@ -7,16 +7,16 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.control.lists import sizes, static_size
-from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, split, stack, unstack
+from pyfuncdbg.hosts.numpy.ops.control.lists import sizes, static_size
+from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope_v1
 from pyfuncdbg.hosts.numpy.ops.variables.handles import no_op

@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hooks.program_traceback import for_program
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import less_equal
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
-from pyfuncdbg.hosts.numpy.ops.control.cond import cond_v1
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.ops.control.cond import cond_v1
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import control_dependencies, name_scope
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import less_equal
 
 
 @for_program

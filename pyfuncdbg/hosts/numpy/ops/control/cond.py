@@ -4,20 +4,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types import nest
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
-from pyfuncdbg.hosts.numpy.graph.types.shapes import common
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.program_traceback import for_program
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, get_static_value
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.shapes import common
 from pyfuncdbg.hosts.numpy.ops.control.parts import Returned, entered, graph_around, scalar_condition, waited_for
 from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, get_static_value
 from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches, Pool, choose
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 

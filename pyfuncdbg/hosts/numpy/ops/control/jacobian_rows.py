@@ -7,19 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
-from pyfuncdbg.hosts.numpy.ops.control.mapping import map_fn
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import one_hot, zeros
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as numbers
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_prod
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import control_dependencies
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, reshape, transpose
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.runtime.differentiation import jacobian
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
+from pyfuncdbg.hosts.numpy.ops.control.mapping import map_fn
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import control_dependencies
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
+from pyfuncdbg.hosts.numpy.runtime.differentiation import jacobian
 
 Pull = Callable[[Any], Sequence[Any]]
 """From a gradient of the target to the gradient or None of each source."""

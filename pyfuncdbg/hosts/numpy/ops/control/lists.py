@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, ints, invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _LIST: list[Output] = [(dtypes.variant, TensorShape(()))]
 

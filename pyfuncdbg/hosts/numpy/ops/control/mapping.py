@@ -4,18 +4,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hooks.program_traceback import for_program
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.control.parts import graph_around, tensors_of
 from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
 from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop_v1
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope_v1
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import traced_inner
 

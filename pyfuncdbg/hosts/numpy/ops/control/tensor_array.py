@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 
 
 class TensorArray:

@@ -6,8 +6,8 @@ Nodes are the same in both. What differs is the names of their results: `cond/Id
 from __future__ import annotations
 
 from pyfuncdbg.hosts.numpy.graph.context import disable_eager_execution, enable_eager_execution
-from pyfuncdbg.hosts.numpy.graph.types.dimension import disable_v2_tensorshape, enable_v2_tensorshape
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.types.dimension import disable_v2_tensorshape, enable_v2_tensorshape
 
 
 class ControlFlowVersion:

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY, STATELESS_WHILE, WHILE
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY, STATELESS_WHILE, WHILE
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TypeSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hooks.program_traceback import for_program
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.control.parts import (
     entered,
     flat_tensors,
@@ -25,14 +24,16 @@ from pyfuncdbg.hosts.numpy.ops.control.parts import (
     is_array,
     packed,
     scalar_condition,
-    waited_for)
+    waited_for,
+)
 from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Pool
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_gradient import repeat
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 

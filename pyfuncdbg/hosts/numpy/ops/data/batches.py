@@ -8,8 +8,8 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, get_static_value
 from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, get_static_value
 
 
 def _size_and_flag(batch_size: Any, drop_remainder: Any) -> tuple[Any, Any, int | None]:

@@ -8,22 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.program_traceback import methods_for_program
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hooks.program_traceback import methods_for_program
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.data import batches
-from pyfuncdbg.hosts.numpy.ops.data import joined
-from pyfuncdbg.hosts.numpy.ops.data import made
-from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data import batches, joined, made, structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
 from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs
 from pyfuncdbg.hosts.numpy.ops.data.looping import over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
 from pyfuncdbg.hosts.numpy.ops.data.reducing import cardinality_of, reduced
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

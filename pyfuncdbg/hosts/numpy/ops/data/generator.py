@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import FailedPreconditionError, OpError, OutOfRangeError
+from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.ops.data.function import USER_ERROR
 from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import variant
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import variant
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.getting import Cursor, Maybe, end
 from pyfuncdbg.hosts.numpy.ops.data.source import Element

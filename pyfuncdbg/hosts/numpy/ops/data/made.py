@@ -3,15 +3,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.generator import generated
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, register
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, Element, EndOfSequence, Pull, Reading
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid

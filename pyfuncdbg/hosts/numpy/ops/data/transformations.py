@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.data.dataset import Dataset
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 
 Transformation = Callable[[Any], Any]
 

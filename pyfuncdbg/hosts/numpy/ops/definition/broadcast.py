@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape, broadcast, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape, broadcast, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, check_attr_type, invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.known_value import known_value
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, of_value, string
-from pyfuncdbg.hosts.numpy.graph.known_value import known_value
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.types.sequences import holds_tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.ops.definition.conversions import converted, registered
 from pyfuncdbg.hosts.numpy.ops.definition.graph_constant import array_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

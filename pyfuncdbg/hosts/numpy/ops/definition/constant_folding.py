@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.known_value import captured
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 
 _DEFAULT = 'PlaceholderWithDefault'

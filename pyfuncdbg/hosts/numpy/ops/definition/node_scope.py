@@ -7,9 +7,9 @@ from typing import Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_types
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

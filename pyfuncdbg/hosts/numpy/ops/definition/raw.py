@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import is_registered, lookup, registered
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import Argument, Signature, signature
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_types
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

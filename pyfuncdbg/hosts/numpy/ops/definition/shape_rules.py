@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.graph.known_value import captured
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, Output, Typed
+from pyfuncdbg.hosts.numpy.graph.known_value import captured
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, broadcast, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import unbroadcast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import graph_of_inputs, scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     FIELD,
     FLOAT,
@@ -28,8 +29,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     invalid,
     merge_all_rule,
     permit,
-    permits)
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import graph_of_inputs, scope
+    permits,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj, log, product, scalar, square
 from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

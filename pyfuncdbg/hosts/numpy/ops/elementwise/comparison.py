@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import Binary, elementwise, maximum, minimum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     BOOL,
     REAL,
@@ -24,8 +24,9 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     check_same_dtype,
     invalid,
     permit,
-    text)
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+    text,
+)
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import Binary, elementwise, maximum, minimum
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import scalar
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

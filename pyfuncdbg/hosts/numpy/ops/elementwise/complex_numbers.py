@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import div_no_nan
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import unbroadcast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import COMPLEX, FLOAT, broadcast_rule, check_dtype
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import div_no_nan
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import reciprocal, scalar
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     BOOL,
@@ -26,7 +26,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     check_eager_types,
     merge_rule,
     permit,
-    same_rule)
+    same_rule,
+)
 from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

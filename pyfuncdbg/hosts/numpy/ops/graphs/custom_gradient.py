@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, no_gradient
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, no_gradient
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.variable import TRAINABLE
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients
 
 _numbers = itertools.count()
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
-from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
-from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape, shape, size
+from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
+from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients_v1
 
 

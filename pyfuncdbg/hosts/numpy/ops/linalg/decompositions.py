@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import UnimplementedError
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros_like
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import at_least_rank, check_dtype, invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import at_least_rank, check_dtype, invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import reciprocal
+from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
 from pyfuncdbg.hosts.numpy.ops.linalg.solving import TAKEN, adjoint, square, square_shape, triangular_solve, wide
-from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import reciprocal
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _SMALL = 1e-20

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import at_least_rank, ints, invalid, merged, text
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import at_least_rank, ints, invalid, merged, text
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _ALIGN = 'RIGHT_LEFT'

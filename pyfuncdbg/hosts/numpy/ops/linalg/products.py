@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.ops.arrays import computed_axes
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     FLOAT,
     NUMBER,
@@ -24,9 +26,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     check_same_dtype,
     invalid,
     text,
-    with_rank)
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+    with_rank,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj, sqrt
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

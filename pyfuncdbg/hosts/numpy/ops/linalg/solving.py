@@ -6,20 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
-from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import real
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import eye
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import Allowed, at_least_rank, broadcast_shapes, check_dtype, check_same_dtype, invalid, merged
-from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, matrix_transpose
-from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag_part, set_diag
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
+    Allowed,
+    at_least_rank,
+    broadcast_shapes,
+    check_dtype,
+    check_same_dtype,
+    invalid,
+    merged,
+)
+from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import real
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import log
+from pyfuncdbg.hosts.numpy.ops.linalg.diagonals import band_part, diag_part, set_diag
+from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul, matrix_transpose
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 TAKEN: Allowed = (dtypes.float64, dtypes.float32, dtypes.float16, dtypes.complex64, dtypes.complex128)

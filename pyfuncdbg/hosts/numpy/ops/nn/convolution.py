@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.nn import windows
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     FLOAT,
     as_static_shape,
@@ -23,8 +23,9 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     int_attr,
     invalid,
     text,
-    with_rank)
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+    with_rank,
+)
+from pyfuncdbg.hosts.numpy.ops.nn import windows
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE
 

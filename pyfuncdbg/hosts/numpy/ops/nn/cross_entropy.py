@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     FLOAT,
     broadcast_shapes,
@@ -21,11 +23,10 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     check_eager_types,
     check_same_dtype,
     invalid,
-    with_rank)
-from pyfuncdbg.hosts.numpy.ops.nn.layers import log_probabilities, log_softmax, softmax
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+    with_rank,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp, log1p, negative
+from pyfuncdbg.hosts.numpy.ops.nn.layers import log_probabilities, log_softmax, softmax
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _plus: Any = np.add

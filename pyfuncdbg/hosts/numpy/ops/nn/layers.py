@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.arrays import computed_axes
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_mean, reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, convert_together
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     FLOAT,
     at_least_rank,
@@ -24,11 +26,10 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     invalid,
     permit,
     same_rule,
-    with_rank)
-from pyfuncdbg.hosts.numpy.ops.random.random import random_uniform
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_mean, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+    with_rank,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp
+from pyfuncdbg.hosts.numpy.ops.random.random import random_uniform
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _plus: Any = np.add

@@ -4,19 +4,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros_like
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.linalg.products import norm
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_mean, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp, log, log1p, relu, rsqrt, softplus
+from pyfuncdbg.hosts.numpy.ops.linalg.products import norm
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.nn import windows
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.nn.convolution import padding_of, per_axis, static_counts
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, REAL, Allowed, as_static_shape, check_dtype, check_types, invalid, text, with_rank
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
+    FLOAT,
+    REAL,
+    Allowed,
+    as_static_shape,
+    check_dtype,
+    check_types,
+    invalid,
+    text,
+    with_rank,
+)
+from pyfuncdbg.hosts.numpy.ops.nn import windows
+from pyfuncdbg.hosts.numpy.ops.nn.convolution import padding_of, per_axis, static_counts
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _ATTRS = ('ksize', 'strides', 'padding', 'explicit_paddings', 'data_format')

@@ -9,20 +9,20 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import int64
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import not_equal
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int64
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather_nd
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import not_equal
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.dense import places
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, as_values, is_ragged
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

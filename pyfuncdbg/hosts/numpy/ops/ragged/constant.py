@@ -9,9 +9,9 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant as tensor_constant
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, is_ragged
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder as tensor_placeholder
 
 Inner = Callable[[Any, tuple[int, ...] | None], Any]

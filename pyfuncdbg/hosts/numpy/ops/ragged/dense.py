@@ -5,27 +5,27 @@ import builtins
 from math import prod
 from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum, minimum
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, logical_and, not_equal, where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones, range, sequence_mask
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, tensor_scatter_nd_update
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, stack
-from pyfuncdbg.hosts.numpy.ops.ragged import rows
-from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum, minimum
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, logical_and, not_equal, where
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import logical_not
+from pyfuncdbg.hosts.numpy.ops.ragged import rows
+from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
 
 
 def from_tensor(tensor: Any, lengths: Any, padding: Any, ragged_rank: Any, dtype: DType) -> RaggedTensor:

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int64
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int64
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor

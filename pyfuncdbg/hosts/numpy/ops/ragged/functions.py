@@ -11,24 +11,24 @@ from typing import Any
 from pyfuncdbg.hosts.numpy.graph.types.composite import override
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.ops.arrays import reduction
-from pyfuncdbg.hosts.numpy.ops.sums import segments
-from pyfuncdbg.hosts.numpy.ops.strings import strings
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import add_n, truediv
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import clip_by_value, where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import one_hot, ones_like, zeros_like
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather as gather_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, reverse
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, identity, reshape, size
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import add_n, truediv
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import clip_by_value, where
 from pyfuncdbg.hosts.numpy.ops.nn.layers import dropout
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.arithmetic import after, map_flat_values
 from pyfuncdbg.hosts.numpy.ops.ragged.dense import places
 from pyfuncdbg.hosts.numpy.ops.ragged.indexing import gather
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, as_values
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, identity, reshape, size
+from pyfuncdbg.hosts.numpy.ops.strings import strings
+from pyfuncdbg.hosts.numpy.ops.sums import segments
 
 Segment = Callable[..., Any]
 

@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int64
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int64
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_together
-from pyfuncdbg.hosts.numpy.ops.ragged import functions
-from pyfuncdbg.hosts.numpy.ops.ragged import rows
+from pyfuncdbg.hosts.numpy.ops.ragged import functions, rows
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, as_values
 
 

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int32, int64
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal, assert_less, assert_less_equal, assert_non_negative
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floordiv, maximum
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int32, int64
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones, range, zeros
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import scatter_nd
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, identity, reshape, size
+from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal, assert_less, assert_less_equal, assert_non_negative
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floordiv, maximum
+from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
 from pyfuncdbg.hosts.numpy.ops.sums.sorting import cumsum
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor, evaluated
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor, evaluated
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.factory import RowsMade, as_values, count_of
 from pyfuncdbg.hosts.numpy.ops.ragged.value import Fetched, RaggedTensorValue
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 

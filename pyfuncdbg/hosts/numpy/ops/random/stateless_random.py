@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.random import philox
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
-from pyfuncdbg.hosts.numpy.ops.random.philox import Blocks, Distribution
-from pyfuncdbg.hosts.numpy.ops.random.random import check_bounds, check_classes, class_dtype, classes_types, shape_of, sizes_in
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, invalid
+from pyfuncdbg.hosts.numpy.ops.random import philox
+from pyfuncdbg.hosts.numpy.ops.random.philox import Blocks, Distribution
+from pyfuncdbg.hosts.numpy.ops.random.random import (
+    check_bounds,
+    check_classes,
+    class_dtype,
+    classes_types,
+    shape_of,
+    sizes_in,
+)
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _ALGORITHMS = {'philox': 1, 'threefry': 2, 'auto_select': 3}

@@ -8,8 +8,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, holds_keyed, is_keyed, leaves, outlined
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
+from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
 from pyfuncdbg.hosts.numpy.ops.script import registry
@@ -30,8 +30,8 @@ from pyfuncdbg.hosts.numpy.ops.script.serialized import ATTR, stored
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, is_row, leaves
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply, graph_of
-from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 _HOST = '/job:localhost/replica:0/task:0'
 """Where TensorFlow 2 puts script ops in functions."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 _MOST = 2000

@@ -14,7 +14,8 @@ from pyfuncdbg.errors import (
     OutOfRangeError,
     ResourceExhaustedError,
     UnimplementedError,
-    UnknownError)
+    UnknownError,
+)
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE
 

@@ -13,30 +13,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import original
-from pyfuncdbg.hosts.numpy.ops.script import registry
-from pyfuncdbg.hosts.numpy.ops.script import results
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
+from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import Layout
+from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
 from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, OutputTypes, output_types
 from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
-from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import site_attrs
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.script.errors import op_error, word_for_eager
 from pyfuncdbg.hosts.numpy.ops.script.record import BodyRecord
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import differentiate
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded, Recording, active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded, Recording, active
-from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import differentiate
 
 GRADIENT, SHOWN = 'EagerPyFuncGrad', 'EagerPyFunc'
 """The op type of the gradient, and the one that TensorFlow shows for it."""

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from pyfuncdbg.hooks.graph_context import SURROUNDINGS, Surface, shapes_around
+from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CASE, IF, PURE_CALL, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CASE, IF, PURE_CALL, STATELESS_CASE, STATELESS_IF
-from pyfuncdbg.hooks.live_objects import living, with_derived
-from pyfuncdbg.hooks.graph_context import SURROUNDINGS, Surface, shapes_around
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
-from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 _TYPES = frozenset(('EagerPyFunc', 'PyFunc', 'PyFuncStateless'))

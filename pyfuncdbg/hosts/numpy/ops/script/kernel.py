@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.errors import is_refusal, op_error
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
@@ -22,9 +22,9 @@ from pyfuncdbg.hosts.numpy.ops.script.gradient import gradient, hidden
 from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
 from pyfuncdbg.hosts.numpy.ops.script.serialized import restored
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES, UNFOLDED, Execution, eager_execution
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 
 
 def boxed(value: Any) -> EagerTensor:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hooks.chain import current_call, hooks
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recording, TapeNode
 
 

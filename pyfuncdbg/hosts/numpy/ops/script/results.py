@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError
+from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite, is_composite_spec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, of_value
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.script.errors import refusal
 from pyfuncdbg.hosts.numpy.ops.script.structure import matched

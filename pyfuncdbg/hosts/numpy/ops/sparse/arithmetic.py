@@ -4,27 +4,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, int64
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, int64
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, gather_nd, tensor_scatter_nd_add
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum as greater_of
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum as smaller_of
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import truediv
-from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import greater_equal
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, gather_nd, tensor_scatter_nd_add
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.linalg.products import matrix_transpose
-from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max, unsorted_segment_sum
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
-from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique
-from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, SparseTensorValue, is_sparse
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj
+from pyfuncdbg.hosts.numpy.ops.linalg.products import matrix_transpose
+from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, SparseTensorValue, is_sparse
+from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max, unsorted_segment_sum
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique
 
 
 def as_sparse(value: Any) -> SparseTensor:

@@ -4,27 +4,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite import override
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int32, int64
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones_like, zeros_like
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat as concat_tensors
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_max, reduce_prod
-from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims as expand_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, size
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape as reshape_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import as_sparse
 from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
 from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
 
 
 def reorder(sp_input: Any, name: Any = None) -> SparseTensor:
@@ -196,9 +196,9 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
 
 def softmax(sp_input: Any, name: Any = None) -> SparseTensor:
     """The softmax of the elements that are there, over the last axis."""
+    from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp
     from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max
     from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique
-    from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp
     sparse = as_sparse(sp_input)
     row = SparseTensor(sparse.indices[:, :-1], sparse.values, sparse.dense_shape[:-1])
     numbers, place = unique(numbers_of(row))

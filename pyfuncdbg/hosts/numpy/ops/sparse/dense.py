@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import not_equal, where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, float32, int64
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones, range, zeros_like
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather_nd, tensor_scatter_nd_update
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import not_equal, where
 from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import as_sparse
 from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder as tensor_placeholder

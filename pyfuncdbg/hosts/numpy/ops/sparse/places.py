@@ -4,14 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int64
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floordiv, floormod
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims
-from pyfuncdbg.hosts.numpy.ops.sums.sorting import argsort, cumprod
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import floordiv, floormod
 from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import argsort, cumprod
 
 
 def _strides(sizes: Any) -> Any:

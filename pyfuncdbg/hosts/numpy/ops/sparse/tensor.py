@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hosts.numpy.graph.tensor import evaluated
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import evaluated
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape
 
 
 class SparseTensorValue(NamedTuple):

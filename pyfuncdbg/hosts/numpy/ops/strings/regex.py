@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import scalar
+from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
+from pyfuncdbg.hosts.numpy.graph.context import current_graph
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
-from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     broadcast_shapes,
@@ -23,7 +23,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     ints,
     invalid,
     same_rule,
-    text)
+    text,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import scalar
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

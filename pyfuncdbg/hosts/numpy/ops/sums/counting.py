@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import scatter_nd
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import scatter_nd
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import ints, invalid
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import ints, invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 

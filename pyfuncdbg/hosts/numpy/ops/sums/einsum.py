@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import broadcast_shapes, check_same_dtype, invalid
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import broadcast_shapes, check_same_dtype, invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -6,18 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones, ones_like, zeros_like
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import NUMBER, REAL, Allowed, check_dtype, invalid, partial_scalar, text, with_rank
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, rank, reshape, shape
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
+    NUMBER,
+    REAL,
+    Allowed,
+    check_dtype,
+    invalid,
+    partial_scalar,
+    text,
+    with_rank,
+)
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import sqrt
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     NUMBER,
     REAL,
@@ -23,8 +24,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     check_eager_types,
     ints,
     invalid,
-    same_rule)
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope
+    same_rule,
+)
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import negative
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

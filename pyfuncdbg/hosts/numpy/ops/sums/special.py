@@ -9,11 +9,11 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, OpDef, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import unbroadcast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, convert_together
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, broadcast_rule, check_types
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, broadcast_rule, check_types
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import Unary, exp, fused, log1p, reciprocal, scalar, square, unary
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_to
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_eager_types
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
-from pyfuncdbg.hosts.numpy.ops.linalg.products import l2_loss
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, size
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_eager_types
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import rsqrt, sqrt
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.ops.linalg.products import l2_loss
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 def _values(t: Any, name: str) -> Any:

@@ -11,13 +11,13 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import divide, minimum, multiply, pow, subtract
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.control.case import case
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import divide, minimum, multiply, pow, subtract
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import ceil, cos, exp, floor, log
 
 Decayed = Callable[[], Any]

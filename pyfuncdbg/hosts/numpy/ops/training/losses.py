@@ -4,22 +4,23 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import add_n, div_no_nan, squared_difference
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like, zeros_like
+from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import size, squeeze
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, where
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import add_n, div_no_nan, squared_difference
+from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, where
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import log, relu
 from pyfuncdbg.hosts.numpy.ops.nn.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
-    sparse_softmax_cross_entropy_with_logits)
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like, zeros_like
-from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import size, squeeze
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import log, relu
+    sparse_softmax_cross_entropy_with_logits,
+)
+from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys
 
 
 class Reduction:

@@ -6,18 +6,18 @@ from contextlib import nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys, trainable_variables
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import group
 from pyfuncdbg.hosts.numpy.ops.training.update_rules import Rule
+from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys, trainable_variables
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _DIFFERENTIABLE = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
 

@@ -13,9 +13,9 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage, stored
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
 
 
 def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:

@@ -9,11 +9,11 @@ from typing import Any
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import eye, ones, zeros
-from pyfuncdbg.hosts.numpy.ops.random.random import random_normal, random_uniform, truncated_normal
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape, transpose
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import sign
+from pyfuncdbg.hosts.numpy.ops.random.random import random_normal, random_uniform, truncated_normal
 
 
 class Initializer:

@@ -6,12 +6,17 @@ from contextlib import nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum
-from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
+from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import group
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum
+from pyfuncdbg.hosts.numpy.ops.variables.collections import (
+    GraphKeys,
+    global_variables,
+    moving_average_variables,
+    trainable_variables,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 

@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated, loaded
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation, VariableSynchronization
-from pyfuncdbg.hosts.numpy.ops.variables.initial_value import declared_shape, in_function, initial_tensor
-from pyfuncdbg.hosts.numpy.ops.operators import install
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import eager_name
+from pyfuncdbg.hosts.numpy.ops.operators import install
+from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
+from pyfuncdbg.hosts.numpy.ops.variables.initial_value import declared_shape, in_function, initial_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather, gather_nd
-from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid, merged
-from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call
 from pyfuncdbg.hosts.numpy.ops.arrays.slicing import MASKS, getitem, numpy_index, stacked_specification
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid, merged
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage, present, shape_of_variable, stored
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
 
 _KINDS: dict[str, Any] = {'Add': np.add, 'Sub': np.subtract, 'Mul': np.multiply, 'Div': np.divide, 'Max': np.maximum,
                           'Min': np.minimum}

@@ -9,13 +9,18 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import FACTORIES, Initializer, glorot_uniform_initializer, zeros_initializer
+from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys
+from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
+    FACTORIES,
+    Initializer,
+    glorot_uniform_initializer,
+    zeros_initializer,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 
 AUTO_REUSE = 'auto_reuse'

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import ONES, SUM, ZEROS, Node, differentiated
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense, joined
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 Step = Callable[[Any, Sequence[Any], Sequence[int], Sequence[bool]], tuple[Sequence[Any], int]]
 """`step(node, output_gradients, sources, wanted)` applies one rule: (input gradients, id of the gradient call it was or 0).

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
-from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 ASKED, LOST = 'gradient asked', 'gradient lost'

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, differentiated
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, differentiated
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Step, plain_step
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 

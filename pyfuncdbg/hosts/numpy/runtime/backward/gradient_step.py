@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, differentiated
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, differentiated
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Step
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import gradient_call, gradient_site
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
 class GradientStep:

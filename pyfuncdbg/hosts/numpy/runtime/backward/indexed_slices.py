@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CAST, CONCAT, CONSTANT, RANGE, READ, SEGMENT_SUM, SHAPE, ZEROS
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int32, int64, resource
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CAST, CONCAT, CONSTANT, RANGE, READ, SEGMENT_SUM, SHAPE, ZEROS
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, as_shape, unknown
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import ABSENT
 

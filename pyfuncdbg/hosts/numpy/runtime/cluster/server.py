@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError, NotFoundError, UnavailableError, UnknownError
+from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.graph.device import DeviceSpecV2
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_soft_device_placement
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import LOCAL, Devices, device_for, in_order, unplaceable

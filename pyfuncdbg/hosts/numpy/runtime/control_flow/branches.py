@@ -14,7 +14,6 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     CASE,
     IDENTITY,
@@ -26,15 +25,17 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     OpDef,
     Output,
     Typed,
-    register)
-from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, common
+    register,
+)
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
+from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, common
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, run_inner
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 

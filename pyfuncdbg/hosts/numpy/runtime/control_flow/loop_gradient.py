@@ -13,7 +13,6 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, variant
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     CONSTANT,
     IDENTITY,
@@ -25,13 +24,15 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     OpDef,
     Output,
     Typed,
-    register)
+    register,
+)
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, variant
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.control_flow.looping import run
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 _SCALAR = TensorShape(())

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.proto.nodedef import attr_value, value_of
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import BELOW, BOTH, CONSTANT, NEXT, Attrs, Output
+from pyfuncdbg.hosts.numpy.graph.proto.nodedef import attr_value, value_of
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN
-from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Library, function_def
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Library, function_def
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 _COUNTER, _MAXIMUM = 'while_loop_counter', 'while_maximum_iterations'

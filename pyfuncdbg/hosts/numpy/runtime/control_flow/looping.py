@@ -12,14 +12,14 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
-from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import run_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource, compilable
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import run_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
 
 _Iterations = tuple[int, Sequence[Any], list[Any], list[TensorList]]
 """How many there were, the carried values, what is stacked and summed, and what is kept for a gradient."""

@@ -8,15 +8,15 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Output
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Output
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops as later
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, PACK, RESHAPE
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import zeros_of
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape

@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
-from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, filled
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_graph
-from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
 
 
 class AggregationMethod:

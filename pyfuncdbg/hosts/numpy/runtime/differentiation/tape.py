@@ -6,24 +6,24 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import nest
-from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
-from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.program_traceback import for_program
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, Step, backward, between, ones_like, plain_step
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_tape
-from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import watched_step
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
-from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
 _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
 

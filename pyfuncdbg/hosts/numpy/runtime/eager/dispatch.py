@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
-from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution

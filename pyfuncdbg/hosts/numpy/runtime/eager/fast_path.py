@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.context import process, state
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import current
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hosts.numpy.graph.context import process, state
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hooks.chain import current_call
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
 class TapeNode:

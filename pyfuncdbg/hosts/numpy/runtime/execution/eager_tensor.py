@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, of_value
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 DEVICE = '/job:localhost/replica:0/task:0/device:CPU:0'
 

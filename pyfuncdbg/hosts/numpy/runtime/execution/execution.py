@@ -14,8 +14,8 @@ import numpy as np
 
 from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import notebook_cell as cell
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
 if TYPE_CHECKING:

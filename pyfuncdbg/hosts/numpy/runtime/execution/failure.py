@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, ResourceExhaustedError
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 KERNEL_ERRORS = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
 """What a kernel may raise: TensorFlow's errors, and NumPy's."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 

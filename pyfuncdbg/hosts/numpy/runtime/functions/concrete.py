@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
+from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, call_traced
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
 
@@ -111,7 +111,9 @@ class ConcreteFunction:
         """Run the trace on its tensor arguments; `variables` are those among the arguments."""
         trace = self._trace
         if self._unchecked:
-            from pyfuncdbg.hosts.numpy.runtime.functions.compilation import check_compilable  # it knows loops and branches, which take 2 ms
+            from pyfuncdbg.hosts.numpy.runtime.functions.compilation import (
+                check_compilable,  # it knows loops and branches, which take 2 ms
+            )
             check_compilable(trace)
             self._unchecked = False
         read = [*variables, *self.variables] if trace.graph.variables or variables else ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, Described, Input, as_argument
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, Described, Input, as_argument
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution

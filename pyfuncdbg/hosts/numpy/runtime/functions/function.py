@@ -7,14 +7,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
 from pyfuncdbg.hosts.numpy.runtime.functions.retracing import Retracing, retracing_of
 from pyfuncdbg.hosts.numpy.runtime.functions.signature import Signature
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import traced
 
 _numbers = itertools.count()

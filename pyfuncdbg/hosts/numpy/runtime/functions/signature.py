@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import Ascribed, components, is
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, as_argument
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, as_argument
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step, sites_around
 from pyfuncdbg.hosts.numpy.runtime.plans.undo import Outcome, State
-from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
 
 
 @dataclass(frozen=True, slots=True)

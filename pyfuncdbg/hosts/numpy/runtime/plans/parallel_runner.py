@@ -19,11 +19,11 @@ from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
-from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
 
 _orders: weakref.WeakKeyDictionary[Plan, Order] = weakref.WeakKeyDictionary()

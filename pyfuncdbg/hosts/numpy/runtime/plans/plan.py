@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
+from pyfuncdbg.hosts.numpy.runtime.cluster.server import check_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import computed_again
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, site_attrs
-from pyfuncdbg.hosts.numpy.runtime.cluster.server import check_function
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
+from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import Source
 
 HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]

@@ -7,27 +7,26 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import CancelledError
-from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import string
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hosts.numpy.runtime.cluster import devices
-from pyfuncdbg.hosts.numpy.runtime.cluster import server
+from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import string
+from pyfuncdbg.hosts.numpy.runtime.cluster import devices, server
+from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import UNFOLDED, Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled
+from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import check_conditions, run_located
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds, is_several
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
-from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import check_conditions, run_located
 from pyfuncdbg.hosts.numpy.runtime.sessions.partial_run import PartialRuns
-from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled
 from pyfuncdbg.hosts.numpy.runtime.sessions.run_settings import Pools, Runner
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import run_settings, session_options
 

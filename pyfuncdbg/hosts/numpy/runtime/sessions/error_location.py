@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import IF, STATELESS_IF
-from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.call_frames import tells_failure
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import IF, STATELESS_IF
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, session_error
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step, failed_in
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array
 
 
 def feed_tensor(graph: Graph, key: Any) -> SymbolicTensor:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InaccessibleTensorError
-from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.types import nest
 
 Pack = Callable[[Sequence[Any]], Any]
 ABSENT: Any = object()

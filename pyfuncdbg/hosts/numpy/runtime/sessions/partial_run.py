@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
-from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
-from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import run_located
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, needed_ops
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
+from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import run_located
+from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
+from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession

@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, overlaps
 
 if TYPE_CHECKING:                               # 1 ms to import, for sessions that overlap steps
     from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
-    from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import RunSettings, SessionOptions
     from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
+    from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import RunSettings, SessionOptions
 
 Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
+from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put, value_of
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
 
 if TYPE_CHECKING:

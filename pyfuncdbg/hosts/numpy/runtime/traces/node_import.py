@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import OpError
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
 from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import (
     ImportedNode,
     Place,
@@ -18,9 +20,8 @@ from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import (
     check_known,
     check_types,
     nodes_in_order,
-    place)
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import lookup
+    place,
+)
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.transaction import all_or_nothing
 

@@ -11,31 +11,43 @@ from operator import itemgetter
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call_frames import tells_failure
+from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
-from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    CALL,
+    CONSTANT,
+    IDENTITY,
+    INPUT,
+    PURE_CALL,
+    Attrs,
+    Node,
+    OpDef,
+    Output,
+    Typed,
+    register,
+)
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CONSTANT, IDENTITY, INPUT, PURE_CALL, Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.call_frames import tells_failure
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value
 from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion, converted_callable
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
+from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute, take_over
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, function_error
-from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
-from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute, take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, failed_in, overlaps
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
 from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code
 
 
@@ -79,7 +91,9 @@ class Traced:
 
     def function_def(self) -> Any:
         """Its FunctionDef, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import function_def  # who writes no graph needs no messages
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import (
+            function_def,  # who writes no graph needs no messages
+        )
         return function_def(self)
 
     def kept(self) -> Sequence[SymbolicTensor]:
