@@ -86,18 +86,18 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
     program = _program('run', target)
-    from pyfuncdbg.ui.commands.programs import recorded_program as recording
-    settings = recording.settings(quiet=options.hosted is not None)
-    budget = recording.budget_of(options.budget, settings)
+    from pyfuncdbg.ui.commands.programs import recorded_program
+    settings = recorded_program.settings(quiet=options.hosted is not None)
+    budget = recorded_program.budget_of(options.budget, settings)
     if options.hosted is None:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
-    path = recording.free_path(program.name, recording.kept_in(settings)) if options.record is None else Path(options.record)
+    path = recorded_program.free_path(program.name, recorded_program.kept_in(settings)) if options.record is None else Path(options.record)
     try:
         return _recorded(options, program, path, budget, [*_without(ours, valued(parser)), *_separated(target)])
     except BaseException:
         if options.record is None:
-            recording.give_up(path)
+            recorded_program.give_up(path)
         raise
 
 
@@ -112,7 +112,7 @@ def _prefer(options: argparse.Namespace, settings: Configuration) -> None:
 def _recorded(options: argparse.Namespace, program: Program, path: Path, budget: int | None,
               args: list[str]) -> Action:
     """Get everything ready for a program that is recorded at a path; `args` start it once more."""
-    from pyfuncdbg.ui.commands.programs import recorded_program as recording
+    from pyfuncdbg.ui.commands.programs import recorded_program
     if options.hosted is not None:
         return _hosted(options, program, path, budget)
     screen = _on_screen(options, args, path, program)
@@ -120,14 +120,14 @@ def _recorded(options: argparse.Namespace, program: Program, path: Path, budget:
         return screen
     _debug(options)
     if options.breaks:
-        recording.tell_unhit()
-    recording.begin(path, program.argv, budget=budget, ops=options.ops)
+        recorded_program.tell_unhit()
+    recorded_program.begin(path, program.argv, budget=budget, ops=options.ops)
     if options.listen or options.wait or os.environ.get('PYFUNCDBG_LISTEN', '0') not in ('', '0'):
         from pyfuncdbg.observers.debug.debugger import debugger
-        from pyfuncdbg.ui.commands.socket import listen as socket
+        from pyfuncdbg.ui.commands.socket import listen
         from pyfuncdbg.ui.prompt.install import install
         install(debugger)                       # who asks for stops and leaves: they go to this terminal then
-        socket.listen(wait=options.wait)
+        listen.listen(wait=options.wait)
     return lambda: _execute(program)
 
 
@@ -177,24 +177,24 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
 
 def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: int | None) -> Action:
     """The program under the inspector: stops go to the other end of a socket, and there is no report."""
-    from pyfuncdbg.ui.commands.programs import recorded_program as recording
+    from pyfuncdbg.ui.commands.programs import recorded_program
     from pyfuncdbg.ui.inspector.hosting.host import take_terminal
     take_terminal()
     _debug(options)
-    recording.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
+    recorded_program.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
     if options.hosted >= 0:
         import socket as sockets
 
         from pyfuncdbg.observers.debug.debugger import debugger
         from pyfuncdbg.session import debug_sessions
-        from pyfuncdbg.ui.commands.socket import listen as socket
+        from pyfuncdbg.ui.commands.socket import listen
         from pyfuncdbg.ui.prompt.install import install
-        from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
+        from pyfuncdbg.ui.prompt.terminal_io import ctrl_c
         install(debugger, 'prompt')             # on the terminal, should the screen be gone
-        interrupt.ignore()
+        ctrl_c.ignore()
         if options.listen or options.wait:
-            socket.listen()
-        socket.adopt(sockets.socket(fileno=options.hosted), attached=True)
+            listen.listen()
+        listen.adopt(sockets.socket(fileno=options.hosted), attached=True)
         debug_sessions(program.name)
     return lambda: _execute(program)
 
@@ -216,16 +216,15 @@ def _separated(target: Sequence[str]) -> list[str]:
 
 
 def _demo(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    from pyfuncdbg.ui.commands.programs import recorded_program as recording
-    from pyfuncdbg.ui.commands.programs import run_script as script
+    from pyfuncdbg.ui.commands.programs import recorded_program, run_script
     options = parser.parse_args(args)
     train = Path(__file__).parent / 'demo' / 'train.py'
-    program = script.script(str(train), ('--fixed',) if options.fixed else ())
-    path = recording.free_path('demo')
+    program = run_script.script(str(train), ('--fixed',) if options.fixed else ())
+    path = recorded_program.free_path('demo')
     if not os.access('.', os.W_OK):
         import tempfile
         path = Path(tempfile.mkdtemp(prefix='pyfuncdbg-')) / path
-    recording.begin(path, program.argv)
+    recorded_program.begin(path, program.argv)
     return lambda: _execute(program)
 
 
@@ -312,18 +311,18 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 
 def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    from pyfuncdbg.ui.commands.programs import recorded_program as recording
+    from pyfuncdbg.ui.commands.programs import recorded_program
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
-    settings = recording.settings(quiet=options.examined is not None)
-    budget = recording.budget_of(options.budget, settings)
+    settings = recorded_program.settings(quiet=options.examined is not None)
+    budget = recorded_program.budget_of(options.budget, settings)
     program = _program('doctor', target)
     from pyfuncdbg.ui.commands import doctor
     if options.examined is not None:
         doctor.examine(Path(options.examined), program.argv, budget)
         return lambda: _execute(program)
     _tell_misplaced(target, parser)
-    path = recording.free_path(program.name, recording.kept_in(settings)) if options.record is None else Path(options.record)
+    path = recorded_program.free_path(program.name, recorded_program.kept_in(settings)) if options.record is None else Path(options.record)
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
     given = ['--budget', options.budget] if options.budget is not None else []
@@ -387,20 +386,20 @@ def _program(command: str, target: Sequence[str]) -> Program:
     Raises:
         UsageError: It names none, or one that is not there.
     """
-    from pyfuncdbg.ui.commands.programs import run_script as script
+    from pyfuncdbg.ui.commands.programs import run_script
     if not target:
         raise UsageError(f'{command} needs a SCRIPT, or -m and the name of a module')
     if target == ['-m']:
         raise UsageError('-m needs the name of a module')
     if target[0] == '-m':
-        program = script.module(target[1], tuple(target[2:]))
+        program = run_script.module(target[1], tuple(target[2:]))
     else:
-        program = script.script(target[0], tuple(target[1:]))
-    script.keep_own_imports()
+        program = run_script.script(target[0], tuple(target[1:]))
+    run_script.keep_own_imports()
     return program
 
 
 def _execute(program: Program) -> int:
-    from pyfuncdbg.ui.commands.programs import run_script as script
-    script.execute(program)
+    from pyfuncdbg.ui.commands.programs import run_script
+    run_script.execute(program)
     return 0

@@ -58,9 +58,9 @@ def _attach_to(session: Any) -> None:
     """Watch the framework that a session is of, if it is not ours."""
     framework = type(session).__module__.partition('.')[0]
     if framework in sys.modules and framework != __package__:
-        from pyfuncdbg import hosts as adapters  # who debugs no framework does without
-        if framework in adapters.ADAPTERS:
-            adapters.attach(framework)
+        from pyfuncdbg import hosts  # who debugs no framework does without
+        if framework in hosts.ADAPTERS:
+            hosts.attach(framework)
 
 
 class DebugSession:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
@@ -53,10 +53,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def leaves_the_process_as_it_was() -> Iterator[None]:
     """The next test of this process finds no hook of this one and no thread that is stepped, and NumPy reports its errors as
     before."""
-    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped()), errstate.current()
+    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped()), numpy_errstate.current()
     yield
     after = np.geterr(), np.geterrcall(), list(hooks._all), stepped()
-    errstate.state.set(state)
+    numpy_errstate.state.set(state)
     if (module := sys.modules.get('pyfuncdbg.observers.debug.debugger')) is not None:
         module.debugger.flows.clear()
     assert after == before

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgpack
 
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 
 HELPER = '''import warnings
 
@@ -83,17 +83,17 @@ def rewritten(trace: Path, target: Path, change: Callable[[int, Any], Any]) -> P
     (target / 'manifest.json').write_bytes((trace / 'manifest.json').read_bytes())
     (target / 'ledger').write_bytes((trace / 'ledger').read_bytes())
     for path in trace.glob('*.log'):
-        reader = frames.LogReader(path)
-        written = frames.LogFile(target / path.name)
-        for found in reader.frames(frames.HEADER_SIZE):
-            if found.kind == frames.BLOB:
+        reader = log_file.LogReader(path)
+        written = log_file.LogFile(target / path.name)
+        for found in reader.frames(log_file.HEADER_SIZE):
+            if found.kind == log_file.BLOB:
                 payload = reader.read(found.position, found.length)
             else:
                 fields = change(found.kind, msgpack.unpackb(found.payload, strict_map_key=False))
                 if fields is None:
                     continue
                 payload = msgpack.packb(fields, unicode_errors='surrogatepass')
-            written.append(frames.frame(found.kind, payload))
+            written.append(log_file.frame(found.kind, payload))
         written.close()
         reader.close()
     return target
@@ -113,11 +113,11 @@ def without_marks(descriptions: list[Any]) -> list[Any]:
 
 def as_version_2(kind: int, fields: Any) -> Any:
     """A record as version 2 of the format had it, without the text of functions."""
-    if kind == frames.SOURCE:
+    if kind == log_file.SOURCE:
         return None
-    if kind == frames.SITE:
+    if kind == log_file.SITE:
         return [*fields[:8], '', *fields[9:13]]
-    if kind == frames.CALLS:
+    if kind == log_file.CALLS:
         fields = [*fields[:2], *fields[4:]]     # without flags and sizes
         fields[6] = without_marks(fields[6])
         fields[7] = [[row, [event[:7] for event in events]] for row, events in fields[7]]

@@ -23,29 +23,35 @@ PACKAGE = ROOT / 'pyfuncdbg'
 FRONT_DOOR = ''
 """The package's own `__init__`: it may import everything, and only those who stand before it may import it."""
 
-HOSTS = 'tf ops runtime graph'
+NUMPY = 'hosts.numpy.ops hosts.numpy.runtime hosts.numpy.graph'
+OBSERVERS = 'observers.debug observers.record'
+BELOW = f'{OBSERVERS} tf {NUMPY} hosts hosts.tensorflow hooks errors'
 # What each room may import: those to its right.
 ALLOWED = {
-    'tf': 'ops runtime graph hooks errors',
-    'ops': 'runtime graph hooks errors',
-    'runtime': 'graph hooks errors',
-    'graph': 'hooks errors',
-    'adapters': 'hooks errors',
-    'debug': 'record hooks errors',
-    'record': 'hooks errors',
+    'tf': f'{NUMPY} hooks errors',
+    'hosts.numpy': '',
+    'hosts.numpy.ops': 'hosts.numpy.runtime hosts.numpy.graph hooks errors',
+    'hosts.numpy.runtime': 'hosts.numpy.graph hooks errors',
+    'hosts.numpy.graph': 'hooks errors',
+    'hosts': 'hosts.tensorflow hooks errors',                           # attaches them
+    'hosts.tensorflow': 'hooks errors',
+    'observers': '',
+    'observers.debug': 'observers.record hooks errors',
+    'observers.record': 'hooks errors',
     'hooks': 'errors',
     'errors': '',
-    'views': 'debug record hooks errors',                               # pictures come from saved data: no host
-    'commands': f'views debug record {HOSTS} adapters hooks errors',
-    'prompt': f'commands views debug record {HOSTS} adapters hooks errors',
-    'inspector': f'prompt commands views debug record {HOSTS} adapters hooks errors',
-    'ipython': f'inspector prompt commands views debug record {HOSTS} adapters hooks errors',
-    'session': f'ipython inspector prompt commands views debug record {HOSTS} adapters hooks errors',
-    'cli': f'session ipython inspector prompt commands views debug record {HOSTS} adapters hooks errors',
+    'ui': '',
+    'ui.views': f'{OBSERVERS} hooks errors',                            # pictures come from saved data: no host
+    'ui.commands': f'ui.views {BELOW}',
+    'ui.prompt': f'ui.commands ui.views {BELOW}',
+    'ui.inspector': f'ui.prompt ui.commands ui.views {BELOW}',
+    'ui.ipython': f'ui.inspector ui.prompt ui.commands ui.views {BELOW}',
+    'session': f'ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
+    'cli': f'session ui.ipython ui.inspector ui.prompt ui.commands ui.views {BELOW}',
     '__main__': 'cli',
     'demo': 'tf',                                                       # a user's program
 }
-BEFORE_THE_DOOR = {'cli', 'session', 'ipython', 'inspector', 'prompt', 'demo'}
+BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 'demo'}
 
 OPENINGS = {'open', 'fdopen', 'stat', 'lstat', 'read_text', 'read_bytes', 'getline', 'getlines', 'getsource',
             'getsourcelines', 'linecache', 'tokenize', 'inspect', 'pathlib', 'io'}
@@ -93,24 +99,27 @@ def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
     if not path.endswith('.py'):
         source = python_imports(source)
 
-    def room_of(dotted: str) -> str:
-        return dotted.split('.')[1] if '.' in dotted else FRONT_DOOR
-
     for node in nodes(source):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             start = package[:len(package) - node.level + 1] if node.level else []
             module = '.'.join([*start, *([node.module] if node.module else [])])
-            found = [f'{module}.{alias.name}' for alias in node.names] if module == 'pyfuncdbg' else [module]
+            found = [f'{module}.{alias.name}' for alias in node.names]
         elif isinstance(node, ast.Call) and _called(node) in ('import_module', '__import__', 'find_spec'):
             found = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         else:
             continue
         for dotted in found:
             if dotted.split('.')[0] == 'pyfuncdbg':
-                room = room_of(dotted)
-                yield node.lineno, room if room in ALLOWED else FRONT_DOOR if '.' in dotted else room
+                yield node.lineno, room_of(dotted)
+
+
+def room_of(dotted: str) -> str:
+    """'observers.debug' of 'pyfuncdbg.observers.debug.stops.stop': the innermost room; of other names the front door."""
+    parts = dotted.split('.')[1:]
+    names = ('.'.join(parts[:end]) for end in range(len(parts), 0, -1))
+    return next((name for name in names if name in ALLOWED), FRONT_DOOR)
 
 
 def python_imports(source: str) -> str:
@@ -127,13 +136,15 @@ def _called(node: ast.Call) -> str:
 
 
 def wrong_imports(source: str, path: str) -> list[str]:
-    here = path.rpartition('.')[0].split('/')[1]
-    if here == '__init__':
+    dotted = path.rpartition('.')[0].replace('/', '.').removesuffix('.__init__')
+    here = room_of(dotted)
+    if dotted == 'pyfuncdbg':
         return []
-    if here not in ALLOWED:
-        return [f'{path}: there is no room {here!r} in the house']
-    return [f'{path}:{line}: {here} imports {room or "the front door"}' for line, room in imported(source, path)
-            if room != here and room not in (*ALLOWED[here].split(), *([FRONT_DOOR] if here in BEFORE_THE_DOOR else []))]
+    if here == FRONT_DOOR:
+        return [f'{path}: there is no such room in the house']
+    return [f'{path}:{line}: {here} imports {room or "the front door"}'
+            for line, room in dict.fromkeys(imported(source, path)) if room != here
+            and room not in (*ALLOWED[here].split(), *([FRONT_DOOR] if here in BEFORE_THE_DOOR else []))]
 
 
 @cache
@@ -254,9 +265,10 @@ def test_nothing_swallows_every_exception_without_a_reason() -> None:
 
 
 def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
-    rooms = {*HOSTS.split(), 'hooks', 'record', 'debug', 'adapters', 'session'}
+    rooms = {'tf', *NUMPY.split(), 'hosts', 'hosts.tensorflow', 'hooks', *OBSERVERS.split(), 'session'}
     assert not [complaint for path in sources() if (name := name_of(path)) != 'pyfuncdbg/hooks/locks.py'
-                if name.removesuffix('.py').split('/')[1] in rooms for complaint in fragile_locks(path.read_text(), name)]
+                if room_of(name.removesuffix('.py').replace('/', '.')) in rooms
+                for complaint in fragile_locks(path.read_text(), name)]
 
 
 def test_the_runtime_names_no_op() -> None:
@@ -264,7 +276,7 @@ def test_the_runtime_names_no_op() -> None:
     from pyfuncdbg.hosts.numpy.graph.definitions import registry
     ops = {definition.name for definition in registry.registered()}
     assert {'MatMul', 'EagerPyFunc'} <= ops
-    found = [complaint for path in (PACKAGE / 'runtime').rglob('*.py')
+    found = [complaint for path in (PACKAGE / 'hosts' / 'numpy' / 'runtime').rglob('*.py')
              for complaint in op_names(path.read_text(), name_of(path), ops)]
     assert not found, '\n'.join(found)
 
@@ -279,7 +291,7 @@ def tracked() -> list[Path]:
 
 def test_views_open_no_file() -> None:
     """What a trace names is untrusted: only `record.local_source` decides which file of it may be read."""
-    files = sorted((PACKAGE / 'views').glob('*.py'))
+    files = sorted((PACKAGE / 'ui' / 'views').rglob('*.py'))
     assert [found for path in files for found in openings(path.read_text(), name_of(path))] == []
 
 
@@ -307,7 +319,8 @@ def test_importing_the_package_loads_numpy_and_the_standard_library_only() -> No
     assert gained('import pyfuncdbg') == set()
 
 
-@pytest.mark.parametrize('module', ['pyfuncdbg.tf', 'pyfuncdbg.cli', 'pyfuncdbg.observers.record.recorder', 'pyfuncdbg.observers.record.trace'])
+@pytest.mark.parametrize('module', [
+    'pyfuncdbg.tf', 'pyfuncdbg.cli', 'pyfuncdbg.observers.record.recorder', 'pyfuncdbg.observers.record.trace'])
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     assert not gained(f'import {module}') & HEAVY
 
@@ -317,26 +330,29 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
 @pytest.mark.parametrize(('path', 'source'), [
     ('pyfuncdbg/hooks/chain.py', 'import pyfuncdbg.observers.record.log'),
     ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg import record'),
-    ('pyfuncdbg/graph/tensor.py', 'from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session'),
-    ('pyfuncdbg/graph/tensor.py', 'from ..runtime import session'),
-    ('pyfuncdbg/ops/math/trig.py', 'from ...tf import sin'),
-    ('pyfuncdbg/ops/math.py', 'def f():\n    from pyfuncdbg.tf import v1'),
-    ('pyfuncdbg/record/log.py', 'import typing\nif typing.TYPE_CHECKING:\n    from pyfuncdbg.observers.debug.stops.stop import Stop'),
-    ('pyfuncdbg/record/log.py', 'import pyfuncdbg'),
-    ('pyfuncdbg/record/log.py', 'from pyfuncdbg import load'),
-    ('pyfuncdbg/debug/broker.py', 'from pyfuncdbg.hosts.numpy.runtime import plan'),
-    ('pyfuncdbg/runtime/plan.py', 'from pyfuncdbg.record import snapshot'),
-    ('pyfuncdbg/views/tensor.py', 'from pyfuncdbg.tf import float32'),
-    ('pyfuncdbg/commands/calls.py', 'import importlib\nimportlib.import_module("pyfuncdbg.ui.prompt.pdb")'),
-    ('pyfuncdbg/prompt/pdb.py', 'from pyfuncdbg.ui.inspector import app'),
-    ('pyfuncdbg/adapters/tensorflow.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes'),
-    ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.record import recorder'),
+    ('pyfuncdbg/hosts/numpy/graph/tensor.py', 'from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session'),
+    ('pyfuncdbg/hosts/numpy/graph/tensor.py', 'from ..runtime import session'),
+    ('pyfuncdbg/hosts/numpy/ops/math/trig.py', 'from .....tf import sin'),
+    ('pyfuncdbg/hosts/numpy/ops/math.py', 'def f():\n    from pyfuncdbg.tf import v1'),
+    ('pyfuncdbg/observers/record/log.py', 'import typing\nif typing.TYPE_CHECKING:\n    '
+     'from pyfuncdbg.observers.debug.stops.stop import Stop'),
+    ('pyfuncdbg/observers/record/log.py', 'import pyfuncdbg'),
+    ('pyfuncdbg/observers/record/log.py', 'from pyfuncdbg import load'),
+    ('pyfuncdbg/observers/debug/broker.py', 'from pyfuncdbg.hosts.numpy.runtime import plan'),
+    ('pyfuncdbg/hosts/numpy/runtime/plan.py', 'from pyfuncdbg.observers.record import snapshot'),
+    ('pyfuncdbg/ui/views/tensor.py', 'from pyfuncdbg.tf import float32'),
+    ('pyfuncdbg/ui/commands/calls.py', 'import importlib\nimportlib.import_module("pyfuncdbg.ui.prompt.pdb")'),
+    ('pyfuncdbg/ui/prompt/pdb.py', 'from pyfuncdbg.ui.inspector import app'),
+    ('pyfuncdbg/hosts/tensorflow.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes'),
+    ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.observers.record import recorder'),
     ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
     ('pyfuncdbg/attic/old.py', 'import os'),
     ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.observers.record.halves cimport Halves\ncdef int y'),
     ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.halves'),
-    ('pyfuncdbg/record/halves.pyx', 'def f():\n    cdef int x\n    from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
-    ('pyfuncdbg/adapters/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, pyfuncdbg.observers.record.log'),
+    ('pyfuncdbg/observers/record/halves.pyx', 'def f():\n    cdef int x\n    '
+     'from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
+    ('pyfuncdbg/hosts/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, '
+     'pyfuncdbg.observers.record.log'),
 ])
 def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
     assert len(wrong_imports(source, path)) == 1
@@ -345,12 +361,14 @@ def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
 @pytest.mark.parametrize(('path', 'source'), [
     ('pyfuncdbg/__init__.py', 'from pyfuncdbg.cli import main'),
     ('pyfuncdbg/hooks/chain.py', 'from pyfuncdbg.errors import RunAborted\nfrom .call import Call'),
-    ('pyfuncdbg/tf/__init__.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes\nfrom ..ops import math'),
-    ('pyfuncdbg/commands/calls.py', 'from pyfuncdbg.ui.views import calls\nfrom pyfuncdbg.hosts.numpy.runtime import session'),
+    ('pyfuncdbg/tf/__init__.py', 'from pyfuncdbg.hosts.numpy.graph import dtypes\nfrom ..hosts.numpy.ops import math'),
+    ('pyfuncdbg/ui/commands/calls.py', 'from pyfuncdbg.ui.views import calls\n'
+     'from pyfuncdbg.hosts.numpy.runtime import session'),
     ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.ui.inspector import app\nimport rich'),
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg import tf'),
-    ('pyfuncdbg/record/halves.pyx', '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport Watch, of_call\n'
-                                    'cdef extern from "Python.h":\n    int A\nfrom pyfuncdbg.hooks import capture  # why'),
+    ('pyfuncdbg/observers/record/halves.pyx',
+     '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport Watch, of_call\n'
+     'cdef extern from "Python.h":\n    int A\nfrom pyfuncdbg.hooks import capture  # why'),
 ])
 def test_an_import_to_the_right_is_fine(path: str, source: str) -> None:
     assert wrong_imports(source, path) == []
@@ -401,7 +419,7 @@ def test_an_op_named_in_code_is_seen() -> None:
 
 @pytest.mark.parametrize('source', ['import linecache', 'open(name)', 'from pathlib import Path', 'os.stat(name)'])
 def test_an_opened_file_is_seen(source: str) -> None:
-    assert len(openings(source, 'pyfuncdbg/views/x.py')) == 1
+    assert len(openings(source, 'pyfuncdbg/ui/views/x.py')) == 1
 
 
 def test_a_nameless_file_and_the_workshop_are_seen() -> None:

@@ -13,9 +13,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pyfuncdbg.hooks.call import Call, Kind
-from pyfuncdbg.hooks.captured import fp_errors as floating
-from pyfuncdbg.hooks.captured import streams
-from pyfuncdbg.hooks.captured import warnings_and_logs as messages
+from pyfuncdbg.hooks.captured import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.captured.fp_errors import states
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import SILENCE, Entry, Output
@@ -119,7 +117,7 @@ class Capture:
                 call.output = SILENCE
             elif output is not SILENCE:         # the function runs again
                 output.open = True
-            within = states.get(user := state.get(DEFAULT)) or floating.watched(user)
+            within = states.get(user := state.get(DEFAULT)) or fp_errors.watched(user)
             call.speaker = call
             state.set(within)
         except BaseException:                   # of a signal handler of the program
@@ -136,7 +134,7 @@ class Capture:
         if state.get() is within:
             state.set(user)                     # this code has just run; what a token does is other
         elif outer is None:                     # in a nested call it stays watched, for the outer one
-            floating.unwatch()
+            fp_errors.unwatch()
         call.speaker = outer
         if (output := call.output) is not SILENCE and output is not None:
             output.open = False
@@ -164,7 +162,7 @@ class Capture:
         return self._standing
 
 
-_WATCHERS = frozenset(module.__file__ for module in (floating, messages, streams))
+_WATCHERS = frozenset(module.__file__ for module in (fp_errors, warnings_and_logs, streams))
 
 
 def _drop_watchers(traceback: TracebackType | None) -> None:
@@ -192,7 +190,7 @@ class _Process:
         self.users.append(None)
         if not self._undo:
             self.streams = Streams()
-            self._undo = [self.streams.undo, messages.install(), floating.install()]
+            self._undo = [self.streams.undo, warnings_and_logs.install(), fp_errors.install()]
 
     def release(self) -> None:
         self.users.pop()

@@ -17,7 +17,7 @@ _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _FRAMEWORK = re.compile(r'[/\\](site|dist)-packages[/\\](tensorflow[/\\]python|keras[/\\]src)[/\\]')
 """What lies between a program and its functions that TensorFlow and Keras call."""
-_COMPILED = tuple(f'pyfuncdbg/{name}.pyx' for name in ('hooks/passage', 'record/halves', 'adapters/tensorflow/quick'))
+_COMPILED = tuple(f'pyfuncdbg/{name}.pyx' for name in ('hooks/passage', 'observers/record/halves', 'hosts/tensorflow/quick'))
 """Compiled modules are known by the names that they were compiled under."""
 judged: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""

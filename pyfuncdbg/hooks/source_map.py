@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.hooks import tracing_notice
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.code_table import ByCode
 
@@ -133,7 +133,7 @@ def place(frame: FrameType, line: int | None = None) -> Frame:
 def is_part(code: CodeType) -> bool:
     """Whether code is a block of a function of the program that a host runs as a function of its own."""
     if not _maps or (source_map := _map_of(code.co_filename)) is None:
-        return traced.is_part(code)
+        return tracing_notice.is_part(code)
     return source_map.is_part(code)
 
 
@@ -157,12 +157,12 @@ def blocks(frame: FrameType) -> Sequence[FrameType]:
     if not is_part(frame.f_code):
         return frame,
     code = program_code(frame.f_code)
-    name = traced.whole(code.co_qualname)
+    name = tracing_notice.whole(code.co_qualname)
     found = [frame]
     outer = frame.f_back
     while outer is not None:
         known = program_code(outer.f_code)
-        if known is code or (traced.whole(known.co_qualname) == name and known.co_filename == code.co_filename):
+        if known is code or (tracing_notice.whole(known.co_qualname) == name and known.co_filename == code.co_filename):
             found.append(outer)
             if not is_part(outer.f_code):
                 return found[::-1]
@@ -180,7 +180,7 @@ def function_variables(frame: FrameType) -> dict[str, Any]:
     """The variables that the program's function has where a frame is: of a block also those of the function around it,
     which the block's own code need not have. Nothing that a framework has added."""
     return {name: value for one in blocks(frame) for name, value in variables(one.f_code, one.f_locals).items()
-            if not name.startswith(traced.OURS)}
+            if not name.startswith(tracing_notice.OURS)}
 
 
 def is_relay(filename: str) -> bool:

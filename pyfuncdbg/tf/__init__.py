@@ -26,32 +26,82 @@ __version__ = _versions.VERSION
 
 if TYPE_CHECKING:
     from pyfuncdbg.tf import (
-        autodiff,
-        autograph,
-        bitwise,
-        compat,
-        config,
-        contrib,
-        data,
-        debugging,
-        distribute,
-        dtypes,
-        errors,
-        graph_util,
-        initializers,
-        io,
-        linalg,
-        math,
-        nest,
-        nn,
-        ragged,
-        random,
-        raw_ops,
-        sparse,
-        strings,
-        test,
-        train,
-        version,
+        autodiff as autodiff,
+    )
+    from pyfuncdbg.tf import (
+        autograph as autograph,
+    )
+    from pyfuncdbg.tf import (
+        bitwise as bitwise,
+    )
+    from pyfuncdbg.tf import (
+        compat as compat,
+    )
+    from pyfuncdbg.tf import (
+        config as config,
+    )
+    from pyfuncdbg.tf import (
+        contrib as contrib,
+    )
+    from pyfuncdbg.tf import (
+        data as data,
+    )
+    from pyfuncdbg.tf import (
+        debugging as debugging,
+    )
+    from pyfuncdbg.tf import (
+        distribute as distribute,
+    )
+    from pyfuncdbg.tf import (
+        dtypes as dtypes,
+    )
+    from pyfuncdbg.tf import (
+        errors as errors,
+    )
+    from pyfuncdbg.tf import (
+        graph_util as graph_util,
+    )
+    from pyfuncdbg.tf import (
+        initializers as initializers,
+    )
+    from pyfuncdbg.tf import (
+        io as io,
+    )
+    from pyfuncdbg.tf import (
+        linalg as linalg,
+    )
+    from pyfuncdbg.tf import (
+        math as math,
+    )
+    from pyfuncdbg.tf import (
+        nest as nest,
+    )
+    from pyfuncdbg.tf import (
+        nn as nn,
+    )
+    from pyfuncdbg.tf import (
+        ragged as ragged,
+    )
+    from pyfuncdbg.tf import (
+        random as random,
+    )
+    from pyfuncdbg.tf import (
+        raw_ops as raw_ops,
+    )
+    from pyfuncdbg.tf import (
+        sparse as sparse,
+    )
+    from pyfuncdbg.tf import (
+        strings as strings,
+    )
+    from pyfuncdbg.tf import (
+        test as test,
+    )
+    from pyfuncdbg.tf import (
+        train as train,
+    )
+    from pyfuncdbg.tf import (
+        version as version,
     )
     from pyfuncdbg.tf.composites import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403

@@ -28,7 +28,7 @@ import pyfuncdbg
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.call_frames import entrance_of
-from pyfuncdbg.hooks.captured import fp_errors as floating
+from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
@@ -268,10 +268,10 @@ def test_calls_in_calls_make_no_new_error_states(tf: Any, tmp_path: Path) -> Non
         return tf.numpy_function(lambda y: y / 2, [x], tf.float32)
     with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
         tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
-        begins, known = seen_beginning(recorder), len(floating.states)
+        begins, known = seen_beginning(recorder), len(fp_errors.states)
         for _ in range(20):
             tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
-        assert len(floating.states) == known and not begins
+        assert len(fp_errors.states) == known and not begins
 
 
 def test_eager_calls_of_many_threads_are_remembered_up_to_a_number() -> None:

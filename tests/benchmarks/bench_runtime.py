@@ -19,7 +19,7 @@ import numpy as np
 from timing import Result, Work, measured, table
 
 from pyfuncdbg import tf as ours
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 try:
@@ -130,12 +130,12 @@ class Direct(PythonFunction):
     __slots__ = ()
 
     def invoke(self, execution: Any, inputs: list[Any], keeping: Any = None, handles: Any = ()) -> Any:
-        errstate.state.set(execution.errstate)
+        numpy_errstate.state.set(execution.errstate)
         try:
             return self._body(keeping, handles, *inputs)
         finally:
-            execution.errstate = errstate.current()
-            errstate.state.set(errstate.IGNORE)
+            execution.errstate = numpy_errstate.current()
+            numpy_errstate.state.set(numpy_errstate.IGNORE)
 
 
 def mixed(direct: bool) -> Work:

@@ -8,7 +8,7 @@ import pytest
 from scripted_stops import Typist, typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints import file
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -104,10 +104,10 @@ def test_without_a_breakpoint_there_is_nothing_to_give_them_to():
 def test_a_file_of_breakpoints_keeps_them(tmp_path: Path):
     number = debugger.breakpoints.set('norm').number
     debugger.breakpoints.entry(number).commands = ('silent', 'p "a"', 'c')
-    dotfile.save(debugger.breakpoints, tmp_path / 'b.toml')
+    file.save(debugger.breakpoints, tmp_path / 'b.toml')
     debugger.breakpoints.clear(number)
-    loaded = dotfile.load(debugger.breakpoints, tmp_path / 'b.toml').numbers
+    loaded = file.load(debugger.breakpoints, tmp_path / 'b.toml').numbers
     assert commands(loaded[0]) == ('silent', 'p "a"', 'c')
     (tmp_path / 'b.toml').write_text('[[breakpoint]]\nspec = "other"\ncommands = [1]\n')
     with pytest.raises(Exception, match=r"'commands' is .1., expected a list of str"):
-        dotfile.load(debugger.breakpoints, tmp_path / 'b.toml')
+        file.load(debugger.breakpoints, tmp_path / 'b.toml')

@@ -12,7 +12,7 @@ from recorded_source import as_version_2, recorded, renamed, rewritten
 from rich.console import Console
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.sources.local_source import digest
 from pyfuncdbg.observers.record.sources.source_text import NOT_RECORDED
 from pyfuncdbg.observers.record.trace import Trace
@@ -80,7 +80,7 @@ def test_no_command_shows_a_file_that_a_trace_names(trace, tmp_path, kind, versi
 
     def hostile(of, fields):
         fields = renamed(fields, names)
-        if of == frames.SOURCE:
+        if of == log_file.SOURCE:
             fields = with_its_hash(fields, file) if kind in ('linked', '/etc/passwd') else [*fields[:4], []]
         return fields if version == 3 else as_version_2(of, fields)
     secrets = [SECRET, 'root:x:0', 'PATH=']

@@ -15,7 +15,7 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -49,12 +49,12 @@ def forged(sound: Path, target: Path, kind: int, change: Callable[[Any], Any]) -
     """A copy of a trace in which every record of one kind is changed and its checksum made right."""
     shutil.copytree(sound, target)
     (log,) = target.glob('*.log')
-    reader = frames.LogReader(log)
+    reader = log_file.LogReader(log)
     records = [(found.kind, reader.read(found.position, found.length)) for found in reader.frames(0)]
     reader.close()
-    pieces = [frames.frame(each, msgpack.packb(change(msgpack.unpackb(data))) if each == kind else data)
+    pieces = [log_file.frame(each, msgpack.packb(change(msgpack.unpackb(data))) if each == kind else data)
               for each, data in records]
-    log.write_bytes(log.read_bytes()[:frames.HEADER_SIZE] + b''.join(b''.join(record) for record in pieces))
+    log.write_bytes(log.read_bytes()[:log_file.HEADER_SIZE] + b''.join(b''.join(record) for record in pieces))
     return target
 
 
@@ -75,7 +75,7 @@ def test_attributes_of_sites(name: str, sound: Path, tmp_path: Path) -> None:
         def change(site: Any, value: Any = value) -> Any:
             site[12][name] = value
             return site
-        assert all(answers(forged(sound, tmp_path / str(number), frames.SITE, change)))
+        assert all(answers(forged(sound, tmp_path / str(number), log_file.SITE, change)))
 
 
 def test_a_source_in_the_run_of_a_function_only(sound: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_source_in_the_run_of_a_function_only(sound: Path, tmp_path: Path) -> 
         if site[1] == 'mul_grad' and 'inputs' not in site[12]:
             site[12].update(source=True)
         return site
-    assert all(answers(forged(sound, tmp_path / 't', frames.SITE, change)))
+    assert all(answers(forged(sound, tmp_path / 't', log_file.SITE, change)))
 
 
 @pytest.mark.parametrize('levels', [400, 1400, 2500])
@@ -93,7 +93,7 @@ def test_source_that_is_nested_deeply(text: str, levels: int, sound: Path, tmp_p
     def change(source: Any) -> Any:
         source[4] = [[first, text.format('x + ' * levels) if 'def norm' in part else part] for first, part in source[4]]
         return source
-    path = forged(sound, tmp_path / 't', frames.SOURCE, change)
+    path = forged(sound, tmp_path / 't', log_file.SOURCE, change)
     assert all(answers(path))
     with Trace.open(path) as trace:
         assert any(len(site.source) > levels for site in trace.sites())
@@ -115,7 +115,7 @@ def test_names_of_megabytes_are_cut(field: int, sound: Path, tmp_path: Path) -> 
     def change(site: Any) -> Any:
         site[field] = [[long, 1, long]] if field == 9 else long
         return site
-    path = forged(sound, tmp_path / 't', frames.SITE, change)
+    path = forged(sound, tmp_path / 't', log_file.SITE, change)
     began = time.monotonic()
     assert max(map(len, answers(path))) < 3_000_000
     assert time.monotonic() - began < 30
@@ -125,7 +125,7 @@ def test_a_command_line_of_megabytes_is_cut(sound: Path, tmp_path: Path) -> None
     def change(process: Any) -> Any:
         process[2] = ['\x1b' * 1_000_000, 'end.py']
         return process
-    path = forged(sound, tmp_path / 't', frames.PROCESS, change)
+    path = forged(sound, tmp_path / 't', log_file.PROCESS, change)
     began = time.monotonic()
     with Trace.open(path) as trace:
         shown = execute('info', Context(trace)).text()

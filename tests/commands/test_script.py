@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyfuncdbg.errors import UsageError
-from pyfuncdbg.ui.commands.programs import run_script as script
+from pyfuncdbg.ui.commands.programs import run_script
 
 DRIVER = '''\
 import sys
@@ -26,7 +26,7 @@ if __name__ == '__main__':
     sys.exit(main(*sys.argv[1:]))
 '''
 
-ROOT = Path(script.__file__).resolve().parents[2]
+ROOT = Path(run_script.__file__).resolve().parents[2]
 
 
 def outcome(command: list[str], cwd: Path, **options: object) -> tuple[int, bytes, bytes]:
@@ -263,7 +263,7 @@ def test_a_script_that_is_not_there(path: str, said: str, tmp_path: Path, monkey
     (tmp_path / 'empty').mkdir()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as raised:
-        script.script(path)
+        run_script.script(path)
     assert str(raised.value) == said
 
 
@@ -272,8 +272,8 @@ def test_a_module_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     before = list(sys.path)
     with pytest.raises(UsageError, match=r"no module named 'trianer'. Did you mean 'trainer'\?"):
-        script.module('trianer.deep')
+        run_script.module('trianer.deep')
     with pytest.raises(UsageError, match='is not the name of a module'):
-        script.module('')
-    assert script.module('trainer').argv == ('-m',)
+        run_script.module('')
+    assert run_script.module('trainer').argv == ('-m',)
     assert sys.path == before

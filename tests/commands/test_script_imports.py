@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.ui.commands.programs import run_script as script
+from pyfuncdbg.ui.commands.programs import run_script
 
-ROOT = Path(script.__file__).resolve().parents[2]
+ROOT = Path(run_script.__file__).resolve().parents[2]
 LIBRARIES = {'numpy', 'rich', 'msgpack', 'xxhash', 'ml_dtypes', 'google', 'IPython', 'textual', 'pygments', 'pyte'}
 NAMES = sorted((sys.stdlib_module_names | LIBRARIES) - {'__future__', 'antigravity', 'this'})
 ALONE = ('json', 'argparse', 'dataclasses', 'threading', 'struct', 'importlib', 'numpy', 'msgpack')

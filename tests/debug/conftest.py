@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.observers.debug.lines import live_functions as functions
+from pyfuncdbg.observers.debug.lines import live_functions
 
 TESTS = str(Path(__file__).resolve().parents[1])
 
@@ -23,7 +23,7 @@ def few_objects() -> Iterator[None]:
                        if type(thing) is FunctionType and thing.__code__.co_filename.startswith(TESTS)]
     gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, 'living', lambda *kinds: [
+        patch.setattr(live_functions, 'living', lambda *kinds: [
             *(thing for thing in gc.get_objects() if type(thing) in kinds), *kept])
         yield
     gc.unfreeze()

@@ -10,7 +10,7 @@ import pytest
 from native_threads import run_native
 from stopping import debugging, wrapped
 
-from pyfuncdbg.observers.debug.conditions import past_calls as history
+from pyfuncdbg.observers.debug.conditions import past_calls
 from pyfuncdbg.observers.debug.conditions.past_calls import Change, Series
 
 
@@ -110,7 +110,7 @@ def test_a_series_of_more_than_a_number_is_a_mistake_told_at_the_next_call():
 
 
 def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(history, 'BYTES', 1 << 20)
+    monkeypatch.setattr(past_calls, 'BYTES', 1 << 20)
     array = np.zeros(40_000)                    # 320 KB, in and out
     with debugging() as (debugger, front_end):
         debugger.breakpoints.set('norm', 'call.ordinal == 9 and history[0].out is None')

@@ -9,7 +9,7 @@ from stopping import debugging, wrapped
 
 import pyfuncdbg
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints import file
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.conditions.predicate import condition
 from pyfuncdbg.observers.record.recorder import Recorder
@@ -90,7 +90,7 @@ def test_it_is_listed_changed_and_saved_as_what_it_is(tmp_path):
         table.set(LINE, condition('i > 2') & condition('i < 4'))
         assert [state_of(entry, table).condition for entry in table.entries.values()] == [
             'condition(above)', '(i > 2) and (i < 4)']
-        filed = dotfile.save(table, tmp_path / dotfile.NAME)
+        filed = file.save(table, tmp_path / file.NAME)
         assert (filed.numbers, filed.left_out) == ((2,), ('1: its condition is a Python function',))
         with pytest.raises(CommandError, match="nothing is called 'nowhere'"):
             table.change(1, lambda nowhere: True)

@@ -13,7 +13,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.reports import live_counts as pulse
+from pyfuncdbg.observers.debug.reports import live_counts
 from pyfuncdbg.observers.debug.reports.live_counts import Pulses, resident
 
 
@@ -32,7 +32,7 @@ def called(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> None:
 
 def test_rates_errors_and_bad_values_of_a_growing_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr(pulse.time, 'monotonic', lambda: clock[0])
+    monkeypatch.setattr(live_counts.time, 'monotonic', lambda: clock[0])
     with pyfuncdbg.record(tmp_path / 'a.pfd') as recorder:
         called(half, np.ones(2))
         recorder.flush()
@@ -85,8 +85,8 @@ def test_a_call_that_runs_takes_its_time_before_it_returns(tmp_path: Path, monke
         with pyfuncdbg.load(tmp_path / 'a.pfd') as trace:
             started = trace.info().started
             clock = [100.0]
-            monkeypatch.setattr(pulse.time, 'monotonic', lambda: clock[0])
-            monkeypatch.setattr(pulse.time, 'time', lambda: started + clock[0])
+            monkeypatch.setattr(live_counts.time, 'monotonic', lambda: clock[0])
+            monkeypatch.setattr(live_counts.time, 'time', lambda: started + clock[0])
             pulses = Pulses(trace, os.getpid())
             pulses.take()
             clock[0] += 2.0

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.hooks import tracing_notice
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 
@@ -44,7 +44,7 @@ LINE = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(),
 @pytest.fixture
 def lines() -> Iterator[Lines]:
     made = Lines(VOCABULARY)
-    traced.watch(made.look_again)
+    tracing_notice.watch(made.look_again)
     yield made
     for number in list(made._points):
         made.clear(number)

@@ -6,44 +6,45 @@ import contextvars
 import numpy as np
 import pytest
 
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 
 
 def modes_of(value: object) -> dict[str, str]:
-    before = errstate.state.set(value)
+    before = numpy_errstate.state.set(value)
     try:
         return dict(np.geterr())
     finally:
-        errstate.state.reset(before)
+        numpy_errstate.state.reset(before)
 
 
 def test_setting_the_variable_is_setting_numpys_state() -> None:
-    token = errstate.state.set(errstate.made(divide='raise'))
+    token = numpy_errstate.state.set(numpy_errstate.made(divide='raise'))
     try:
         with pytest.raises(FloatingPointError, match='divide by zero'):
             np.ones(1) / np.zeros(1)
     finally:
-        errstate.state.reset(token)
+        numpy_errstate.state.reset(token)
     assert np.geterr()['divide'] == 'warn'
 
 
 def test_the_two_constants() -> None:
-    assert set(modes_of(errstate.IGNORE).values()) == {'ignore'}
-    assert modes_of(errstate.DEFAULT) == {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
+    assert set(modes_of(numpy_errstate.IGNORE).values()) == {'ignore'}
+    assert modes_of(numpy_errstate.DEFAULT) == {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 
 
 def test_current_is_what_numpy_uses() -> None:
-    assert modes_of(contextvars.Context().run(errstate.current)) == contextvars.Context().run(lambda: dict(np.geterr()))
+    assert modes_of(contextvars.Context().run(numpy_errstate.current)) == contextvars.Context().run(
+        lambda: dict(np.geterr()))
     with np.errstate(over='print'):
-        assert modes_of(errstate.current())['over'] == 'print'
+        assert modes_of(numpy_errstate.current())['over'] == 'print'
 
 
 def test_made_leaves_the_state_in_force_alone() -> None:
     heard: list[str] = []
-    before = errstate.state.get(None)
-    made = errstate.made(call=lambda kind, flag: heard.append(kind), invalid='call')
-    assert errstate.state.get(None) is before
-    token = errstate.state.set(made)
+    before = numpy_errstate.state.get(None)
+    made = numpy_errstate.made(call=lambda kind, flag: heard.append(kind), invalid='call')
+    assert numpy_errstate.state.get(None) is before
+    token = numpy_errstate.state.set(made)
     np.zeros(1) / np.zeros(1)
-    errstate.state.reset(token)
+    numpy_errstate.state.reset(token)
     assert heard == ['invalid value']

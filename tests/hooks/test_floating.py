@@ -17,7 +17,7 @@ from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.captured import fp_errors as floating
+from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import Entry
@@ -282,15 +282,15 @@ def test_a_ufunc_handed_over_bare_has_no_line_of_the_users(capture: Capture, kee
 
 def test_states_are_made_once_and_the_memory_of_them_is_bounded() -> None:
     own = state.get()
-    first = floating.watched(own)
+    first = fp_errors.watched(own)
     assert first is not own
-    assert floating.states[own] is first
-    assert floating.watched(first) is first
+    assert fp_errors.states[own] is first
+    assert fp_errors.watched(first) is first
     assert state.get() is own
-    for _ in range(2 * floating._MANY):
+    for _ in range(2 * fp_errors._MANY):
         with np.errstate(divide='warn'):
-            floating.watched(state.get())
-    assert len(floating.states) <= floating._MANY
+            fp_errors.watched(state.get())
+    assert len(fp_errors.states) <= fp_errors._MANY
 
 
 def test_numpys_functions_are_put_back() -> None:

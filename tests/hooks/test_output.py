@@ -135,5 +135,6 @@ def test_place_of_a_frame_and_of_a_host() -> None:
     first, second = place(frame), place(frame)
     assert second[1] == first[1] == frame.f_lineno - 1
     assert (first[0], first[2]) == (__file__, 'test_place_of_a_frame_and_of_a_host')
-    host = eval(compile('sys._getframe()', 'executor.py', 'eval'), {'sys': sys, '__name__': 'pyfuncdbg.hosts.numpy.runtime.plans.executor'})
+    host = eval(compile('sys._getframe()', 'executor.py', 'eval'), {
+        'sys': sys, '__name__': 'pyfuncdbg.hosts.numpy.runtime.plans.executor'})
     assert place(host) == NOWHERE == place(None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hooks.captured import numpy1_errstate as thread_errors
+from pyfuncdbg.hooks.captured import numpy1_errstate
 from pyfuncdbg.hooks.captured.numpy1_errstate import Errors, Shown, ThreadState, change_state, modes_of_state
 
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
@@ -16,8 +16,8 @@ DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'war
 def numpy(monkeypatch: pytest.MonkeyPatch) -> Any:
     held: list[Any] = [8192, 521, None]
     one = SimpleNamespace(held=held, geterrobj=held.copy, seterrobj=lambda wanted: held.__setitem__(slice(None), wanted))
-    monkeypatch.setattr(thread_errors, '_numpy', one)
-    monkeypatch.setattr(thread_errors, '_known', {})
+    monkeypatch.setattr(numpy1_errstate, '_numpy', one)
+    monkeypatch.setattr(numpy1_errstate, '_known', {})
     return one
 
 
@@ -38,7 +38,7 @@ def test_the_same_values_are_the_same_state(numpy: Any) -> None:
     assert state.get() is own and numpy.held == [8192, 521, None]
     for size in range(1000):
         change_state(bufsize=size)
-    assert len(thread_errors._known) <= thread_errors._MANY
+    assert len(numpy1_errstate._known) <= numpy1_errstate._MANY
 
 
 def test_numpys_own_functions_see_and_change_what_they_are_given(numpy: Any) -> None:

@@ -15,7 +15,7 @@ import pyfuncdbg
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
-from pyfuncdbg.ui.prompt.terminal_io import ctrl_c as interrupt
+from pyfuncdbg.ui.prompt.terminal_io import ctrl_c
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
 
 MODEL = '''\
@@ -316,12 +316,12 @@ def test_ctrl_c_ends_the_line_however_early_it_comes() -> None:
     editor, broker = Interrupted(), Broker()
     stop = Stop('line')
     broker._focus = stop
-    interrupt.listen()
+    ctrl_c.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
             TerminalReader(editor).read(stop, broker, Wanted())
     finally:
-        interrupt.ignore()
+        ctrl_c.ignore()
     assert (editor.edits, editor.cancelled) == (1, 1)
     assert [thread for thread in threading.enumerate() if thread.name == 'pyfuncdbg prompt'] == []
 

@@ -19,7 +19,7 @@ from plain_host import wrapped
 
 from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.observers.record.dtypes import dtype_of
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources.local_source import candidate
@@ -115,7 +115,7 @@ def test_mutated_logs(sound, tmp_path, seed, edits, fix):
     target = copied(sound, tmp_path, f'{time.perf_counter_ns()}.pfd')
     log = log_of(target)
     data = bytearray(log.read_bytes())
-    reader = frames.LogReader(log)
+    reader = log_file.LogReader(log)
     places = list(reader.frames(0))
     reader.close()
     if fix:
@@ -123,7 +123,7 @@ def test_mutated_logs(sound, tmp_path, seed, edits, fix):
         body = data[position:position + length]
         for _ in range(edits):
             body[rng.integers(len(body))] = rng.integers(256)
-        data[start:position + length] = b''.join(frames.frame(kind, bytes(body)))
+        data[start:position + length] = b''.join(log_file.frame(kind, bytes(body)))
     else:
         for _ in range(edits):
             data[rng.integers(len(data))] = rng.integers(256)
@@ -139,7 +139,7 @@ def test_mutated_logs(sound, tmp_path, seed, edits, fix):
 def test_records_of_wrong_types(sound, tmp_path, kind, content):
     target = copied(sound, tmp_path, f'{time.perf_counter_ns()}.pfd')
     with open(log_of(target), 'ab') as log:
-        log.write(b''.join(frames.frame(kind, msgpack.packb(content))))
+        log.write(b''.join(log_file.frame(kind, msgpack.packb(content))))
     info = read_everything(target)
     assert info is not None and info.calls >= 30
     shutil.rmtree(target)
@@ -152,7 +152,7 @@ def test_hostile_msgpack(sound, tmp_path, payload):
     target = copied(sound, tmp_path)
     with open(log_of(target), 'ab') as log:
         for kind in range(1, 11):
-            log.write(b''.join(frames.frame(kind, payload)))
+            log.write(b''.join(log_file.frame(kind, payload)))
     info = read_everything(target)
     assert info.calls == 30 and info.damage
     for read in (unpacked, Batch):
@@ -163,7 +163,7 @@ def test_hostile_msgpack(sound, tmp_path, payload):
 def test_huge_lengths(sound, tmp_path):
     target = copied(sound, tmp_path)
     with open(log_of(target), 'ab') as log:
-        log.write(struct.pack('<IB3xQ', 0xffffffff, frames.CALLS, 0) + b'x' * 100)
+        log.write(struct.pack('<IB3xQ', 0xffffffff, log_file.CALLS, 0) + b'x' * 100)
         log.truncate(3 << 30)                   # sparse
     began = time.monotonic()
     info = read_everything(target)
@@ -181,12 +181,12 @@ def test_newer_versions_are_refused_by_name(sound, tmp_path):
     target = copied(sound, tmp_path)
     manifest = json.loads((target / 'manifest.json').read_text())
     (target / 'manifest.json').write_text(json.dumps({**manifest, 'version': 7}))
-    known = frames.VERSION
+    known = log_file.VERSION
     with pytest.raises(TraceVersionError, match=rf'{target}: written by format version 7, .* reads up to {known}'):
         Trace.open(target)
     (target / 'manifest.json').write_text(json.dumps(manifest))
     with open(log_of(target), 'r+b') as log:
-        log.write(frames.MAGIC + struct.pack('<I', 9))
+        log.write(log_file.MAGIC + struct.pack('<I', 9))
     with pytest.raises(TraceVersionError, match=r'\.log: written by format version 9'):
         Trace.open(target)
 
@@ -233,12 +233,12 @@ def test_a_missing_blob_is_said(sound, tmp_path):
     target = copied(sound, tmp_path)
     log = log_of(target)
     data = bytearray(log.read_bytes())
-    reader = frames.LogReader(log)
-    blob = next(found for found in reader.frames(0) if found.kind == frames.BLOB)
+    reader = log_file.LogReader(log)
+    blob = next(found for found in reader.frames(0) if found.kind == log_file.BLOB)
     reader.close()
     body = bytearray(data[blob.position:blob.position + blob.length])
     body[-1] ^= 1
-    data[blob.start:blob.position + blob.length] = b''.join(frames.frame(frames.BLOB, bytes(body)))
+    data[blob.start:blob.position + blob.length] = b''.join(log_file.frame(log_file.BLOB, bytes(body)))
     log.write_bytes(data)
     with Trace.open(target) as trace:
         damaged = [t for c in trace.calls() for t in (*c.inputs, *c.outputs) if 'damaged' in t.note]
@@ -255,9 +255,9 @@ def everything(trace):
 def test_a_log_read_step_by_step_equals_one_read_at_once(sound, tmp_path):
     whole = log_of(sound).read_bytes()
     target = copied(sound, tmp_path)
-    log_of(target).write_bytes(whole[:frames.HEADER_SIZE])
+    log_of(target).write_bytes(whole[:log_file.HEADER_SIZE])
     with Trace.open(target) as growing:
-        for end in range(frames.HEADER_SIZE, len(whole) + 3000, 3000):
+        for end in range(log_file.HEADER_SIZE, len(whole) + 3000, 3000):
             log_of(target).write_bytes(whole[:end])
             growing.refresh()
         with Trace.open(copied(sound, tmp_path, 'fresh.pfd')) as trace:
@@ -289,13 +289,13 @@ def test_a_log_that_changes_under_a_reader_is_said(sound, tmp_path, change):
 def test_one_call_written_wrongly_does_not_hide_the_others(sound, tmp_path):
     target = copied(sound, tmp_path)
     log = log_of(target)
-    reader = frames.LogReader(log)
-    found = next(f for f in reader.frames(0) if f.kind == frames.CALLS)
+    reader = log_file.LogReader(log)
+    found = next(f for f in reader.frames(0) if f.kind == log_file.CALLS)
     reader.close()
     fields = msgpack.unpackb(found.payload, strict_map_key=False)
     fields[8][0][0] = 3.5                       # the type name of the first call's first tensor
     data = bytearray(log.read_bytes())
-    data[found.start:found.position + found.length] = b''.join(frames.frame(frames.CALLS, msgpack.packb(fields)))
+    data[found.start:found.position + found.length] = b''.join(log_file.frame(log_file.CALLS, msgpack.packb(fields)))
     log.write_bytes(data)
     with Trace.open(target) as trace:
         (damaged,) = [call for call in trace.calls() if call.dropped.get('damaged')]
@@ -308,20 +308,20 @@ def appended(sound, tmp_path, *records):
     target = copied(sound, tmp_path)
     with open(log_of(target), 'ab') as log:
         for kind, content in records:
-            log.write(b''.join(frames.frame(kind, content if isinstance(content, bytes) else msgpack.packb(content))))
+            log.write(b''.join(log_file.frame(kind, content if isinstance(content, bytes) else msgpack.packb(content))))
     return target
 
 
 def test_a_batch_whose_values_are_damaged_does_not_hide_the_others(sound, tmp_path):
     target = copied(sound, tmp_path)
     log = log_of(target)
-    reader = frames.LogReader(log)
-    found = [f for f in reader.frames(0) if f.kind == frames.CALLS][1]
+    reader = log_file.LogReader(log)
+    found = [f for f in reader.frames(0) if f.kind == log_file.CALLS][1]
     reader.close()
     fields = msgpack.unpackb(found.payload, strict_map_key=False)
     fields[4:] = [b'', b'', b'', [], [], [], [], [], []]
     data = bytearray(log.read_bytes())
-    data[found.start:found.position + found.length] = b''.join(frames.frame(frames.CALLS, msgpack.packb(fields)))
+    data[found.start:found.position + found.length] = b''.join(log_file.frame(log_file.CALLS, msgpack.packb(fields)))
     log.write_bytes(data)
     with Trace.open(target) as trace:
         calls = trace.calls()
@@ -332,7 +332,7 @@ def test_a_batch_whose_values_are_damaged_does_not_hide_the_others(sound, tmp_pa
 
 def test_costs_that_are_none_do_not_count(sound, tmp_path):
     for number in (float('inf'), float('nan'), -1, 2**63, 'x', True):
-        target = appended(sound, tmp_path / str(number), (frames.NOTE, ['ops', 1, dict.fromkeys(
+        target = appended(sound, tmp_path / str(number), (log_file.NOTE, ['ops', 1, dict.fromkeys(
             ('calls', 'seconds', 'nbytes'), number)]))
         with Trace.open(target) as trace:
             cost = trace.info().op_cost
@@ -341,8 +341,8 @@ def test_costs_that_are_none_do_not_count(sound, tmp_path):
 
 def test_a_plan_is_decoded_once(sound, tmp_path):
     plan = [10**6, 'p', 'h', ['f'] * 5000, [], b'\0' * 8 * 5000]
-    target = appended(sound, tmp_path, (frames.PLAN, plan),
-                      (frames.RUNS, [[10**6 + n, 10**6, 10**9] for n in range(2000)]))
+    target = appended(sound, tmp_path, (log_file.PLAN, plan),
+                      (log_file.RUNS, [[10**6 + n, 10**6, 10**9] for n in range(2000)]))
     with Trace.open(target) as trace:
         runs = [run for run in trace.runs() if run.id >= 10**6]
         assert len(runs) == 2000 and len(runs[0].sites) == 5000
@@ -351,8 +351,8 @@ def test_a_plan_is_decoded_once(sound, tmp_path):
 
 def test_many_damaged_records_in_many_logs_take_no_quadratic_time(sound, tmp_path):
     target = copied(sound, tmp_path)
-    bad = b''.join(frames.frame(frames.SITE, b'\x05')) * 2_000
-    header = log_of(target).read_bytes()[:frames.HEADER_SIZE]
+    bad = b''.join(log_file.frame(log_file.SITE, b'\x05')) * 2_000
+    header = log_of(target).read_bytes()[:log_file.HEADER_SIZE]
     for process in range(2, 102):
         (target / f'{process}-{process:04d}.log').write_bytes(header + bad)
     with Trace.open(target) as trace:           # quadratic work meets the deadline of the test
@@ -361,7 +361,7 @@ def test_many_damaged_records_in_many_logs_take_no_quadratic_time(sound, tmp_pat
 
 def test_a_log_that_cannot_be_read_for_want_of_descriptors_is_damage(sound, tmp_path):
     target = copied(sound, tmp_path)
-    header = log_of(target).read_bytes()[:frames.HEADER_SIZE]
+    header = log_of(target).read_bytes()[:log_file.HEADER_SIZE]
     for process in range(2, 200):
         (target / f'{process}-{process:04d}.log').write_bytes(header)
     done = subprocess.run([sys.executable, '-c', f'''

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.log_file import LogFile
 
 PIECES = [os.urandom(size) for size in (0, 16, 40_000, 3, 70_000, *[24, 16, 0, 900] * 700)]
 
 
 def content(log: LogFile) -> bytes:
-    return log.path.read_bytes()[frames.HEADER_SIZE:]
+    return log.path.read_bytes()[log_file.HEADER_SIZE:]
 
 
 def test_many_pieces_of_all_sizes(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path, monkeypat
             raise OSError(errno.ENOSPC, 'full')
         return writev(fd, parts)
     monkeypatch.setattr(os, 'writev', full)
-    monkeypatch.setattr(frames, '_AT_ONCE', 64)
+    monkeypatch.setattr(log_file, '_AT_ONCE', 64)
     with pytest.raises(OSError, match='full'):
         log.append([piece * 100 for piece in PIECES[5:]] if failing else PIECES)
     assert content(log) == before and log.size == log.path.stat().st_size
@@ -59,8 +59,8 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(tmp_path: Path, monkeypat
 
 
 def test_a_signal_handler_that_raises_behind_a_write_leaves_whole_records(tmp_path, monkeypatch):
-    log = frames.LogFile(tmp_path / '1-0001.log')
-    log.append(frames.frame(frames.NOTE, b'first'))
+    log = log_file.LogFile(tmp_path / '1-0001.log')
+    log.append(log_file.frame(log_file.NOTE, b'first'))
     real = os.write
 
     def interrupted(number, data):
@@ -68,10 +68,10 @@ def test_a_signal_handler_that_raises_behind_a_write_leaves_whole_records(tmp_pa
         raise KeyboardInterrupt                 # as a handler does before the count of the bytes is known
     monkeypatch.setattr(os, 'write', interrupted)
     with pytest.raises(KeyboardInterrupt):
-        log.append(frames.frame(frames.NOTE, b'second'))
+        log.append(log_file.frame(log_file.NOTE, b'second'))
     monkeypatch.setattr(os, 'write', real)
-    log.append(frames.frame(frames.NOTE, b'third'))
+    log.append(log_file.frame(log_file.NOTE, b'third'))
     log.close()
-    reader = frames.LogReader(log.path)
+    reader = log_file.LogReader(log.path)
     assert [found.payload for found in reader.frames(0)] == [b'first', b'third'] and not reader.tail
     reader.close()

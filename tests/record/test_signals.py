@@ -15,7 +15,7 @@ import pytest
 from plain_host import wrapped
 
 import pyfuncdbg
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -30,9 +30,9 @@ class ExpiredError(TimeoutError):
 @pytest.fixture(autouse=True)
 def error_state() -> Iterator[None]:
     """Puts back NumPy's: a handler may raise between two steps of putting it back, also of `with np.errstate`."""
-    before = errstate.current()
+    before = numpy_errstate.current()
     yield
-    errstate.state.set(before)
+    numpy_errstate.state.set(before)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources import loaded_source, local_source
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
@@ -272,7 +272,7 @@ def test_a_record_of_something_else_is_refused(fields):
     [1, 'x.py', 10, b'', [[2**63, 'a\n']]], [-1, '/etc/passwd', -1, bytes(16), [[1, 5]]]])
 def test_a_damaged_record_costs_nothing_but_its_lines(trace, tmp_path, content):
     def change(kind, fields):
-        return content if kind == frames.SOURCE else fields
+        return content if kind == log_file.SOURCE else fields
     damaged = rewritten(trace, tmp_path / 'damaged.pfd', change)
     with Trace.open(damaged) as opened:
         assert [call.label for call in opened.calls()] and all(site.source == '' for site in opened.sites())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 
 
 def value(tensor):
@@ -73,7 +73,7 @@ def test_stop_recording_reset_and_watch() -> None:
         pass
     with pytest.raises(ValueError, match='still recording'), tf.GradientTape() as again:
         again.__enter__()
-    assert recording.active.recordings == []
+    assert tape_recording.active.recordings == []
 
 
 def test_variables_are_watched_unless_told_otherwise() -> None:

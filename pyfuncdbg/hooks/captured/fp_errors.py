@@ -18,7 +18,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.hooks.captured import numpy1_errstate as thread_errors
+from pyfuncdbg.hooks.captured import numpy1_errstate
 from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import state
 from pyfuncdbg.hooks.captured.output import place, say, speaker
@@ -29,8 +29,8 @@ try:
     _numpy: Any = import_module('numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config')
     _source = _numpy.umath if OF_THREADS else None
     # Of the state in force: modes by kind, 'call' and 'bufsize'. And a new state: the one in force with changes.
-    _modes_of_state = thread_errors.modes_of_state if OF_THREADS else _numpy._get_extobj_dict
-    _change_state = thread_errors.change_state if OF_THREADS else _numpy._make_extobj
+    _modes_of_state = numpy1_errstate.modes_of_state if OF_THREADS else _numpy._get_extobj_dict
+    _change_state = numpy1_errstate.change_state if OF_THREADS else _numpy._make_extobj
 except (ImportError, AttributeError):
     _numpy = None
 
@@ -139,7 +139,7 @@ def install() -> Callable[[], None]:
 
 def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[], None]:
     """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
-    shown = _numpy.umath = thread_errors.Shown(_source, modes_of_state, change_state)
+    shown = _numpy.umath = numpy1_errstate.Shown(_source, modes_of_state, change_state)
 
     def undo() -> None:
         if _numpy.umath is shown:
@@ -147,7 +147,7 @@ def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[
     return undo
 
 
-_ASKED = frozenset((thread_errors.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
+_ASKED = frozenset((numpy1_errstate.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:

@@ -29,7 +29,7 @@ _LINE = 512
 """A line printed in pieces is one entry up to about this many characters."""
 
 # A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).
-_MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts.numpy.runtime', 'pyfuncdbg.hosts.numpy.ops', 'pyfuncdbg.hosts.numpy.graph', 'pyfuncdbg.hosts')
+_MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
 
 
 Place = tuple[str, int, str]

@@ -8,29 +8,22 @@ from collections.abc import Iterable
 
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
-from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
+from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
 from pyfuncdbg.hosts.tensorflow.examination.examination import FILES, Examination
-from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops as observers
-from pyfuncdbg.hosts.tensorflow.graph_ops import op_calls
-from pyfuncdbg.hosts.tensorflow.graph_ops import saved_model as saving
+from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls, saved_model
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.nodes import creation_stack as creation
+from pyfuncdbg.hosts.tensorflow.nodes import creation_stack
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map as conversions
-from pyfuncdbg.hosts.tensorflow.python_calls import refused_results as refusals
+from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map, refused_results
 from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import Conversions
 from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
 from pyfuncdbg.hosts.tensorflow.python_calls.hidden_frames import OwnFrames, own_files
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.sessions import runs
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.tapes import backward_step as steps
-from pyfuncdbg.hosts.tensorflow.tapes import custom_gradient as custom
-from pyfuncdbg.hosts.tensorflow.tapes import forward_log as forward
-from pyfuncdbg.hosts.tensorflow.tapes import gradient_tape as tapes
-from pyfuncdbg.hosts.tensorflow.tapes import symbolic_gradients as symbolic
+from pyfuncdbg.hosts.tensorflow.tapes import backward_step, custom_gradient, forward_log, gradient_tape, symbolic_gradients
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CustomGradients
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import Tapes
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
@@ -56,16 +49,16 @@ class TensorFlowAttachment:
         self._calls = Calls(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
-            calls, conversions, creation, custom, forward, observers, op_calls, refusals, runs, saving, steps, symbolic,
-            tapes)]
+            autograph_source_map, backward_step, call_dispatch, creation_stack, custom_gradient, forward_log, gradient_tape,
+            observer_ops, op_calls, refused_results, runs, saved_model, symbolic_gradients)]
         self._frames = OwnFrames(found.stacks, own_files(*files, *(FILES if examine else ())))
         self._patches = Patches()
         self._examination = Examination(found, causes) if examine else None
         try:
             causes.install(found, self._patches)
-            conversions.install(found, self._patches)
-            creation.install(found, self._patches)
-            saving.install(found, self._patches)
+            autograph_source_map.install(found, self._patches)
+            creation_stack.install(found, self._patches)
+            saved_model.install(found, self._patches)
             self._calls.install(self._patches)
             going.install(found, self._patches, self._calls.sites)
             self._tapes.install(self._patches)

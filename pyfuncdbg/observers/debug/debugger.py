@@ -26,8 +26,7 @@ from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
 from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selected_frame
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
-from pyfuncdbg.observers.debug.stepping import debugged_runs as runs
-from pyfuncdbg.observers.debug.stepping import node_stepper as nodes
+from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper, program_around, settle
 from pyfuncdbg.observers.debug.stepping.saved_inputs import restore, save
@@ -58,7 +57,7 @@ class Debugger:
         self.kinds: frozenset[Kind] = frozenset(('python',))
         self.broker = Broker()
         self.live = LiveTrace()
-        self.runs = runs.Runs()
+        self.runs = debugged_runs.Runs()
         self.swaps = Swaps()
         self.breakpoints = Breakpoints(self._changed, self)
         self._catching = False
@@ -137,7 +136,7 @@ class Debugger:
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
-        if self.flows or runs.policies.count or (self._catching and site.kind == 'python') or (
+        if self.flows or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
                 self.runs.sessions is not None and site.kind == 'run'):
             return True
         return _calls_us(site.function) or self.breakpoints.wants(site, run)
@@ -154,8 +153,8 @@ class Debugger:
         try:
             policy = self.runs.policy_of(call)
             flow = self.flows.get(call.thread)
-            if policy is None and flow is not None and flow.ops and not flow.asking and nodes.pausable(call.run):
-                nodes.pause(self, call.run, Decision('node'))
+            if policy is None and flow is not None and flow.ops and not flow.asking and node_stepper.pausable(call.run):
+                node_stepper.pause(self, call.run, Decision('node'))
             return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
         finally:
             if of_ops:
@@ -251,7 +250,7 @@ class Debugger:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         flow = self.flows.get(call.thread)
         wanted = flow is not None and flow.next_call and (call.site.kind == 'python' or (
-            flow.ops and call.site.kind != 'run' and not nodes.pausable(call.run)))
+            flow.ops and call.site.kind != 'run' and not node_stepper.pausable(call.run)))
         if hits and stops_inside(call.site, hits):
             if call.run.control is not None:
                 call.run.control.mark()
@@ -369,10 +368,10 @@ class Debugger:
         verb = decision.verb
         if verb in ('cont', 'run', 'quit', 'retry'):
             return
-        if verb == 'into' and not nodes.paused(run):        # wherever the next function is: in this run, or after it
+        if verb == 'into' and not node_stepper.paused(run):        # wherever the next function is: in this run, or after it
             self.flow(thread).entering = True
-        elif nodes.pausable(run):
-            nodes.pause(self, run, decision)
+        elif node_stepper.pausable(run):
+            node_stepper.pause(self, run, decision)
         elif verb not in STEPS or not self.step_out(decision, thread):
             self.stop_at_next_call(thread)
 
@@ -438,7 +437,7 @@ class Debugger:
         if decision.verb == 'into' and at_start(stop):
             decision = Decision('step', times=decision.times)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
-        over = phase == 'return' and call is None and nodes.pausable(run) and begins_function(frame)
+        over = phase == 'return' and call is None and node_stepper.pausable(run) and begins_function(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)
         if over or outermost:                   # nothing of the program is left to step in
             flow.stepper.disarm()

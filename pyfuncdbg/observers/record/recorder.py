@@ -26,9 +26,8 @@ from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.observers.record import fork
-from pyfuncdbg.observers.record import live_sites as alive
-from pyfuncdbg.observers.record.log import trace_folder as folder
+from pyfuncdbg.observers.record import fork, live_sites
+from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Running, Said, charge
@@ -145,11 +144,11 @@ class Recorder:
         self.path, made = place_for(self.path, self._exist, self.budget)
         self.path = self.path.resolve()
         try:
-            self._identity = folder.identity(self.path)
+            self._identity = trace_folder.identity(self.path)
             self._open_log()
         except OSError as error:
-            folder.remove(self.path, made)
-            raise folder.refused(self.path, error) from error
+            trace_folder.remove(self.path, made)
+            raise trace_folder.refused(self.path, error) from error
         self._state = 'on'
         fork.follow(self)
         _on.append(self)
@@ -375,12 +374,12 @@ class Recorder:
     def _announce_site(self, site: CallSite) -> None:
         if site.id not in self._known_sites:
             self._backlog.sites.append(SiteNote(site))
-            alive.remember(site)
+            live_sites.remember(site)
             remember(self._known_sites, site.id, None)
 
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
-        folder.require(self.path, self._identity)
+        trace_folder.require(self.path, self._identity)
         facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
         self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
                               self._notices, lambda: hooks.remove(self))

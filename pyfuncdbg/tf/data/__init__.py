@@ -4,6 +4,6 @@ from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator as Iterator
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
 from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
-from pyfuncdbg.tf.data import experimental
+from pyfuncdbg.tf.data import experimental as experimental
 
 __all__ = ['AUTOTUNE', 'INFINITE_CARDINALITY', 'UNKNOWN_CARDINALITY', 'Dataset', 'Iterator', 'Options']

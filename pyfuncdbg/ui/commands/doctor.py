@@ -61,7 +61,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         argv: The program's `sys.argv`, which it gets now.
         budget: Bytes that the trace may take; None for the recorder's own limit.
     """
-    from pyfuncdbg import hosts as adapters
+    from pyfuncdbg import hosts
     from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
     from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
@@ -69,7 +69,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     from pyfuncdbg.observers.record.recorder import Recorder
     sys.argv = list(argv)
     recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()
-    adapters.await_imports(examine=True)
+    hosts.await_imports(examine=True)
     gatherer, lock, owner = Gatherer(recorder), threading.Lock(), os.getpid()
     watchers = occupancy, surroundings = Occupancy(), Surroundings()
     for watcher in watchers:
@@ -77,7 +77,7 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
 
     def gather(*more: Fact) -> bool:
         with lock:
-            facts = *adapters.facts(), *occupancy.facts(), *surroundings.facts(), *more
+            facts = *hosts.facts(), *occupancy.facts(), *surroundings.facts(), *more
             return gatherer.write(facts, occupancy.stacks())
 
     def finish() -> None:

@@ -13,7 +13,7 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -55,7 +55,7 @@ class Cells:
         self._running: list[_Running] = []
         self._ahead = 1 if version_info >= (9,) else 0      # whether IPython counts a cell before it tells of it, or after
         for name, number in self._names().items():      # of cells that ran before the extension was loaded
-            cell.note(f'In[{number}]', name)
+            notebook_cell.note(f'In[{number}]', name)
 
     def __call__(self, lines: list[str]) -> list[str]:
         """The transformer: takes the line of the magic out of a cell.
@@ -88,11 +88,11 @@ class Cells:
         count = self._shell.execution_count - (self._ahead if info.store_history else 0)
         label = f'In[{count}]'
         if not self._running:
-            cell.begin(label)
+            notebook_cell.begin(label)
             self._await_stops()
         code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
         if code is not None:
-            cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
+            notebook_cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
         running = _Running(info, count)
         self._running.append(running)
         header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
@@ -132,7 +132,7 @@ class Cells:
         if not self._running:
             if self._recordings.session is not None:
                 self._recordings.session.flush()    # whatever becomes of the kernel, this cell is in the trace
-            for text in left_behind(self._shell.user_ns, cell.label):
+            for text in left_behind(self._shell.user_ns, notebook_cell.label):
                 print(f'pyfuncdbg: {one_line(text)}')
 
     def begin(self, options: Options, label: str) -> Begun:
@@ -172,7 +172,7 @@ class Cells:
             if running.begun is not None:
                 self._recordings.end(running.begun)
                 running.begun = None
-        cell.begin('')
+        notebook_cell.begin('')
 
     def _cleaned(self, raw: str) -> list[str]:
         """The lines of a cell as they come to the transformer."""
@@ -187,7 +187,7 @@ class Cells:
         """Under which file name the code of a cell goes."""
         for name, number in self._names().items():
             if number == count:
-                cell.note(f'In[{number}]', name)
+                notebook_cell.note(f'In[{number}]', name)
 
     def _names(self) -> dict[str, int]:
         """File names of the code of cells, with their numbers."""

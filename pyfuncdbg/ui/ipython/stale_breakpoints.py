@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.observers.debug.debugger import debugger
 
 
@@ -20,10 +20,11 @@ def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
         names: The user's variables.
         label: Of the cell that is over.
     """
-    filename = cell.files.get(label)
+    filename = notebook_cell.files.get(label)
     for number, entry in list(debugger.breakpoints.entries.items()):
         spec = entry.breakpoint.spec
-        if spec.kind != 'line' or not entry.breakpoint.enabled or spec.name not in cell.labels or spec.name == filename:
+        if (spec.kind != 'line' or not entry.breakpoint.enabled or spec.name not in notebook_cell.labels
+                or spec.name == filename):
             continue
         try:
             placed = entry.placed
@@ -31,7 +32,7 @@ def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
             continue
         function = _named(names, placed.function) if placed is not None else None
         if placed is not None and function is not None and function.__code__.co_filename == filename:
-            line, old = function.__code__.co_firstlineno, cell.labels[spec.name]
+            line, old = function.__code__.co_firstlineno, notebook_cell.labels[spec.name]
             yield (f"breakpoint {number} stays in the {placed.function} of {old}; {label} has defined it again: "
                    f"'%pyfunc break {label}:LINE' stops in the new one, which begins at line {line}")
 

@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, original_of, stack_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.frames import chain_of
-from pyfuncdbg.ui.prompt import install as front_ends
+from pyfuncdbg.ui.prompt import install
 
 
 def pm(error: BaseException | None = None) -> None:
@@ -37,7 +37,7 @@ def pm(error: BaseException | None = None) -> None:
     node = getattr(getattr(error, 'op', None), 'name', '')
     if node and not any(isinstance(entry, NodeEntry) for entry in stack_of(stop)):
         stop.reason += f" in node '{node}'"     # of an error that has lost its frames
-    front_ends.install(debugger)
+    install.install(debugger)
     flow = debugger.flow(threading.get_native_id())
     flow.asking = True
     try:

@@ -18,7 +18,7 @@ import pytest
 from debug_program import loaded
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import module_loading as loading
+from pyfuncdbg.hooks import module_loading
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
 from pyfuncdbg.observers.debug.lines.patched_code import same_code
@@ -86,7 +86,7 @@ WITHOUT_CODE = {1, 2, line_of('"""Says'), line_of('"""A net'), line_of('else:'),
 
 @pytest.fixture
 def at_loading(lines: Lines) -> Lines:
-    loading.watch(lines.about_to_run)
+    module_loading.watch(lines.about_to_run)
     return lines
 
 

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, not_equal
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import invert, logical_not, negative
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
-from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
+from pyfuncdbg.hosts.numpy.runtime.eager import fast_path
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 Operator = Callable[..., Any]
@@ -143,7 +143,7 @@ def _put(cls: type, name: str, function: Operator) -> None:
 
 def _shorten(sign: str, op: str, allowed: Sequence[DType], node: str) -> None:
     """Let an operator between eager tensors take the short way first."""
-    _put(EagerTensor, f'__{sign}__', shortcut.binary(lookup(op), allowed, _PAIRS[sign][0], node))
+    _put(EagerTensor, f'__{sign}__', fast_path.binary(lookup(op), allowed, _PAIRS[sign][0], node))
 
 
 def _compared(function: Callable[..., Tensor], otherwise: bool) -> Callable[[Any, Any], Tensor]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.captured.output import Output
 
 OTHERWISE = 'otherwise'
@@ -25,11 +25,11 @@ def agree(one: np.ndarray, other: np.ndarray) -> bool:
         return True
     if one.dtype.kind in 'biuSUM':
         return False
-    token = errstate.state.set(errstate.IGNORE)     # the program's would warn or raise in its name
+    token = numpy_errstate.state.set(numpy_errstate.IGNORE)     # the program's would warn or raise in its name
     try:
         return _near(one, other)
     finally:
-        errstate.state.reset(token)
+        numpy_errstate.state.reset(token)
 
 
 def _near(one: np.ndarray, other: np.ndarray) -> bool:

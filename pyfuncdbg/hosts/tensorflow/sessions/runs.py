@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call
 from pyfuncdbg.hooks.chain import around, hooks
@@ -57,7 +57,7 @@ class Runs:
         self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
         self._plans: Plans | None = None
         self.quick: Quick | None = None
-        cell.follow(self._begin_eager)
+        notebook_cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
         return Run(label, self._host, perf_counter_ns(), endless=True)
@@ -68,7 +68,7 @@ class Runs:
         return run if run is not None else self._begin_eager()
 
     def _begin_eager(self) -> Run:
-        where = f' in {cell.label}' if cell.label else ''
+        where = f' in {notebook_cell.label}' if notebook_cell.label else ''
         self._thread.run = run = self._endless(f'eager code of {threading.current_thread().name}{where}')
         return run
 

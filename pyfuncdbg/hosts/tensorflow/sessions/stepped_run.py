@@ -15,7 +15,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import RunView, result_stands
-from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import Calls, Pending, Standing
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
@@ -209,7 +209,7 @@ class Walk:
     def _failed(self, op: Any, inputs: Sequence[Any], error: Exception) -> list[Any]:
         """Run a node that failed in the session: it raises what the program would get, which names the node."""
         feeds = {tensor.ref(): self._run.host.to_numpy(value) for tensor, value in zip(op.inputs, inputs, strict=True)
-                 if not kernels.is_constant(tensor.op)}
+                 if not node_kernel.is_constant(tensor.op)}
         if self._plan.units.waits_for_effects(op):
             raise error
         return self._session_run([], op.outputs, feeds)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import Unknown
-from pyfuncdbg.hosts.tensorflow.nodes import node_kernel as kernels
+from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
@@ -143,7 +143,7 @@ class AtOnce:
         """Whether there is anything to tell of a node: what a session kept for itself is not recorded."""
         sort = self._plan.units.sorts[op]
         if sort == 'pure':
-            return kernels.Kernel.fits(op) and all(value is not None for value in inputs)
+            return node_kernel.Kernel.fits(op) and all(value is not None for value in inputs)
         return sort != 'handle' and (not op.outputs or any(
             tensor.name in self._given or (self._shifts(tensor.name) and op not in self._plan.units.flowing)
             for tensor in op.outputs))
@@ -155,7 +155,7 @@ class AtOnce:
             return self._values.name_handles(op)
         if self._alone and written_slots(op):
             self._contents.wrote(op, inputs)
-        if sort != 'pure' and not (sort == 'read' and kernels.Kernel.fits(op) and any(
+        if sort != 'pure' and not (sort == 'read' and node_kernel.Kernel.fits(op) and any(
                 self._shifts(tensor.name) for tensor in op.outputs)):
             return [self._had_there(tensor) if self._shifts(tensor.name) and op not in self._plan.units.flowing else
                     self._given.get(tensor.name)

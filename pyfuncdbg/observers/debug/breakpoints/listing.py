@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
@@ -99,9 +99,9 @@ def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str
         if placed.how == 'pending' and not placed.function and not os.path.isfile(placed.filename):
             return (), placed.how, placed.note  # of a file that is not known yet
         function = f' {placed.function}' if placed.function else ''
-        return (f'{cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
+        return (f'{notebook_cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
     names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec))) or [
-        f'{cell.shown(filename)}:{line} {function}' for filename, line, function in entry.functions]
+        f'{notebook_cell.shown(filename)}:{line} {function}' for filename, line, function in entry.functions]
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']
     return tuple(names), '', ''

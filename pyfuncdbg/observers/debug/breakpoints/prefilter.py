@@ -13,13 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.conditions.binding import OfValues
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 from pyfuncdbg.observers.debug.stepping.saved_inputs import Saved, save
 
-_ignoring = errstate.state
+_ignoring = numpy_errstate.state
 _ndarray = np.ndarray
 
 
@@ -70,7 +70,7 @@ def _test(condition: OfValues, owner: Owner) -> OfValues:
 
     def opens(run: Run, ordinal: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         # What NumPy would report of the condition's arithmetic is nothing that the program did.
-        token = _ignoring.set(errstate.IGNORE)
+        token = _ignoring.set(numpy_errstate.IGNORE)
         try:
             if wanted is None or ordinal == wanted:
                 owner.evaluated = True

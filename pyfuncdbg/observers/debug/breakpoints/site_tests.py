@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call, CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
@@ -19,7 +19,7 @@ from pyfuncdbg.observers.debug.conditions.function_parameters import reader
 from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, kept
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 
-_ignoring = errstate.state
+_ignoring = numpy_errstate.state
 _ndarray = np.ndarray
 _UNFINISHED = 256
 
@@ -83,7 +83,7 @@ class Armed:
     def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
         """The hit if the thread shall stop here; what logs or snaps is done."""
         # What NumPy would report of the condition's arithmetic is nothing that the program did.
-        token = _ignoring.set(errstate.IGNORE)
+        token = _ignoring.set(numpy_errstate.IGNORE)
         try:
             for memory in self._memories:
                 memory.observe(call, outputs, error)
@@ -126,7 +126,7 @@ class Armed:
     def end(self, call: Call, outputs: Sequence[Any] | None) -> None:
         """The call is over; it raised if there are no outputs."""
         if self._memories:
-            token = _ignoring.set(errstate.IGNORE)
+            token = _ignoring.set(numpy_errstate.IGNORE)
             try:
                 for memory in self._memories:
                     memory.end(call, outputs)

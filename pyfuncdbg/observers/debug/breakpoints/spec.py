@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.patched_code import name_of, qualified_name_of
 
@@ -107,12 +107,12 @@ def spec(text: str) -> Spec:
             raise CommandError(f"{text!r} is no call number; expected one such as '#17'")
         return Spec(text, 'call', number=int(number[1]))
     line = _LINE.fullmatch(text)
-    if line is not None and _CELL.fullmatch(line[1]) and line[1] not in cell.files and cell.label:
+    if line is not None and _CELL.fullmatch(line[1]) and line[1] not in notebook_cell.files and notebook_cell.label:
         raise CommandError(f'{text!r}: {line[1]} has not run in this session')
-    if line is not None and (line[1] in cell.files or _is_file(line[1])):
+    if line is not None and (line[1] in notebook_cell.files or _is_file(line[1])):
         if not int(line[2]):
             raise CommandError(f'{text!r}: lines are counted from 1')
-        return Spec(text, 'line', cell.files.get(line[1], line[1]), int(line[2]))
+        return Spec(text, 'line', notebook_cell.files.get(line[1], line[1]), int(line[2]))
     if line is not None and not any(char.isspace() for char in text):
         return Spec(text, 'name', line[1])      # a tensor, 'norm:0': the node that makes it
     ordinal = _ORDINAL.fullmatch(text)

@@ -11,8 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks import module_loading as loading
-from pyfuncdbg.hooks import tracing_notice as traced
+from pyfuncdbg.hooks import module_loading, tracing_notice
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
@@ -328,8 +327,8 @@ class Breakpoints:
                 Lines,  # a program without line breakpoints need not have it
             )
             self._lines = Lines(VOCABULARY)
-            traced.watch(self._lines.look_again)
-            loading.watch(self._lines.about_to_run)
+            tracing_notice.watch(self._lines.look_again)
+            module_loading.watch(self._lines.about_to_run)
         return self._lines
 
     def forget_sites(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.source_map import line_of
@@ -210,7 +210,7 @@ class Entry:
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
-            log(one, f'{cell.shown(one.spec.name)}:{one.spec.number}', current_call(), values)
+            log(one, f'{notebook_cell.shown(one.spec.name)}:{one.spec.number}', current_call(), values)
             return
         if error is None and one.do == 'snap':
             self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))
@@ -234,7 +234,7 @@ class Entry:
         if error is None and one.do == 'log':
             named = condition.names
             values = {name: value for name, value in variables(frame).items() if name in named or not named}
-            log(one, f'{cell.shown(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
+            log(one, f'{notebook_cell.shown(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
         elif error is None and one.do == 'snap':
             self._snaps.take(frame, line_of(frame), recorders() or (self._program.recorder(),))
         else:

@@ -18,13 +18,13 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
-from pyfuncdbg.observers.record import live_sites as alive
+from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
 
 FINISHED = ("a finished trace holds no function. Run the program, stop after the call and ask there: {run}, then 'return' "
@@ -58,7 +58,7 @@ def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
     here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
     if here and at is not None and at.site.id == call.site.id:
         return at.site
-    site = alive.find(call.site.id) if here else None
+    site = live_sites.find(call.site.id) if here else None
     if site is None:
         why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
         told = why.format(spec=call.site.name, label=call.label, run='' if here else run_again(trace, '--break', call.label))
@@ -155,7 +155,7 @@ def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iter
     """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
     capture = Capture('only')
     capture.start(chained=False)
-    errors = errstate.state.set(errstate.IGNORE)
+    errors = numpy_errstate.state.set(numpy_errstate.IGNORE)
     put_back = kept(site) if site.kind == 'python' else None
     try:
         with site.host.untouched() as changed:
@@ -163,7 +163,7 @@ def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iter
     finally:
         if put_back is not None:
             put_back()
-        errstate.state.reset(errors)
+        numpy_errstate.state.reset(errors)
         capture.stop()
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
@@ -180,7 +180,7 @@ class Broker:
                 self.on_log(stop)
             return Decision('cont')
         speaking = current.set(None)
-        errors = errstate.state.set(errstate.DEFAULT)
+        errors = numpy_errstate.state.set(numpy_errstate.DEFAULT)
         with self._lock:
             self._stops = (*self._stops, stop)
             if self._focus is None and self._expected in (0, stop.thread):
@@ -191,7 +191,7 @@ class Broker:
             return self._repeated(stop, stop.decision)
         finally:
             self._leave(stop)
-            errstate.state.reset(errors)
+            numpy_errstate.state.reset(errors)
             current.reset(speaking)
 
     def _repeated(self, stop: Stop, decision: Decision) -> Decision:

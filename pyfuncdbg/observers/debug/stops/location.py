@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 
@@ -33,7 +33,7 @@ def _line(stop: Stop) -> str:
     if not stop.frames:
         return 'nowhere'
     code = program_code(stop.frames[-1].frame.f_code)
-    return f'{code.co_name} at {os.path.basename(cell.shown(code.co_filename))}:{stop.frames[-1].line}'
+    return f'{code.co_name} at {os.path.basename(notebook_cell.shown(code.co_filename))}:{stop.frames[-1].line}'
 
 
 def _node(stop: Stop) -> str:

@@ -16,8 +16,7 @@ from pyfuncdbg.errors import TraceError, TraceVersionError
 from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
 from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, UNFINISHED, site_key
-from pyfuncdbg.observers.record.log import log_file as frames
-from pyfuncdbg.observers.record.log import trace_folder as folder
+from pyfuncdbg.observers.record.log import log_file, trace_folder
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, summary_of, unpacked
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
 from pyfuncdbg.observers.record.snapshots.snapshot import array_from
@@ -46,7 +45,7 @@ def update(index: Index, progress: Progress | None = None) -> bool:
     """
     found = False
     failure: TraceError | None = None
-    logs = [(process, path) for process, path in folder.logs(index.path) if process < _MOST_PROCESSES]
+    logs = [(process, path) for process, path in trace_folder.logs(index.path) if process < _MOST_PROCESSES]
     reading = _Reading(progress, logs) if progress is not None else None
     for process, path in logs:
         try:
@@ -105,7 +104,7 @@ class _LogIndexing:
     def run(self, reading: _Reading | None) -> bool:
         log = self.log
         start = log.position
-        if self.reader.size < start > frames.HEADER_SIZE:
+        if self.reader.size < start > log_file.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
         for found in self.reader.frames(start):
             try:
@@ -121,39 +120,39 @@ class _LogIndexing:
         return log.position != start
 
     def _take(self, found: FoundFrame) -> None:
-        if found.kind == frames.BLOB:
-            if len(found.payload) == frames.KEY_SIZE:
-                self.index.blobs.add(found.payload, self.process, found.position + frames.KEY_SIZE,
-                                     found.length - frames.KEY_SIZE)
-        elif found.kind in (frames.CALLS, frames.RUNNING):
+        if found.kind == log_file.BLOB:
+            if len(found.payload) == log_file.KEY_SIZE:
+                self.index.blobs.add(found.payload, self.process, found.position + log_file.KEY_SIZE,
+                                     found.length - log_file.KEY_SIZE)
+        elif found.kind in (log_file.CALLS, log_file.RUNNING):
             self._take_calls(found)
-        elif found.kind == frames.NOTE:
+        elif found.kind == log_file.NOTE:
             self.index.notes[self.process, found.start] = None
-        elif found.kind == frames.SOURCE:
+        elif found.kind == log_file.SOURCE:
             self.index.sources.setdefault(self.process, []).append(found.start)
         else:
             self._take_fact(found.kind, found.payload)
 
     def _take_fact(self, kind: int, payload: bytes) -> None:
         fields, log = unpacked(payload), self.log
-        if kind == frames.PROCESS:
+        if kind == log_file.PROCESS:
             pid, _, argv, python, host, wall, clock, facts = listed(fields, 8)
             log.offset = _near(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
             log.ops = isinstance(facts, dict) and facts.get('ops') is True
-        elif kind == frames.SITE:
+        elif kind == log_file.SITE:
             site = site_record(fields, self.process)
             self.index.sites.setdefault(site_key(self.process, site.id), SiteEntry(
                 site.name, site.op_type, site.function, site.kind, payload))
-        elif kind == frames.PLAN:
+        elif kind == log_file.PLAN:
             self.index.plans.setdefault((self.process, number(listed(fields, 6)[0])), payload)
-        elif kind == frames.RUNS:
+        elif kind == log_file.RUNS:
             self._take_runs(listed(fields))
-        elif kind == frames.DROPPED:
+        elif kind == log_file.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
             log.dropped = {text(what): number(count) for what, count in fields.items()}
-        elif kind == frames.END:
+        elif kind == log_file.END:
             at = self._since(listed(fields, 2)[1])
             log.last = max(log.last, at)
             log.ended = True
@@ -181,7 +180,7 @@ class _LogIndexing:
         columns = dict(zip(COLUMNS, summary.columns, strict=True))
         started, finished = columns['started'], columns.pop('finished')
         begun = _bounded(started) + self.log.offset
-        if found.kind == frames.RUNNING:
+        if found.kind == log_file.RUNNING:
             lengths: np.ndarray = np.full(len(begun), UNFINISHED)
         else:
             lengths = np.where(finished != 0, np.maximum(_bounded(finished) - _bounded(started), 0), UNFINISHED)

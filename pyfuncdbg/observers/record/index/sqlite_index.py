@@ -13,7 +13,7 @@ import numpy as np
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.index.tables import call_table, run_table
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.log_file import LogReader
 from pyfuncdbg.observers.record.log.trace_folder import Manifest, logs
 
@@ -36,7 +36,7 @@ class LogState:
         ops: A recorder was asked for the nodes of graphs.
     """
 
-    position: int = frames.HEADER_SIZE
+    position: int = log_file.HEADER_SIZE
     offset: int = 0
     pid: int = 0
     argv: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class BlobPlaces:
 
     def add(self, key: bytes, process: int, position: int, length: int) -> None:
         """Note a blob; of several under one key the first is used."""
-        self._recent.setdefault(key, len(self._keys) // frames.KEY_SIZE)
+        self._recent.setdefault(key, len(self._keys) // log_file.KEY_SIZE)
         self._keys += key
         self._places += _PLACE.pack(process, position, length)
         if len(self._recent) > max(_MOST_RECENT, len(self._order)):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
@@ -94,7 +94,7 @@ class Store:
         """
         for _ in range(_ATTEMPTS):
             key, length = content.measured()
-            size = length + frames.KEY_SIZE + frames.FRAME_SIZE
+            size = length + log_file.KEY_SIZE + log_file.FRAME_SIZE
             known = key in self._stored
             if not known and not self._ledger.afford(size, TENSOR_SHARE):
                 return None
@@ -188,10 +188,10 @@ class Store:
         self.missed['bytes'] += taken.nbytes
 
     def _store(self, key: bytes, data: Any) -> bool:
-        if not self._ledger.afford(len(data) + frames.KEY_SIZE + frames.FRAME_SIZE, TENSOR_SHARE):
+        if not self._ledger.afford(len(data) + log_file.KEY_SIZE + log_file.FRAME_SIZE, TENSOR_SHARE):
             return False
         self._stored.add(key)
-        self._add(frames.frame(frames.BLOB, key, memoryview(data)))
+        self._add(log_file.frame(log_file.BLOB, key, memoryview(data)))
         return True
 
 

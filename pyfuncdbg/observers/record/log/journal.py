@@ -16,7 +16,7 @@ from typing import Any
 
 import msgpack
 
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.blob_store import Store
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
@@ -36,8 +36,9 @@ _SLOWEST_REPORT = 60.0
 CUT = 'output bytes'
 """What the capture left out of one call, by its own limit and not for the budget."""
 
-_NAMES = {frames.SITE: 'sites', frames.PLAN: 'runs', frames.RUNS: 'runs', frames.NOTE: 'notes', frames.PROCESS: 'processes',
-          frames.SOURCE: 'source lines'}
+_NAMES = {
+    log_file.SITE: 'sites', log_file.PLAN: 'runs', log_file.RUNS: 'runs', log_file.NOTE: 'notes', log_file.PROCESS:
+    'processes', log_file.SOURCE: 'source lines'}
 
 
 class Journal:
@@ -72,16 +73,16 @@ class Journal:
         self._report_interval = _FIRST_REPORT
         self._ledger = Ledger(folder, budget)
         try:
-            self._log = frames.LogFile(log_path(folder, self._ledger.process))
+            self._log = log_file.LogFile(log_path(folder, self._ledger.process))
         except OSError:
             self._ledger.abandon()
             raise
         self._ledger.watch_disk(self._log.largest_size)
         self._store = Store(self._ledger, self._pieces.extend)
         self.sources = LoadedSources()
-        self._reserve = _CLOSING if self._ledger.afford(_CLOSING + frames.HEADER_SIZE) else 0
+        self._reserve = _CLOSING if self._ledger.afford(_CLOSING + log_file.HEADER_SIZE) else 0
         try:
-            self.put(frames.PROCESS, _process_record(facts))
+            self.put(log_file.PROCESS, _process_record(facts))
             self.publish()
             if why := self._ledger.full:
                 raise OSError(why, os.strerror(why))
@@ -115,7 +116,7 @@ class Journal:
         while self._announced:
             fitting = [each for each in self._announced if self._has_room(*each)]
             try:
-                self._append([piece for kind, body, _ in fitting for piece in frames.frame(kind, body)])
+                self._append([piece for kind, body, _ in fitting for piece in log_file.frame(kind, body)])
             except OSError as error:
                 self._require_full(error)
                 self._announced = fitting       # not all: it is known now how much has room
@@ -125,10 +126,10 @@ class Journal:
     def put_sources(self) -> None:
         """The lines that the records to come name."""
         for record in self.sources.taken():
-            self._put(frames.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
+            self._put(log_file.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
 
     def _has_room(self, kind: int, body: bytes, worth: int) -> bool:
-        if self._ledger.afford(len(body) + frames.FRAME_SIZE, _PRINT_SHARE if kind == frames.SOURCE else 1.0):
+        if self._ledger.afford(len(body) + log_file.FRAME_SIZE, _PRINT_SHARE if kind == log_file.SOURCE else 1.0):
             return True
         self._losses.add({_NAMES[kind]: worth})
         return False
@@ -161,8 +162,8 @@ class Journal:
         """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
         body = encode(rows, self._store.describe)
         missed = self._store.count_missed()
-        if self._ledger.afford(len(body) + frames.FRAME_SIZE):
-            self._pieces += frames.frame(kind, body)
+        if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
+            self._pieces += log_file.frame(kind, body)
             for losses in [row[13] for row in rows if row[13]]:
                 for what, count in losses.items():
                     missed[what] = missed.get(what, 0) + count
@@ -234,7 +235,7 @@ class Journal:
         now = time.monotonic()
         if totals == self._reported or (not last and now < self._next_report):
             return
-        pieces = frames.frame(frames.DROPPED, msgpack.packb(totals))
+        pieces = log_file.frame(log_file.DROPPED, msgpack.packb(totals))
         size = sum(map(len, pieces))
         if not self._ledger.afford(size):
             if self._reserve - size < (_END_SIZE if last else _CLOSING // 2):
@@ -251,7 +252,7 @@ class Journal:
         Raises:
             OSError: As `publish`.
         """
-        self._append_small(frames.frame(frames.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
+        self._append_small(log_file.frame(log_file.END, msgpack.packb([time.time(), time.perf_counter_ns()])))
 
     def close(self) -> None:
         """Close the files; closing twice is allowed."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.signal_handlers import pass_on
-from pyfuncdbg.observers.record.log import log_file as frames
+from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.call_batch import MOST_ROWS, Row
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
@@ -199,7 +199,7 @@ class Writer:
                 for _ in range(min(count, len(rows))):
                     batch.append(rows.popleft())
                 self._announce()
-                lost = self._journal.write_calls(batch, frames.CALLS) if batch else {}
+                lost = self._journal.write_calls(batch, log_file.CALLS) if batch else {}
             except BaseException:               # of a signal handler of the program; or they are counted by `_fail`
                 rows.extendleft(reversed(batch))
                 raise
@@ -209,7 +209,7 @@ class Writer:
             if not batch or waiting <= 0:
                 break
         for _ in range(len(backlog.notes)):
-            self._journal.put(frames.NOTE, backlog.notes.popleft())
+            self._journal.put(log_file.NOTE, backlog.notes.popleft())
         self._journal.publish()
         self._write_running(everything)
         self._journal.report_losses()
@@ -228,14 +228,14 @@ class Writer:
         for _ in range(sites):
             record = backlog.sites[0].record(journal.sources)
             journal.put_sources()
-            journal.put(frames.SITE, record)
+            journal.put(log_file.SITE, record)
             backlog.sites.popleft()             # not before: a signal handler of the program may raise anywhere
         for _ in range(plans):
             number, run, site_ids = backlog.plans[0]
-            journal.put(frames.PLAN, plan_record(number, run, site_ids))
+            journal.put(log_file.PLAN, plan_record(number, run, site_ids))
             backlog.plans.popleft()
         for start in range(0, runs, MOST_ROWS):
-            journal.put(frames.RUNS, [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))])
+            journal.put(log_file.RUNS, [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))])
 
     def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
         """What calls that are in the log held in memory."""
@@ -269,7 +269,7 @@ class Writer:
                          tuple(call.sources), False, call.retry_of and (call.retry_of, False)))
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
-            self._journal.write_calls(rows[start:start + MOST_ROWS], frames.RUNNING)
+            self._journal.write_calls(rows[start:start + MOST_ROWS], log_file.RUNNING)
         if len(self._begun) > 2 * len(running) + 100:
             ids = {call.id for call, _, _ in running}
             self._begun = {i: n for i, n in self._begun.items() if i in ids}

@@ -27,8 +27,8 @@ _MOST_BYTES = 16 << 20
 """Of all arrays among the variables of one exception; larger ones are not looked at."""
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
-_MACHINERY = tuple([str(file.parents[1] / room) for file in (Path(__file__), Path(__file__).resolve())
-                    for room in ('adapters', 'hooks', 'record')])
+_MACHINERY = tuple([str(file.parents[3] / room) for file in (Path(__file__), Path(__file__).resolve())
+                    for room in ('hosts/tensorflow', 'hooks', 'observers/record')])
 
 
 class Failure:

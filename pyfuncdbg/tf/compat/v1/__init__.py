@@ -14,24 +14,62 @@ from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 if TYPE_CHECKING:
     from pyfuncdbg.tf import (
-        bitwise,
-        config,
-        debugging,
-        distribute,
-        dtypes,
-        graph_util,
-        initializers,
-        io,
-        linalg,
-        math,
-        nest,
-        ragged,
-        raw_ops,
-        sparse,
-        train,
-        version,
+        bitwise as bitwise,
     )
-    from pyfuncdbg.tf.compat.v1 import app, data, errors, logging, losses, nn, random, strings, test
+    from pyfuncdbg.tf import (
+        config as config,
+    )
+    from pyfuncdbg.tf import (
+        debugging as debugging,
+    )
+    from pyfuncdbg.tf import (
+        distribute as distribute,
+    )
+    from pyfuncdbg.tf import (
+        dtypes as dtypes,
+    )
+    from pyfuncdbg.tf import (
+        graph_util as graph_util,
+    )
+    from pyfuncdbg.tf import (
+        initializers as initializers,
+    )
+    from pyfuncdbg.tf import (
+        io as io,
+    )
+    from pyfuncdbg.tf import (
+        linalg as linalg,
+    )
+    from pyfuncdbg.tf import (
+        math as math,
+    )
+    from pyfuncdbg.tf import (
+        nest as nest,
+    )
+    from pyfuncdbg.tf import (
+        ragged as ragged,
+    )
+    from pyfuncdbg.tf import (
+        raw_ops as raw_ops,
+    )
+    from pyfuncdbg.tf import (
+        sparse as sparse,
+    )
+    from pyfuncdbg.tf import (
+        train as train,
+    )
+    from pyfuncdbg.tf import (
+        version as version,
+    )
+    from pyfuncdbg.tf.compat.v1 import app as app
+    from pyfuncdbg.tf.compat.v1 import data as data
+    from pyfuncdbg.tf.compat.v1 import errors as errors
+    from pyfuncdbg.tf.compat.v1 import logging as logging
+    from pyfuncdbg.tf.compat.v1 import losses as losses
+    from pyfuncdbg.tf.compat.v1 import nn as nn
+    from pyfuncdbg.tf.compat.v1 import random as random
+    from pyfuncdbg.tf.compat.v1 import strings as strings
+    from pyfuncdbg.tf.compat.v1 import test as test
     from pyfuncdbg.tf.composites import *  # noqa: F403
     from pyfuncdbg.tf.graphs1 import *  # noqa: F403
     from pyfuncdbg.tf.rare import *  # noqa: F403

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.ops.data.version1 import (
     make_initializable_iterator,
     make_one_shot_iterator,
 )
-from pyfuncdbg.tf.data import experimental
+from pyfuncdbg.tf.data import experimental as experimental
 
 __all__ = [
     'AUTOTUNE',

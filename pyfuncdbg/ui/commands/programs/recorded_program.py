@@ -155,7 +155,7 @@ def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
     for name in ('stdout', 'stderr'):
         with contextlib.suppress(Exception):    # the program's own object may raise anything, or be gone
             getattr(sys, name).flush()
-    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[2]), str(path)]
+    command = [sys.executable, '-P', '-c', _SHOW, str(Path(__file__).resolve().parents[4]), str(path)]
     try:
         with unfollowed():
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, cwd=folder, env=environment, check=False)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyfuncdbg.ui.commands.programs import output_by_thread as said_by_thread
+from pyfuncdbg.ui.commands.programs import output_by_thread
 from pyfuncdbg.ui.commands.programs.last_bits import text_distance, tolerance
 from pyfuncdbg.ui.commands.programs.output_by_thread import STREAMS, Said
 from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
@@ -34,7 +34,7 @@ _LOGGED = re.compile(rb'^([IWEF])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ ')
 _NATIVE = re.compile(rb'^[IWEF] [\w.]+:\d+\] .*\n?(?:\t \[\[.*\n?)*', re.MULTILINE)
 _DEBUG = re.compile(rb'(?: |goo\.gle/debug\w+)+')
 _OURS = b'pyfuncdbg: '
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[3]
 _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, in .*\n(?:\1  .*\n)*' % re.escape(
     bytes(_PACKAGE)), re.MULTILINE)
 
@@ -191,7 +191,7 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
         return _Outcome(code, written['stdout'], _without_ours(written['stderr']), ended.get('raised', ''),
                         ended.get('seconds', 0.0), _results(place / 'results.jsonl'),
                         values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists(),
-                        said_by_thread.read(place, written))
+                        output_by_thread.read(place, written))
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -341,7 +341,7 @@ def _first_difference(level: str, plain: _Outcome, watched: _Outcome, near: _Nea
     for what, *texts, cleaned in (('stdout', plain.stdout, watched.stdout, _without_frames),
                                   ('stderr', plain.stderr, watched.stderr, _of_stderr)):
         said = plain.said.get(what), watched.said.get(what)
-        apart = said_by_thread.difference((texts[0], texts[1]), said, cleaned, same)
+        apart = output_by_thread.difference((texts[0], texts[1]), said, cleaned, same)
         if apart is not None:
             return Difference(level, what, *apart)
     return None

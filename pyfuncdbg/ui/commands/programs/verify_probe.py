@@ -20,7 +20,7 @@ from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.hosts.importing import Watch
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
-from pyfuncdbg.ui.commands.programs import run_script as script
+from pyfuncdbg.ui.commands.programs import run_script
 from pyfuncdbg.ui.commands.programs.output_by_thread import Listener
 from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
 
@@ -38,8 +38,8 @@ def main() -> None:
     task = json.loads((place / 'task.json').read_text())
     target = task['target']
     first, *rest = target
-    program = script.module(rest[0], tuple(rest[1:])) if first == '-m' else script.script(first, tuple(rest))
-    script.keep_own_imports()
+    program = run_script.module(rest[0], tuple(rest[1:])) if first == '-m' else run_script.script(first, tuple(rest))
+    run_script.keep_own_imports()
     notes = Notes(place) if task['noted'] else None
     if notes is not None:
         notes.install()
@@ -48,7 +48,7 @@ def main() -> None:
     started = time.perf_counter()
     raised = ''
     try:
-        script.execute(program)
+        run_script.execute(program)
     except BaseException as error:
         raised = type(error).__name__ if not isinstance(error, SystemExit) else ''
         raise

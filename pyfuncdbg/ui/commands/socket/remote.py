@@ -16,7 +16,7 @@ from rich.console import Console
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
-from pyfuncdbg.observers.debug.breakpoints import log_action as logline
+from pyfuncdbg.observers.debug.breakpoints import log_action
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.broker import Broker
@@ -58,7 +58,7 @@ class Remote:
         self._turn = threading.Lock()           # one command at a time: they share the trace and the stop
         self._doing = _Doing()
         self._by = 0
-        logline.listeners = (*logline.listeners, self._log)
+        log_action.listeners = (*log_action.listeners, self._log)
 
     # ------------------------------------------------------------------ as a front end, on the stopped thread
     def usable(self) -> bool:

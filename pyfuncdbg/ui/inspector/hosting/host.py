@@ -130,7 +130,7 @@ class _Host:
         told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
                            'trace': play.trace, 'title': play.title, 'live': play.live, 'commands': play.commands,
                            'pid': self.program.pid})
-        command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[2]), told]
+        command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[4]), told]
         passed = [self._master, news, *(one for one in (connection, guard) if one >= 0)]
         return subprocess.Popen(command, pass_fds=passed)
 

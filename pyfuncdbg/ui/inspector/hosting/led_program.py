@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_LEADER = str(Path(__file__).with_name('leader.py'))
+_LEADER = str(Path(__file__).with_name('session_leader.py'))
 
 
 class Led:

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from pyfuncdbg.errors import RunInterrupted
-from pyfuncdbg.hooks import notice as aside
+from pyfuncdbg.hooks import notice
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.location import whereabouts
@@ -59,7 +59,7 @@ class Kernel:
         if kernel is not None and (self._cells is None or kernel is not self._cells.kernel):
             self._cells = Cells(kernel, self._begin_cell, self._waited_for, signals.close)
             signals.open()
-            aside.outlet = self._put
+            notice.outlet = self._put
         return kernel is not None
 
     def _put(self, line: str) -> bool:

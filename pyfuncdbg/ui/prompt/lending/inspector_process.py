@@ -191,7 +191,7 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[byte
                    if name in _KEPT or not (name.startswith(('PYTHON', 'PYFUNCDBG_')) or name in ('COLUMNS', 'LINES'))}
     if not sys.executable:
         raise CommandError('this Python does not know where it is itself')
-    place = Path(__file__).resolve().parents[2]
+    place = Path(__file__).resolve().parents[4]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:
         with unfollowed():

@@ -10,7 +10,7 @@ import textwrap
 
 from rich.text import Text
 
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -54,7 +54,7 @@ def place(filename: str, line: int, *, full: bool = False) -> Text:
     if not filename:
         return Text('unknown place', 'dim')
     name = filename if full or filename.startswith('<') else filename.replace('\\', '/').rsplit('/', 1)[-1]
-    name = cell.labels.get(filename, name)
+    name = notebook_cell.labels.get(filename, name)
     return Text(one_line(f'{name}:{line}' if line else name, 0 if full else 60), 'underline', overflow='fold')
 
 

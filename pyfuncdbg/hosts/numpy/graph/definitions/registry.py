@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import UnimplementedError, nearest
-from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops as later
+from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -166,7 +166,7 @@ _table: dict[str, OpDef] = {}
 
 def _completed() -> dict[str, OpDef]:
     """The table with every room of `ops` loaded."""
-    later.load(later.VOCABULARY)
+    lazy_ops.load(lazy_ops.VOCABULARY)
     return _table
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import tells_failure
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
@@ -138,14 +138,14 @@ class Step:
         execution = Execution(run, reading.resources, reading.errstate)
         run.control = execution
         inputs = [*values, *self._captured]
-        before = errstate.state.set(errstate.IGNORE)
+        before = numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             if hooks.run:
                 return tuple(around(self._site, lambda *fed: self._within(plan, execution, fed, path), run, inputs))
             return self._within(plan, execution, inputs, path)
         finally:
             run.control = None
-            errstate.state.reset(before)
+            numpy_errstate.state.reset(before)
 
     @tells_failure(failed_in)
     def _within(self, plan: Plan, execution: Execution, values: Sequence[Any], path: str) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -63,7 +63,7 @@ class OwnedIterator:
             apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource))
             return
         execution = eager_execution()
-        execution.errstate = errstate.current()
+        execution.errstate = numpy_errstate.current()
         self._cursor = Cursor()
         variant_tensor: Any = dataset._variant_tensor
         self._cursor.begin(variant_tensor._value, execution)
@@ -120,14 +120,14 @@ class OwnedIterator:
     def _next(self) -> Element | None:
         assert self._cursor is not None
         execution = eager_execution()
-        before = errstate.current()
+        before = numpy_errstate.current()
         try:
             return self._cursor.next()
         except OpError as error:
             raise _told(error, 'IteratorGetNext', len(structure.types_of(self.element_spec))) from error.__cause__
         finally:
             execution.errstate = before
-            errstate.state.set(before)
+            numpy_errstate.state.set(before)
 
     def _symbolic_next(self) -> Any:
         flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec))

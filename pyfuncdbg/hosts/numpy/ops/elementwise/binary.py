@@ -32,7 +32,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     permits,
 )
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj, log, product, scalar, square
-from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
+from pyfuncdbg.hosts.numpy.runtime.eager import fast_path
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
@@ -67,7 +67,7 @@ def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed
                    selective=rule is not None))
     permit(op, allowed)
 
-    quick = shortcut.binary(lookup(op), allowed, lambda x, y: elementwise(op, x, y, default, names), default)
+    quick = fast_path.binary(lookup(op), allowed, lambda x, y: elementwise(op, x, y, default, names), default)
 
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
         if type(x) is EagerTensor and not name:

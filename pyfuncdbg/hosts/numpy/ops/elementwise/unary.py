@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     permit,
     same_rule,
 )
-from pyfuncdbg.hosts.numpy.runtime.eager import fast_path as shortcut
+from pyfuncdbg.hosts.numpy.runtime.eager import fast_path
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
@@ -69,7 +69,7 @@ def unary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed:
         check_eager(op, x)
         return apply(op, (x,))
 
-    quick = shortcut.unary(lookup(op), NUMBER if allowed is None else allowed, general, None) if dtype is None else general
+    quick = fast_path.unary(lookup(op), NUMBER if allowed is None else allowed, general, None) if dtype is None else general
 
     def function(x: Any, name: str | None = None) -> Tensor:
         if type(x) is EagerTensor and not name:

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.variable import TRAINABLE
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
@@ -60,8 +60,8 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
                          'enabled.')
     symbolic = _in_graph(nest.flatten(list(args)))
     leaves = [arg if _is_variable(arg) and not symbolic else convert_to_tensor(arg) for arg in nest.flatten(list(args))]
-    inner = recording.Recording()
-    with recording.suspended(inner):
+    inner = tape_recording.Recording()
+    with tape_recording.suspended(inner):
         result, gradient = f(*nest.pack_sequence_as(list(args), leaves), **kwargs)
     results = [convert_to_tensor(value) for value in nest.flatten(result)]
     variables = _variables(inner, results, leaves)
@@ -69,10 +69,10 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
         raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses "
                         "variables: "
                         f'{variables}')
-    if recording.active.recordings:
+    if tape_recording.active.recordings:
         for variable in (*filter(_is_variable, leaves), *variables):
             if variable.trainable:
-                recording.read(variable.handle, variable)
+                tape_recording.read(variable.handle, variable)
     sources = [leaf.handle if _is_variable(leaf) else leaf for leaf in leaves]
     if symbolic or _in_graph(results):
         sources = [tensor if tensor.dtype is resource else apply('Identity', (tensor,)) for tensor in sources]
@@ -87,7 +87,7 @@ def _is_variable(value: Any) -> bool:
     return hasattr(value, 'standing_on')
 
 
-def _variables(inner: recording.Recording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+def _variables(inner: tape_recording.Recording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The variables that results depend on beside the arguments: those that the function read, and in a graph those whose
     values it has used, whoever read them."""
     given = [id(leaf) for leaf in leaves if _is_variable(leaf)]
@@ -133,7 +133,7 @@ def _again(f: Callable[..., Any], args: Sequence[Any], kwargs: Any, results: int
     depth = len(graphs)
     graphs.append(None)                             # the function's tensors are values here, in a graph too
     try:
-        with recording.suspended():
+        with tape_recording.suspended():
             result, _ = f(*nest.pack_sequence_as(args, passed), **kwargs)
         return [*(convert_to_tensor(value) for value in nest.flatten(result)), *sources, *values[results + tensors:]]
     finally:

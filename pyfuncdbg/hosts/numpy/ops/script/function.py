@@ -15,7 +15,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.own_files import is_machinery
@@ -131,7 +131,7 @@ class PythonFunction:
             BaseException: What the function or the conversion of its result raised.
         """
         run = execution.run
-        errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
+        numpy_errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
         try:
             if run.aborted is None:
                 if not hooks.python:
@@ -149,8 +149,8 @@ class PythonFunction:
             self._handles = handles
             return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
         finally:
-            execution.errstate = errstate.current()
-            errstate.state.set(errstate.IGNORE)
+            execution.errstate = numpy_errstate.current()
+            numpy_errstate.state.set(numpy_errstate.IGNORE)
 
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
@@ -250,7 +250,7 @@ class PythonFunction:
 
         Graph variables have the values that they have now in the session of the last call.
         """
-        before = errstate.current()
+        before = numpy_errstate.current()
         try:
             if self.op_type == EAGER:
                 given = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]
@@ -259,7 +259,7 @@ class PythonFunction:
                 return self._plainly(*inputs)
             return self._settled(self._body(None, (), *map(_unboxed, inputs)))
         finally:
-            errstate.state.set(before)
+            numpy_errstate.state.set(before)
 
     # ------------------------------------------------------------------ site
     @property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -107,15 +107,15 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     graphs = context.state.graphs
     depth = len(graphs)
     graphs.append(None)
-    errstate.state.set(execution.errstate)
+    numpy_errstate.state.set(execution.errstate)
     try:
         found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, 'py_function gradient')
         outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(found, values, strict=False)]
     except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
         raise op_error(error) from error
     finally:
-        execution.errstate = errstate.current()
-        errstate.state.set(errstate.IGNORE)
+        execution.errstate = numpy_errstate.current()
+        numpy_errstate.state.set(numpy_errstate.IGNORE)
         del graphs[depth:]
         active.recordings = suspended
     results = [tensor._value for tensor in outputs]

@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.ops.operators import install
 from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation, VariableSynchronization
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
 from pyfuncdbg.hosts.numpy.ops.variables.initial_value import declared_shape, in_function, initial_tensor
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.functions.early_values import lifted, repeated
@@ -216,8 +216,8 @@ class Variable:
     # ------------------------------------------------------------------ reading
     def _read(self) -> Any:
         handle = self.handle
-        if self._trainable and recording.active.recordings:
-            recording.read(handle, self)
+        if self._trainable and tape_recording.active.recordings:
+            tape_recording.read(handle, self)
         graph = context.current_graph()
         if graph is not None and graph.building_function and not self._is_argument:
             graph.note_variable(self)

@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Output
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
@@ -63,7 +63,7 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
         graph.seed = outer.seed
         graph.automatic, graph.place = outer.automatic, outer.place + scope
         graph.variables_made = None if outer.variables_made is None else 0
-    with graph.as_default(), recording.suspended():
+    with graph.as_default(), tape_recording.suspended():
         inputs = [graph.create_op(INPUT, (), {'dtype': dtype, 'shape': shape}, 'args').outputs[0]
                   for dtype, shape in types]
         outputs = [graph.admit(tensor) for tensor in function(inputs)]
@@ -82,5 +82,5 @@ def _variables_noted(graph: Graph, outer: Graph) -> None:
             continue
         if outer.building_function:
             outer.note_variable(variable)
-        if recording.active.recordings and variable.trainable:
-            recording.read(variable.handle, variable)
+        if tape_recording.active.recordings and variable.trainable:
+            tape_recording.read(variable.handle, variable)

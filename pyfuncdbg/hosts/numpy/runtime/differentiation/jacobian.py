@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops as later
+from pyfuncdbg.hosts.numpy.graph.definitions import lazy_ops
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, PACK, RESHAPE
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
@@ -41,7 +41,7 @@ def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) ->
     flat = nest.flatten(sources)
     empty = target.shape.num_elements() == 0
     if not target.shape.is_fully_defined() or (empty and not all(source.shape.is_fully_defined() for source in flat)):
-        later.load(later.JACOBIAN)
+        lazy_ops.load(lazy_ops.JACOBIAN)
         rows = _Loops.rows(lambda seed: tape.gradient(target, flat, seed, unconnected), target, flat)
         return nest.pack_sequence_as(sources, rows)
     sizes = list(target.shape.as_list())
@@ -70,7 +70,7 @@ def batch_jacobian(tape: GradientTape, target: Any, source: Any) -> Any:
                          'match.')
     sizes, inner = target.shape.as_list(), source.shape.as_list()
     if None in sizes or None in inner:
-        later.load(later.JACOBIAN)
+        lazy_ops.load(lazy_ops.JACOBIAN)
         return _Loops.columns(lambda seed: [tape.gradient(target, source, seed)], target, source)
     rest = sizes[1:]
     if not math.prod(rest):

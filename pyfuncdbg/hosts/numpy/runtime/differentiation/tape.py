@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import watched_step
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
@@ -39,7 +39,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._accessed = watch_accessed_variables
-        self._recording: recording.Recording | None = None
+        self._recording: tape_recording.Recording | None = None
         self._variables: dict[int, Any] = {}
         self._active = False
 
@@ -56,15 +56,15 @@ class GradientTape:
         if self._active:
             raise ValueError('Tape is still recording, This can happen if you try to re-enter an already-active tape.')
         if self._recording is None:
-            self._recording = recording.Recording(self._accessed)
+            self._recording = tape_recording.Recording(self._accessed)
             self._variables = self._recording.variables
-        recording.active.recordings.append(self._recording)
+        tape_recording.active.recordings.append(self._recording)
         self._active = True
 
     def _pop(self) -> None:
         if not self._active:
             raise ValueError('Tape is not recording.')
-        recording.active.recordings.remove(self._recording)  # type: ignore[arg-type]
+        tape_recording.active.recordings.remove(self._recording)  # type: ignore[arg-type]
         self._active = False
 
     def watch(self, tensor: Any) -> None:
@@ -79,7 +79,7 @@ class GradientTape:
                 raise ValueError(f'Passed in object {item} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable '
                                  'or ExtensionType.')
             if self._recording is None:
-                self._recording = recording.Recording(self._accessed)
+                self._recording = tape_recording.Recording(self._accessed)
                 self._variables = self._recording.variables
             self._recording.watch(handle, None if handle is item else item)
 
@@ -235,7 +235,7 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
         if seed is not None and not isinstance(seed, Tensor):
             seed = seed._as_tensor() if hasattr(seed, '_as_tensor') else EagerTensor(to_array(seed, target.dtype))
         if seed is None and hasattr(target, 'handle') and target.dtype.is_trainable:
-            with recording.suspended():
+            with tape_recording.suspended():
                 seed = ones_like(target.read_value())
         seeds.append(seed)
     return seeds

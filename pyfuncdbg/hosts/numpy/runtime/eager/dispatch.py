@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kerne
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import kernel_text
@@ -77,8 +77,8 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     except Exception as error:                  # of any kind: it goes on to the program
         leave_out_ours(error)
         raise
-    if recording.active.recordings and recording.wanted(inputs):
-        recording.record(recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
+    if tape_recording.active.recordings and tape_recording.wanted(inputs):
+        tape_recording.record(tape_recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
     if definition.outputs == 1:
         return op.outputs[0]
     if definition.outputs == 0 or (definition.outputs < 0 and not op.outputs):
@@ -118,7 +118,8 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
     values = [tensor._value for tensor in inputs]
     keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
     try:
-        if definition.hidden and recording.active.recordings and not (definition.sealed and not recording.wanted(inputs)):
+        if definition.hidden and tape_recording.active.recordings and not (
+                definition.sealed and not tape_recording.wanted(inputs)):
             return _recorded(definition, inputs, values, keywords, attrs, name)
         if definition.in_execution:
             result = _in_execution(definition, values, keywords)
@@ -139,9 +140,9 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
         outputs = everything = [boxed(value) for value in result]
     if context.process.mixed:
         _remember(definition, inputs, everything, attrs, name)
-    if recording.active.recordings and recording.wanted(inputs):
-        call = recording.active.op_call if hooks.op and not definition.in_execution else 0
-        recording.record(recording.TapeNode(definition, inputs, everything, attrs, call=call, name=name or ''))
+    if tape_recording.active.recordings and tape_recording.wanted(inputs):
+        call = tape_recording.active.op_call if hooks.op and not definition.in_execution else 0
+        tape_recording.record(tape_recording.TapeNode(definition, inputs, everything, attrs, call=call, name=name or ''))
     return outputs
 
 
@@ -161,22 +162,22 @@ def boxed(value: Any) -> EagerTensor:
 def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs) -> Any:
     """Run a kernel with NumPy's warnings off."""
     kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
-    before = errstate.state.set(errstate.IGNORE)
+    before = numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
         return kernel(*values, **keywords) if not hooks.op else _hooked(definition, kernel, inputs, keywords, attrs)
     finally:
-        errstate.state.reset(before)
+        numpy_errstate.state.reset(before)
 
 
 def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a kernel that sees the execution; the error state that the user's function leaves behind stays."""
     execution = eager_execution()
-    execution.errstate = errstate.current()
-    errstate.state.set(errstate.IGNORE)
+    execution.errstate = numpy_errstate.current()
+    numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
         return definition.kernel(execution, *values, **keywords)
     finally:
-        errstate.state.set(execution.errstate)
+        numpy_errstate.state.set(execution.errstate)
 
 
 def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywords: dict[str, Any], attrs: Attrs,
@@ -187,9 +188,10 @@ def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], k
     if context.process.mixed:
         _remember(definition, inputs, outputs, attrs, name)
     everything = [*inputs, *result.met]
-    if recording.wanted(everything):
+    if tape_recording.wanted(everything):
         hidden = [boxed(value) for value in result.hidden]
-        recording.record(recording.TapeNode(definition, everything, outputs, attrs, hidden, result.call, name or ''))
+        tape_recording.record(tape_recording.TapeNode(definition, everything, outputs, attrs, hidden, result.call,
+                                                      name or ''))
     return outputs[0] if definition.outputs == 1 else outputs
 
 
@@ -230,11 +232,11 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
 
     def compute(*tensors: Any) -> Sequence[Any]:
         result = kernel(*[tensor._value for tensor in tensors], **keywords)
-        recording.active.op_call = current_call()
+        tape_recording.active.op_call = current_call()
         values = (result,) if definition.outputs == 1 else result
         return [boxed(value) for value in values]
 
-    recording.active.op_call = 0
+    tape_recording.active.op_call = 0
     outputs = around(site, compute, eager_execution().run, list(inputs))
     values = [tensor._value for tensor in outputs]
     return values[0] if definition.outputs == 1 else values
@@ -281,9 +283,9 @@ def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Se
               for tensor in inputs]
     keywords = {key: attrs[key] for key in definition.kernel_attrs if key in attrs}
     kernel = kernel_for(definition, getattr(values[0], 'dtype', None)) if values else definition.kernel
-    before = errstate.state.set(errstate.IGNORE)
+    before = numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
         result = kernel(*values, **keywords)
     finally:
-        errstate.state.reset(before)
+        numpy_errstate.state.reset(before)
     return [result] if definition.outputs == 1 else list(result or ())

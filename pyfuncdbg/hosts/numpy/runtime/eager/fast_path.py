@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph.context import process, state
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
 _new = object.__new__
-_set, _reset, _IGNORE = errstate.state.set, errstate.state.reset, errstate.IGNORE
+_set, _reset, _IGNORE = numpy_errstate.state.set, numpy_errstate.state.reset, numpy_errstate.IGNORE
 _within = current.get
 
 
@@ -73,8 +73,8 @@ def _node(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name:
 
 def _record(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, name: str | None) -> None:
     """Give the op to the recordings that track one of its inputs."""
-    if recording.wanted(inputs):
-        recording.record(_node(definition, inputs, output, name))
+    if tape_recording.wanted(inputs):
+        tape_recording.record(_node(definition, inputs, output, name))
 
 
 def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: str | None) -> Binary:

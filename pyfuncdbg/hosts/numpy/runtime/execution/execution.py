@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.errors import DeadlineExceededError
-from pyfuncdbg.hooks import notebook_cell as cell
+from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
 if TYPE_CHECKING:
@@ -127,13 +127,13 @@ class _EagerThread(threading.local):
 
     def begin(self) -> None:
         """Begin a run."""
-        script = cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
+        script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
         self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), endless=True), EAGER_RESOURCES,
-                                   errstate.current())
+                                   numpy_errstate.current())
 
 
 _thread = _EagerThread()
-cell.follow(_thread.begin)
+notebook_cell.follow(_thread.begin)
 
 
 def eager_execution() -> Execution:

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
@@ -122,8 +122,8 @@ class ConcreteFunction:
             for variable in read:
                 if graph is not None and graph.building_function:
                     graph.note_variable(variable)
-                if recording.active.recordings and variable.trainable:
-                    recording.read(variable.handle, variable)
+                if tape_recording.active.recordings and variable.trainable:
+                    tape_recording.read(variable.handle, variable)
         outside = [outer for outer, _ in trace.graph.captures]
         if outside and context.current_graph() is None and not any(isinstance(t, SymbolicTensor) for t in tensors):
             foreign = next((outer for outer in outside if isinstance(outer, SymbolicTensor)), None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -25,12 +25,12 @@ def lifted(tensor: SymbolicTensor) -> EagerTensor:
     Raises:
         ValueError: It depends on an argument of the function that has no value yet.
     """
-    before = errstate.state.set(errstate.IGNORE)
+    before = numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
         with conversion(False):                     # the function being traced is converted, not what runs meanwhile
             return EagerTensor(_value(tensor, tensor))
     finally:
-        errstate.state.reset(before)
+        numpy_errstate.state.reset(before)
 
 
 def _value(tensor: Any, wanted: SymbolicTensor) -> Any:

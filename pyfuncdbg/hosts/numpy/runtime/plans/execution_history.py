@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
@@ -85,11 +85,11 @@ class History:
         Raises:
             KeyError: Unknown, not computed yet, or dropped and not pure.
         """
-        before = errstate.state.set(errstate.IGNORE)
+        before = numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             return self.values.get(self.values.slot(tensor), tensor, self.position)
         finally:
-            errstate.state.reset(before)
+            numpy_errstate.state.reset(before)
 
     # ------------------------------------------------------------------ forward
     def stood(self, index: int, step: Step, inputs: Sequence[Any]) -> bool:

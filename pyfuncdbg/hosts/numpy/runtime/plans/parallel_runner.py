@@ -15,7 +15,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import DeadlineExceededError
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
@@ -169,7 +169,7 @@ class PooledRun:
     def _work(self) -> None:
         """Run steps until there are no more to begin. What ends it early stops the others too."""
         execution = StepExecution(self, self.execution)
-        outer = errstate.state.set(errstate.IGNORE)
+        outer = numpy_errstate.state.set(numpy_errstate.IGNORE)
         self.executions[threading.get_ident()] = execution
         try:
             while (index := self._begun(execution)) is not None:
@@ -178,7 +178,7 @@ class PooledRun:
             self._fail(error, None)
         finally:
             del self.executions[threading.get_ident()]
-            errstate.state.reset(outer)
+            numpy_errstate.state.reset(outer)
 
     def _begun(self, execution: StepExecution) -> int | None:
         """A step that this thread is to run; None when it has nothing more to do."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CancelledError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
@@ -175,9 +175,9 @@ class BaseSession:
     def _execute(self, entry: _Entry, values: list[Any], runner: Runner | None = None) -> tuple[Any, ...]:
         plan = entry.plan
         run = Run('Session.run', host, perf_counter_ns(), sites=plan.sites, feeds=entry.feeds, fetches=entry.fetches)
-        execution = Execution(run, self._resources, errstate.current())
+        execution = Execution(run, self._resources, numpy_errstate.current())
         run.control = execution
-        errstate.state.set(errstate.IGNORE)
+        numpy_errstate.state.set(numpy_errstate.IGNORE)
         pooled = None if runner is None else partial(runner, execution)
         try:
             if hooks.run and entry.unwanted is not hooks.stamp and (
@@ -186,7 +186,7 @@ class BaseSession:
             return run_located(plan, execution, values, pooled)
         finally:
             run.control = None
-            errstate.state.set(execution.errstate)
+            numpy_errstate.state.set(execution.errstate)
 
     def _entry(self, fetches: Any, feed_dict: Any) -> _Entry:
         """The compiled plan for these fetches and feeds, from the cache if the graph is the same."""

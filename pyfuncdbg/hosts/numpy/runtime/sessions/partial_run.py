@@ -14,7 +14,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate as errstate
+from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -240,7 +240,7 @@ class PartialRuns:
         found: dict[SymbolicTensor, Any] = {}
         run = Run(name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in fed],
                   fetches=[t.name for t in asked])
-        execution = Execution(run, session._resources, errstate.current())
+        execution = Execution(run, session._resources, numpy_errstate.current())
         run.control = execution
 
         def whole(*values: Any) -> list[Any]:
@@ -252,11 +252,11 @@ class PartialRuns:
             partial.run_rest(rest, execution)
             return [own(found[t]) if t in partial.values else found[t] for t in asked]
 
-        errstate.state.set(errstate.IGNORE)
+        numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             values = [partial.values[t] for t in fed]
             outputs = around(_SITES[name], whole, run, values) if hooks.run else whole(*values)
         finally:
             run.control = None
-            errstate.state.set(execution.errstate)
+            numpy_errstate.state.set(execution.errstate)
         return dict(zip(asked, outputs, strict=True))

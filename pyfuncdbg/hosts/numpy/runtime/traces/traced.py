@@ -39,7 +39,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion, converte
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated
-from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording as recording
+from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, function_error
@@ -146,7 +146,7 @@ class Traced:
         else:
             results = self._within(plan, execution, values)
         count = len(self.outputs)
-        return recording.Recorded(results[:count], results[count:]) if record else tuple(results)
+        return tape_recording.Recorded(results[:count], results[count:]) if record else tuple(results)
 
     def _as_run(self, plan: Plan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
         run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
@@ -217,7 +217,7 @@ class Traced:
         graph = Graph(name=self.name.replace('__inference', '__backward'), outer=self.graph, building_function=True)
         graph.forward, graph.place, graph.repeats = self.graph, self.graph.place, self.graph.repeats
         chosen = [available[place] for place in targets]
-        with graph.as_default(), recording.suspended():
+        with graph.as_default(), tape_recording.suspended():
             seeds = [graph.create_op(INPUT, (), {'dtype': t.dtype, 'shape': t.shape}, 'grad').outputs[0] for t in chosen]
             found = backpropagated(graph, chosen, inputs, seeds)
             found = [zeros_like(t) if g is None and i in filled else g
@@ -312,7 +312,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
     """
     graph = Graph(name=name, outer=context.current_graph(), building_function=True)
     graph.variables_made = 0 if may_create else None
-    with graph.as_default(), recording.suspended():
+    with graph.as_default(), tape_recording.suspended():
         inputs = [graph.create_op(INPUT, (), {'dtype': i.dtype, 'shape': i.shape}, _node_name(i.name)).outputs[0]
                   for i in arguments.inputs]
         if may_create:                          # a variable may start with what depends on the first call's arguments
