@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent / 'record'))
+sys.path.insert(0, str(Path(__file__).parent / 'observers' / 'record'))
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.observers.record.recorder import Recorder

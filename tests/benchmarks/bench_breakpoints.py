@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
+sys.path.insert(0, str(Path(__file__).parent.parent / 'observers' / 'record'))
 from plain_host import new_run, new_site
 
 from pyfuncdbg import tf

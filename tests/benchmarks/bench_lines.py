@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from types import FrameType, ModuleType
 
-sys.path.insert(0, str(Path(__file__).parent.parent / 'debug' / 'lines'))
+sys.path.insert(0, str(Path(__file__).parent.parent / 'observers' / 'debug' / 'lines'))
 from debug_program import loaded
 
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY

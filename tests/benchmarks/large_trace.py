@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / 'record'))
+sys.path.insert(0, str(Path(__file__).parent.parent / 'observers' / 'record'))
 from native_threads import run_native
 from plain_host import new_run, wrapped
 

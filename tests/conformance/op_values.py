@@ -1,4 +1,4 @@
-"""What every op gives for its examples (tests/ops/examples.py), for other dtypes of them and for edge values, as JSON lines.
+"""What every op gives for its examples (tests/hosts/numpy/ops/examples.py), for other dtypes of them and for edge values, as JSON lines.
 
     python tests/conformance/op_values.py tensorflow
     python tests/conformance/op_values.py pyfuncdbg.tf
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parents[1] / 'ops'))
+sys.path.insert(0, str(Path(__file__).parents[1] / 'hosts' / 'numpy' / 'ops'))
 sys.path.insert(0, str(Path(__file__).parent))
 from examples import EXAMPLES, Example
 from probe import message, plain

@@ -47,7 +47,7 @@ def values(backend: str) -> dict[str, Any]:
 def test_every_op_is_compared() -> None:
     left = {d.name for d in registered() if signature(d.name) is not None and not EXAMPLES.get(d.name)
             and not any(part in d.name for part in PROGRAMS)}
-    assert left - SNIPPETS == set(), 'ops without an example in tests/ops/examples.py'
+    assert left - SNIPPETS == set(), 'ops without an example in tests/hosts/numpy/ops/examples.py'
 
 
 @pytest.mark.tensorflow

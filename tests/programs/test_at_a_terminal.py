@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from prompt.pseudo_terminal import Terminal
+from ui.prompt.pseudo_terminal import Terminal
 
 HERE = Path(__file__).parent
 

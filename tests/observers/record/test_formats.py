@@ -1,0 +1,109 @@
+"""Traces of earlier versions open for ever: each folder in `formats/` still gives what it gave when it was written.
+
+`formats/train.py` is the program that recorded them; `python tests/observers/record/test_formats.py` prints what a trace gives.
+"""
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+
+from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.record.index.tables import RETRY
+from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
+from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
+
+FOLDER = Path(__file__).parent / 'formats'
+
+
+def _tensor(tensor: TensorRecord) -> list[object]:
+    try:
+        value = tensor.to_numpy()
+        content = repr(value.tolist()) if value.size < 100 else f'{value.size} elements that sum to {value.sum()}'
+    except DroppedError as error:
+        content = str(error)
+    return [tensor.name, tensor.dtype, list(tensor.shape), tensor.nbytes, tensor.level, tensor.changed, tensor.note, content,
+            str(tensor.stats)]
+
+
+def _error(error: ErrorRecord | None) -> list[object] | None:
+    if error is None:
+        return None
+    variables = [[held.frame, [[v.name, v.type, v.text, _tensor(v.tensor) if v.tensor else None] for v in held.variables]]
+                 for held in error.locals]
+    return [error.type, error.message, [list(frame[:3]) for frame in error.frames], error.traceback, variables]
+
+
+def _site(site: SiteRecord) -> list[object]:
+    return [site.id, site.process, site.name, site.op_type, site.kind, site.host, site.function, site.filename, site.line,
+            site.source, [list(frame[:3]) for frame in site.stack], site.inputs, site.outputs, repr(sorted(site.attrs))]
+
+
+def _lines(record: SiteRecord | ErrorRecord | OutputRecord, places: Iterable[tuple[str, int]]) -> list[list[object]]:
+    """What a record knows of the text of its lines; no file that it names is on any machine."""
+    return [[filename, line, *astuple(record.source_at(filename, line))] for filename, line in places if line]
+
+
+def contents(path: Path) -> dict[str, object]:
+    """Everything that a trace tells, without what depends on the reader's machine."""
+    with Trace.open(path) as trace:
+        info = trace.info()
+        calls = [call for kind in (None, 'run') for call in trace.calls(kind=kind)]
+        return json.loads(json.dumps({
+            'info': [info.version, info.argv, info.python, info.host_name, info.started, info.duration, info.processes,
+                     info.runs, info.calls, info.sites, info.nbytes, info.dropped, info.damage, info.complete, info.ops],
+            'sites': [_site(site) for site in trace.sites()],
+            'plans': [[plan.process, plan.label, plan.feeds, plan.fetches, plan.sites, plan.runs] for plan in trace.plans()],
+            'calls': [[call.number, call.run, call.label, call.site.kind, call.thread, call.started, call.duration,
+                       [_tensor(tensor) for tensor in call.inputs], [_tensor(tensor) for tensor in call.outputs],
+                       [[said.kind, said.text, said.category, said.filename, said.line, said.function, said.offset]
+                        for said in call.output],
+                       _error(call.error), call.forward, call.parent, call.dropped, call.sources] for call in calls],
+            'lines': [*(_lines(site, [(site.filename, site.line), *(frame[:2] for frame in site.stack)]) for site in
+                        trace.sites()),
+                      *(_lines(call.error, (frame[:2] for frame in call.error.frames)) for call in calls if call.error),
+                      *(_lines(said, [(said.filename, said.line)]) for call in calls for said in call.output)],
+            'edges': [[edge.run, edge.gradient, edge.forward, edge.sources] for edge in trace.edges()],
+            'notes': [[note.kind, note.process, note.at, note.data] for note in trace.notes()]}))
+
+
+@pytest.mark.parametrize('version', [2, 3])
+def test_a_trace_of_each_version_gives_what_it_gave(version, tmp_path):
+    path = tmp_path / 'old.pfd'                 # a copy: reading must not depend on where it lies
+    shutil.copytree(FOLDER / f'version-{version}.pfd', path)
+    found = contents(path)
+    expected = json.loads((FOLDER / f'version-{version}.json').read_text())
+    assert len(found['calls']) > 10 and len(found['edges']) > 2
+    for part, held in expected.items():
+        assert found[part] == held, part
+
+
+def test_only_records_with_retries_have_a_field_of_them() -> None:
+    """So that a reader from before there was one opens every trace in which nobody retried a call."""
+    rows = [(i, 1, 1, i, 7, 10 * i, 10 * i + 5, 0, 0, (np.float32(i),), (), None, None, None, None, False, 0)
+            for i in (1, 2, 3)]
+    def described(taken: object) -> list[Any]:
+        raise AssertionError(taken)
+    plain, retried = (encode(given, described) for given in (rows, [rows[0], (*rows[1][:16], (0, True)),
+                                                                    (*rows[2][:16], (2, False))]))
+    assert [len(unpacked(payload)) for payload in (plain, retried)] == [13, 14]
+    assert Batch(plain).retries == {} and Batch(retried).retries == {1: [0, True], 2: [2, False]}
+    for payload, flags in ((plain, [0, 0, 0]), (retried, [0, 0, RETRY])):
+        assert summary_of(payload, lambda entry: False).flags.tolist() == flags
+    fields = unpacked(retried)
+    for wrong in (3, [[5, [1, True]]], [['x', 1]]):
+        with pytest.raises(ValueError, match='row'):
+            Batch(msgpack.packb([*fields[:13], wrong]))
+
+
+if __name__ == '__main__':
+    json.dump(contents(Path(sys.argv[1])), sys.stdout, indent=0)
