@@ -92,7 +92,8 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if options.hosted is None:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
-    path = recorded_program.free_path(program.name, recorded_program.kept_in(settings)) if options.record is None else Path(options.record)
+    path = Path(options.record) if options.record is not None else recorded_program.free_path(
+        program.name, recorded_program.kept_in(settings))
     try:
         return _recorded(options, program, path, budget, [*_without(ours, valued(parser)), *_separated(target)])
     except BaseException:
@@ -322,7 +323,8 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         doctor.examine(Path(options.examined), program.argv, budget)
         return lambda: _execute(program)
     _tell_misplaced(target, parser)
-    path = recorded_program.free_path(program.name, recorded_program.kept_in(settings)) if options.record is None else Path(options.record)
+    path = Path(options.record) if options.record is not None else recorded_program.free_path(
+        program.name, recorded_program.kept_in(settings))
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
     given = ['--budget', options.budget] if options.budget is not None else []

@@ -39,7 +39,7 @@ with pyfuncdbg.record('seen.pfd'):
 with pyfuncdbg.load('seen.pfd') as trace:
     (call,) = trace.calls()
     print(call.site.name, call.inputs[0].to_numpy(), call.outputs[0].to_numpy(), call.output[0].text.strip())
-print(type(halves).__name__, calls.Quick is not None, *(name for name in NAMES if sys.modules.get(name) is not None))
+print(type(halves).__name__, call_dispatch.Quick is not None, *(name for name in NAMES if sys.modules.get(name) is not None))
 '''
 SEEN = ['doubled', '[2. 5.]', 'double [1.  2.5] [2. 5.] doubled']
 

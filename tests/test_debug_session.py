@@ -550,9 +550,7 @@ def test_what_runs_at_the_prompt_is_not_debugged(program) -> None:
 
 
 # ------------------------------------------------------------------ debug()
-def test_debug_is_a_package_and_a_function(program) -> None:
-    import pyfuncdbg.observers.debug.stops.stop as stop
-    assert pyfuncdbg.observers.debug.stops.stop is stop and callable(pyfuncdbg.debug)
+def test_debug_makes_a_session_of_a_session(program) -> None:
     with ScriptedUser() as user:
         session = pyfuncdbg.debug(program.session())
         assert isinstance(session, tf.Session) and session.run(program.e) == 1

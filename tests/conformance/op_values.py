@@ -1,4 +1,5 @@
-"""What every op gives for its examples (tests/hosts/numpy/ops/examples.py), for other dtypes of them and for edge values, as JSON lines.
+"""What every op gives for its examples (tests/hosts/numpy/ops/examples.py), for other dtypes of them and for edge values, as
+JSON lines.
 
     python tests/conformance/op_values.py tensorflow
     python tests/conformance/op_values.py pyfuncdbg.tf

@@ -24,9 +24,9 @@ def test_nothing_is_said_of_code_that_dies_when_globals_are_gone() -> None:
         class Late:
             def __del__(self):
                 print('late')
-        table, code = by_code.ByCode(), compile('1', 'x.py', 'eval')
+        table, code = code_table.ByCode(), compile('1', 'x.py', 'eval')
         table.put(code, Late())
-        vars(by_code).clear()
+        vars(code_table).clear()
         del code
     '''
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60)

@@ -39,7 +39,7 @@ from pyfuncdbg.observers.record.trace import Trace
 pytestmark = [pytest.mark.tensorflow, pytest.mark.skipif(not built(), reason='no C compiler has made the modules')]
 
 PROGRAM = Path(__file__).with_name('compiled_program.py')
-TESTS = PROGRAM.parents[1]
+TESTS = PROGRAM.parents[2]
 ABSENT = 'pyfuncdbg.observers.record.halves', 'pyfuncdbg.hosts.tensorflow.quick'
 TRACES = 'values', 'full', 'doing', 'now', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
 QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'one', 'two', 'squared', 'Session.run', 'cubed',

@@ -107,13 +107,13 @@ def test_a_file_beside_the_script_runs_nothing_by_itself(tmp_path):
     (tmp_path / file.NAME).write_text('[[breakpoint]]\nspec = "norm"\nif = "print(\'owned\') or True"\n')
     script = tmp_path / 'train.py'
     script.write_text('import pyfuncdbg\n'
-                      'from pyfuncdbg.debug import dotfile\n'
+                      'from pyfuncdbg.observers.debug.breakpoints import file\n'
                       'from pyfuncdbg.observers.debug.debugger import debugger\n'
                       'import numpy as np\n'
                       'from pyfuncdbg import tf\n'
                       'pyfuncdbg.break_at("other")\n'
                       'tf.numpy_function(lambda x: x, [np.ones(2)], tf.float64, name="norm")\n'
-                      'print(dotfile.beside_script(), list(debugger.breakpoints.entries))\n')
+                      'print(file.beside_script(), list(debugger.breakpoints.entries))\n')
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run([sys.executable, str(script)], env={**os.environ, 'PYTHONPATH': str(root)}, capture_output=True,
                           text=True, timeout=60)

@@ -1,6 +1,7 @@
 """Traces of earlier versions open for ever: each folder in `formats/` still gives what it gave when it was written.
 
-`formats/train.py` is the program that recorded them; `python tests/observers/record/test_formats.py` prints what a trace gives.
+`formats/train.py` is the program that recorded them; `python tests/observers/record/test_formats.py` prints what a trace
+gives.
 """
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ import sys
 from pyfuncdbg.ui.commands.programs import run_script as script
 def main(program, *args):
     if program == '-m':
-        script.execute(script.module(args[0], args[1:]))
+        run_script.execute(run_script.module(args[0], args[1:]))
     else:
-        script.execute(script.script(program, args))
+        run_script.execute(run_script.script(program, args))
 if __name__ == '__main__':
     sys.exit(main(*sys.argv[1:]))
 '''
 
-ROOT = Path(run_script.__file__).resolve().parents[2]
+ROOT = Path(run_script.__file__).resolve().parents[4]
 
 
 def outcome(command: list[str], cwd: Path, **options: object) -> tuple[int, bytes, bytes]:

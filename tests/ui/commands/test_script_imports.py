@@ -12,7 +12,7 @@ import pytest
 
 from pyfuncdbg.ui.commands.programs import run_script
 
-ROOT = Path(run_script.__file__).resolve().parents[2]
+ROOT = Path(run_script.__file__).resolve().parents[4]
 LIBRARIES = {'numpy', 'rich', 'msgpack', 'xxhash', 'ml_dtypes', 'google', 'IPython', 'textual', 'pygments', 'pyte'}
 NAMES = sorted((sys.stdlib_module_names | LIBRARIES) - {'__future__', 'antigravity', 'this'})
 ALONE = ('json', 'argparse', 'dataclasses', 'threading', 'struct', 'importlib', 'numpy', 'msgpack')
@@ -295,7 +295,7 @@ from pyfuncdbg.observers.record.log import trace_folder as folder
 from pyfuncdbg.observers.record.log import writer
 ours = folder.json
 error = ours.JSONDecodeError
-print('json', error.__module__, ours is protocol.json is dotfile.json, ours.decoder.JSONDecodeError is error)
+print('json', error.__module__, ours is protocol.json is file.json, ours.decoder.JSONDecodeError is error)
 for text in ('{', '"', '[1,', 'nul', '{"a" 1}'):
     try:
         ours.loads(text)

@@ -28,22 +28,22 @@ opening.open_trace(sys.argv[1])
 '''),
     'hosted': ('HostedInspector', '''
 from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
-hosted._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
+screen_process._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
 '''),
     'live view': ('LiveView', '''
 from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
-hosted._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
+screen_process._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
 '''),
     'lent': ('Inspector', '''
 from pyfuncdbg.ui.inspector.lent import lent_process as lent
 from pyfuncdbg.ui.inspector.desks import live_program as live
 from pyfuncdbg.ui.inspector.lent import lent_driver
 from pyfuncdbg.ui.prompt.connecting import connection as remote
-remote.Connection = lambda opened: None
-live.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)
+connection.Connection = lambda opened: None
+live_program.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)
 lent_driver.driver_for = lambda lease: None
 mine, theirs = socket.socketpair()
-lent._show(SimpleNamespace(tell=lambda text: None), mine.detach())
+lent_process._show(SimpleNamespace(tell=lambda text: None), mine.detach())
 ''')}
 
 

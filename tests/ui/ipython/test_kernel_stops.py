@@ -173,7 +173,7 @@ def test_a_restart_at_a_stop(notebook: Notebook) -> None:
 def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -> None:
     notebook.run(TWICE.format(stop='pass'))
     notebook.run('from pyfuncdbg.observers.debug.debugger import debugger\n'
-                 'from pyfuncdbg.ui.prompt import front_ends\nfront_ends.install(debugger, "none")')
+                 'from pyfuncdbg.ui.prompt.install import install\ninstall(debugger, "none")')
     notebook.run('pyfuncdbg.break_at("twice")')
     cell = notebook.run(f'print("first")\n{CALL.format(value=1)}\nprint("last")')
     assert cell.asked == []
@@ -181,5 +181,5 @@ def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -
     assert (first, call, last) == ('first', 'in the call 2.0', 'last')
     assert re.fullmatch(r'pyfuncdbg: not stopped entering twice at \S+:1, PyFunc\[\d+\]: '
                         r'breakpoint \d+ \(nobody is there to ask\)', said)
-    notebook.run('front_ends.install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
+    notebook.run('install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
                  'for number in list(debugger.breakpoints.entries)]')

@@ -13,13 +13,16 @@ from rich.console import Console, RenderableType
 import pyfuncdbg.ui.views
 
 FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
-TABLES = ('breakpoints', 'calls', 'check', 'doctor', 'graph', 'health', 'live', 'node', 'node_list', 'profile', 'pulse',
-          'report', 'source_files', 'tape', 'tensor_difference', 'tensors', 'threads', 'traces', 'verify')
-WITHOUT = {'__init__', 'page', 'sample', 'units'}
+TABLES = ('calls.calls', 'calls.rewind_report', 'calls.threads', 'graph.node', 'graph.node_list', 'numerics.check',
+          'numerics.health', 'numerics.tape', 'reports.breakpoints', 'reports.doctor', 'reports.profile', 'reports.pulse',
+          'reports.report', 'reports.source_files', 'reports.traces', 'reports.verify', 'tensors.live_tensors',
+          'tensors.tensor_difference', 'tensors.tensors')
+WITHOUT = {'__init__', 'page', 'sample_trace', 'units'}
 
 
 @pytest.mark.filterwarnings('ignore:.*found in sys.modules:RuntimeWarning')
-@pytest.mark.parametrize('name', sorted(path.stem for path in FOLDER.glob('*.py') if path.stem not in WITHOUT))
+@pytest.mark.parametrize('name', sorted('.'.join(path.relative_to(FOLDER).with_suffix('').parts)
+                                        for path in FOLDER.rglob('*.py') if path.stem not in WITHOUT))
 def test_demo(name):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         runpy.run_module(f'pyfuncdbg.ui.views.{name}', run_name='__main__')

@@ -61,8 +61,8 @@ SPECIAL = {
 
 def views():
     """Every public function of the views that gives a page."""
-    for path in sorted(FOLDER.glob('*.py')):
-        module = importlib.import_module(f'pyfuncdbg.ui.views.{path.stem}')
+    for path in sorted(FOLDER.rglob('*.py')):
+        module = importlib.import_module('.'.join(['pyfuncdbg.ui.views', *path.relative_to(FOLDER).with_suffix('').parts]))
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith('_') and (
                     typing.get_type_hints(function).get('return') is Page) and name not in ELSEWHERE:

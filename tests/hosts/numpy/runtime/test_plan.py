@@ -7,8 +7,8 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from hosts.numpy.ops.examples import EXAMPLES
+from hypothesis import strategies as st
 from wrapped_calls import Keeper
 
 from pyfuncdbg import tf
