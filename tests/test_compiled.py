@@ -26,7 +26,7 @@ import numpy as np
 import pyfuncdbg
 from pyfuncdbg.hooks.own_files import is_package
 from pyfuncdbg import tf
-from pyfuncdbg.hosts.tensorflow import call_dispatch as calls
+from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.observers.record.recorder import recorders
 
 def double(x):

@@ -20,7 +20,7 @@ def test_equal_code_objects_are_two_entries_that_go_with_them() -> None:
 def test_nothing_is_said_of_code_that_dies_when_globals_are_gone() -> None:
     program = '''if True:
         import builtins, sys
-        from pyfuncdbg.hooks import code_table as by_code
+        from pyfuncdbg.hooks import code_table
         class Late:
             def __del__(self):
                 print('late')

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.commands.programs import run_script
 
 DRIVER = '''\
 import sys
-from pyfuncdbg.ui.commands.programs import run_script as script
+from pyfuncdbg.ui.commands.programs import run_script
 def main(program, *args):
     if program == '-m':
         run_script.execute(run_script.module(args[0], args[1:]))

@@ -286,7 +286,7 @@ import json, socket, dataclasses, uuid
 assert json.MINE and socket.MINE and dataclasses.MINE and uuid.MINE
 import sys, gc
 import pyfuncdbg
-from pyfuncdbg.observers.debug.breakpoints import file as dotfile
+from pyfuncdbg.observers.debug.breakpoints import file
 from pyfuncdbg.ui.commands.socket import protocol
 from pyfuncdbg.ui.commands.socket import server
 from pyfuncdbg.ui.commands import calls

@@ -27,18 +27,18 @@ opening.unusable = lambda: ''
 opening.open_trace(sys.argv[1])
 '''),
     'hosted': ('HostedInspector', '''
-from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
+from pyfuncdbg.ui.inspector.hosting import screen_process
 screen_process._inspected({'trace': sys.argv[1], 'commands': ''}, SimpleNamespace(code=0))
 '''),
     'live view': ('LiveView', '''
-from pyfuncdbg.ui.inspector.hosting import screen_process as hosted
+from pyfuncdbg.ui.inspector.hosting import screen_process
 screen_process._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
 '''),
     'lent': ('Inspector', '''
-from pyfuncdbg.ui.inspector.lent import lent_process as lent
-from pyfuncdbg.ui.inspector.desks import live_program as live
+from pyfuncdbg.ui.inspector.lent import lent_process
+from pyfuncdbg.ui.inspector.desks import live_program
 from pyfuncdbg.ui.inspector.lent import lent_driver
-from pyfuncdbg.ui.prompt.connecting import connection as remote
+from pyfuncdbg.ui.prompt.connecting import connection
 connection.Connection = lambda opened: None
 live_program.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)
 lent_driver.driver_for = lambda lease: None
