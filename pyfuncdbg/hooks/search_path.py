@@ -2,7 +2,7 @@
 
 `import pyfuncdbg` sorts `sys.path` in the process of the command `pyfuncdbg`, before anything else is imported there:
 PYTHONPATH, and with `python -m pyfuncdbg` the current folder, may hold a `dataclasses.py` of the program. When the program
-begins `commands.script` puts back what the interpreter made. One thread, at start.
+begins `programs.run_script` puts back what the interpreter made. One thread, at start.
 """
 from __future__ import annotations
 

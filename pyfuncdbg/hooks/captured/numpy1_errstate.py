@@ -1,7 +1,7 @@
 """NumPy's floating-point error state before NumPy 2: a list that each thread has, where NumPy 2 has a context variable.
 
-`hooks.errstate` and `hooks.floating` use it in the place of NumPy 2's variable and of the functions that read and make its
-values. Called on the thread whose state it is.
+`captured.numpy_errstate` and `captured.fp_errors` use it in the place of NumPy 2's variable and of the functions that
+read and make its values. Called on the thread whose state it is.
 """
 from __future__ import annotations
 

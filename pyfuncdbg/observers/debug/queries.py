@@ -1,6 +1,6 @@
 """What the verdicts, the views and the commands ask of a trace.
 
-`record.trace.Trace` answers it for a log on disk, `views.sample` for a few calls in memory. Any thread may ask.
+`record.trace.Trace` answers it for a log on disk, `views.sample_trace` for a few calls in memory. Any thread may ask.
 """
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ordered(Protocol):
         `wanted` still."""
 
     def cancel(self) -> None:
-        """Break off what another thread is doing; it gets `record.query.QueryCancelledError`."""
+        """Break off what another thread is doing; it gets `index.query.QueryCancelledError`."""
 
     def close(self) -> None:
         """Give everything back."""
@@ -78,7 +78,7 @@ class Queries(Protocol):
         """The calls that pass every filter.
 
         `site` is a glob over node names, op types and function names. Runs count as calls with `kind='run'` only: their
-        inputs are the feeds, their outputs the fetches. `sort` is a key of `record.query.SORTS`.
+        inputs are the feeds, their outputs the fetches. `sort` is a key of `index.query.SORTS`.
         """
 
     def ordered(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,

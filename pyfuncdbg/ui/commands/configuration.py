@@ -2,7 +2,7 @@
 
 Read by the command line, the front ends and the inspector, which keeps its theme and layout there. It is data: nothing in it
 runs. A mistake in the file is reported in one line, and the rest of it holds. Breakpoints are Python, and of one program:
-they are in a file of their own (`debug/dotfile.py`).
+they are in a file of their own (`observers/debug/breakpoints/file.py`).
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tensors: the base class that programs test for, and the symbolic ones that are edges of a graph.
 
-`ops.operators` gives the base class its arithmetic; `runtime.eager` has the ones that hold a value.
+`ops.operators` gives the base class its arithmetic; `execution.eager_tensor` has the ones that hold a value.
 """
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All of the vocabulary: loading this loads every room of `ops`. `graph/later.py` does where an op is not in the table."""
+"""All of the vocabulary: loading this loads every room of `ops`.
+
+`graph/definitions/lazy_ops.py` does so where an op is not in the table.
+"""
 import pkgutil
 from importlib import import_module
 

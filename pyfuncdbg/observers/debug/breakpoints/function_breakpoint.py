@@ -1,6 +1,6 @@
 """A breakpoint on functions that the program calls itself: where each of them begins, with the condition on its variables.
 
-Belongs to an entry of the table in `debug.breakpoints`; asked on the threads that come to such a function.
+Belongs to an entry of the table in `breakpoints.table`; asked on the threads that come to such a function.
 """
 from __future__ import annotations
 

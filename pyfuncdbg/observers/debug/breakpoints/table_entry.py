@@ -1,6 +1,6 @@
 """One breakpoint with what changes about it: its count, what it is tested with at each site, where its line is.
 
-Belongs to the table in `debug.breakpoints`, under whose lock it is changed; hits come on the threads of calls and lines.
+Belongs to the table in `breakpoints.table`, under whose lock it is changed; hits come on the threads of calls and lines.
 """
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Read on the thread of whoever sets a breakpoint; the function it compiles to runs on the threads of the calls.
 
 The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
-`np`, and the words of `debug.vocabulary`; Python's builtins. These names always mean that: a parameter of the same name is
-`inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of
+`np`, and the words of `conditions.vocabulary`; Python's builtins. These names always mean that: a parameter of the same
+name is `inputs[i]`. In a function of a dataset `element` is the element's index, unless a parameter is called so. Of
 `history.ema(E)` and its kin and of `changed(E)` the inner expression is taken out, for it is evaluated at every call,
 whether or not the whole is.
 """

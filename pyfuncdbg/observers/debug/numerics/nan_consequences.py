@@ -1,6 +1,6 @@
 """What became of a non-finite value: who inherited it, who masked it, which fetches of which runs it reached.
 
-Works on the verdicts of `debug.health` and the trace they came from; any thread.
+Works on the verdicts of `numerics.nan_verdicts` and the trace they came from; any thread.
 """
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class Decision:
 
     Attributes:
         verb: The command.
-        argument: Line for `until` and `jump`, position for `to` and `rewind`, `debug.nodes.Rerun` for `swap` at a node,
-            a run policy for `run`; 'into' for a `retry` that stops in the function; `RunInterrupted` for an `abort` by
+        argument: Line for `until` and `jump`, position for `to` and `rewind`, `stepping.node_stepper.Rerun` for `swap` at a
+            node, a run policy for `run`; 'into' for a `retry` that stops in the function; `RunInterrupted` for an `abort` by
             interrupting a kernel; else None.
         times: How often to do so before the user is asked again; a breakpoint on the way of steps, or an error, ends that.
     """
@@ -77,19 +77,19 @@ class Stop:
         call: The call that it is before, after or inside of; None outside of any, and at a node.
         run: The run, None if unknown.
         reason: Why, in one line: 'breakpoint 2', 'step', 'raised ValueError'.
-        hits: The breakpoints that stopped it (`debug.breakpoint.Hit`).
+        hits: The breakpoints that stopped it (`breakpoints.breakpoint.Hit`).
         error: What was raised, at an error.
         outputs: What the call gave, after it; a command may replace elements.
         result: What a function returns, at its return.
         frames: The program's frames, outermost first, without ours; of an error, to where it was raised.
-        selected: Which entry of the stack the user looks at (`debug.stack`), None: the innermost.
+        selected: Which entry of the stack the user looks at (`inspecting.stack`), None: the innermost.
         decision: What the user said; None as long as the thread waits.
         jumpable: Whether Python lets `jump` set the line here.
         changed: Names that the frame's last stop did not have, or with another value; None where there was none.
         anew: Whether the call is to begin anew, with what was changed of it where its function began.
-        stack: As `debug.stack` has worked it out, None before that.
+        stack: As `inspecting.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
-        differences: After `swap` or `retry`: what came out before, and now (`debug.differences.Difference`).
+        differences: After `swap` or `retry`: what came out before, and now (`stepping.tensor_differences.Difference`).
         printed: The value that was printed last here, in a tuple; () before that. Not kept beyond the stop: the program may
             ask who else holds it, as NumPy's `resize` does.
         attended: Whether the commands of its breakpoints have been begun.

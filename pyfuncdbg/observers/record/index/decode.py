@@ -230,7 +230,7 @@ def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) ->
 
 @dataclass(frozen=True, slots=True)
 class CallNumbers:
-    """What the columns of a trace say of one call, as `record.tables` describes them; times are in nanoseconds."""
+    """What the columns of a trace say of one call, as `index.tables` describes them; times are in nanoseconds."""
 
     process: int
     id: int

@@ -1,6 +1,6 @@
 """Column tables of the calls and runs of a trace: what they are found, filtered, sorted and counted by.
 
-Filled by `record.indexing` while it reads the logs, in their order. A query works on a `View` of the columns as they were,
+Filled by `index.indexing` while it reads the logs, in their order. A query works on a `View` of the columns as they were,
 so it needs no lock and may take its time on any thread.
 """
 from __future__ import annotations

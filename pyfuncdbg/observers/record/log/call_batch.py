@@ -268,7 +268,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What the calls of a batch are found by: an array for each of `COLUMNS`, bits of `record.tables`, bytes of outputs."""
+    """What the calls of a batch are found by: an array for each of `COLUMNS`, bits of `index.tables`, bytes of outputs."""
 
     columns: list[np.ndarray]
     flags: np.ndarray

@@ -41,7 +41,7 @@ class Event:
 
     Attributes:
         kind: 'grown': the trace has more calls. 'ended', 'lost': the program is over, or was killed.
-        stop: The stop, as `commands.remote.described` gives it.
+        stop: The stop, as `socket.remote.described` gives it.
         text: Of a log line, or why something ended.
     """
 

@@ -1,4 +1,5 @@
-"""The inspector of a program that lends its terminal: the main program of the process that `prompt/borrower.py` starts."""
+"""The inspector of a program that lends its terminal: the main program of the process that
+`prompt.lending.inspector_process` starts."""
 from __future__ import annotations
 
 import os

@@ -1,7 +1,7 @@
 """Whether the terminal is ours now: the inspector's end of the lease with a program that lends its terminal.
 
-`prompt/borrower.py` is the other end and lists the words. A thread of the lease's own hears them; what they ask of the
-screen is done on Textual's main thread, by the driver.
+`prompt.lending.inspector_process` is the other end and lists the words. A thread of the lease's own hears them; what they
+ask of the screen is done on Textual's main thread, by the driver.
 """
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Scene:
 
     Attributes:
         call: The recorded call that was selected, None for none.
-        stop: The stop of the program, as `commands.remote.described` gives it; None without one. A call that was selected
+        stop: The stop of the program, as `socket.remote.described` gives it; None without one. A call that was selected
             while the program stands still comes first.
     """
 

@@ -22,7 +22,7 @@ def picture_html(array: np.ndarray, near: tuple[int, ...] | None = None) -> Html
     """The picture that the terminal has, and where it is of a slice, those beside it.
 
     Args:
-        array: For which `views.picture.has_picture` is true.
+        array: For which `pictures.picture.has_picture` is true.
         near: Index that must be in the slice that is shown first.
     """
     index = chosen(array.shape, near)

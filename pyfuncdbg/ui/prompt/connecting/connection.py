@@ -104,7 +104,7 @@ class Connection:
 
         Args:
             patience: Seconds to wait; None: as long as it takes.
-            **request: As `commands/protocol.py` lists them.
+            **request: As `ui/commands/socket/protocol.py` lists them.
 
         Raises:
             LostError: There will be none.

@@ -22,7 +22,7 @@ def threads_view(threads: Threads) -> Page:
     """Both lists.
 
     Args:
-        threads: What `debug.waiting.threads_of` has found.
+        threads: What `inspecting.threads.threads_of` has found.
     """
     parts: list[Part] = [Text(f'{count(len(threads.waiting), "thread")} at a stop', 'bold')]
     if threads.waiting:

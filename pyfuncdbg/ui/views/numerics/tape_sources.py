@@ -1,6 +1,6 @@
 """What came to each variable and tensor that a program asked the gradient of: by which steps, and why to some nothing.
 
-`views/tape.py` draws it below the tree.
+`ui/views/numerics/tape.py` draws it below the tree.
 """
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def verify_view(found: Any) -> Page:
     """The answer first.
 
     Args:
-        found: A `commands.verify.Verification`.
+        found: A `programs.verify.Verification`.
     """
     command = one_line(shlex.join(found.command), 120)
     verdict, style, says = _VERDICTS[found.answer]

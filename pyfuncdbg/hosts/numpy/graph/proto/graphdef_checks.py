@@ -1,6 +1,6 @@
 """The nodes of a GraphDef, checked and put in order before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
 
-`ops.graph_import` calls it. Nothing here touches a graph.
+`graphs.graph_import` calls it. Nothing here touches a graph.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Nested structures as TensorFlow's script ops refuse them: mappings, dataclasses and what holds them.
 
-`inp` and `Tout` of py_function and its kin go through it, and what the user's function returns. Unlike `graph.nest` it
+`inp` and `Tout` of py_function and its kin go through it, and what the user's function returns. Unlike `types.nest` it
 goes into dataclasses. No state: any thread may call it.
 """
 from __future__ import annotations

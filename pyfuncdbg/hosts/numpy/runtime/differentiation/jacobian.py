@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Loops:
-    """The loops over rows, once `ops` has told them: `graph/later.py` has them loaded."""
+    """The loops over rows, once `ops` has told them: `hosts/numpy/graph/definitions/lazy_ops.py` has them loaded."""
 
     rows: Callable[[Any, Any, Sequence[Any]], list[Any]]
     columns: Callable[[Any, Any, Any], Any]

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES
 
 storages: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Where variables have their values; `ops.state` puts each in. A value is replaced, never written to."""
+"""Where variables have their values; `variables.handles` puts each in. A value is replaced, never written to."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """NodeDefs made into nodes: those of a GraphDef in a program's graph, those of a FunctionDef in the graph of its function.
 
-`ops.graph_import` and `function_library` call it, on the thread that builds. All nodes are made, or none.
+`graphs.graph_import` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """
 from __future__ import annotations
 
