@@ -37,7 +37,7 @@ class SourceMap(Protocol):
         """The program's line behind a line of generated code; 0 if it is of none."""
 
 
-_RELAYS = os.path.join('pyfuncdbg', 'ops', 'autograph') + os.sep
+_RELAYS = os.path.join('pyfuncdbg', 'hosts', 'numpy', 'ops', 'autograph') + os.sep
 """What our own runtime puts between a function and its blocks."""
 _maps: tuple[SourceMap, ...] = ()
 _codes = ByCode[CodeType]()

@@ -10,7 +10,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 # Some of these programs may write no large files: what they compiled would be cut off, and that for all who come after.
-ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parent.parent)]),
+ENVIRONMENT = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(HERE), str(HERE.parents[2])]),
                'PYTHONDONTWRITEBYTECODE': '1'}
 
 
