@@ -5,6 +5,7 @@ Textual's main thread draws and takes keys; traces and programs are asked on wor
 # long: Textual looks for the action of a key among the methods of the app
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable
 from typing import ClassVar, cast
 
@@ -58,7 +59,7 @@ class Inspector(KeyByKey):
     """
 
     AUTO_FOCUS = None
-    CSS_PATH = 'inspector.tcss'
+    CSS_PATH = os.path.join(os.path.dirname(__file__), 'inspector.tcss')
     COMMANDS = App.COMMANDS | {Everything}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
