@@ -15,6 +15,9 @@ from pyfuncdbg.commands.svg import svg
 from pyfuncdbg.views.escape import one_line
 from pyfuncdbg.views.page import print_page, unpadded
 
+MOST_LATER = 1_000
+"""Commands that one line may stand for, as an alias does; a program that wants more keeps the user from the prompt."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

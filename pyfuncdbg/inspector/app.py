@@ -170,8 +170,8 @@ class Inspector(KeyByKey):
     @while_open
     def on_answered(self, message: Answered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
-        self._lines.answered(message.reply.later)
         reply, drawn = message.reply, message.drawn
+        endless = self._lines.answered(reply.later)
         shown = [line for line in drawn.lines if line.text]
         if reply.error:
             self.say(f'{reply.line}: {reply.error}', 'bold red')
@@ -191,6 +191,8 @@ class Inspector(KeyByKey):
             self._show()
             if reply.command == 'call' and isinstance(reply.data, dict) and reply.data.get('number'):
                 self.select_call(str(reply.data['number']))
+        if endless:
+            self.say(f'{reply.line}: {endless}', 'bold red')
         self._lines.go_on(self.result)
 
     def _adopted(self, reply: Reply) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from rich.text import Text
 from textual.app import App
 
+from pyfuncdbg.commands.answer import MOST_LATER
 from pyfuncdbg.inspector.desk import Desk, Reply
 from pyfuncdbg.inspector.messages import Answered
 from pyfuncdbg.inspector.pane_set import mistake
@@ -36,6 +37,8 @@ class CommandQueue:
         self._app = app
         self._desk = desk
         self._lines: deque[str] = deque()
+        self._rest: deque[str] = deque()        # what the line that was taken last stands for, and has still to be done
+        self._taken = 0                         # of these since then
         self._request = Request()               # of the line that is carried out
         self.asked = ''
         self.held = False
@@ -44,22 +47,31 @@ class CommandQueue:
         """One more."""
         self._lines.append(line)
 
-    def answered(self, later: Sequence[str]) -> None:
-        """The line is carried out; what it has left to do comes before the others."""
+    def answered(self, later: Sequence[str]) -> str:
+        """The line is carried out; what it has left to do comes before the others.
+
+        Returns:
+            Why that is left out, '' mostly: a program could go on for ever.
+        """
         self.asked = ''
-        self._lines.extendleft(reversed(later))
+        if self._taken + len(self._rest) + len(later) > MOST_LATER:
+            self._rest.clear()
+            return f'for one line the program wants more than {MOST_LATER:,} others; they are left out'
+        self._rest.extendleft(reversed(later))
+        return ''
 
     def go_on(self, result: Result) -> None:
         """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
-        if not self.asked and not self.held and self._lines:
-            self.asked, self._request = self._lines.popleft(), Request()
+        if not self.asked and not self.held and (self._rest or self._lines):
+            self._taken = self._taken + 1 if self._rest else 0
+            self.asked, self._request = (self._rest or self._lines).popleft(), Request()
             self._app.run_worker(partial(self._answer, self.asked, self._request, result, result.columns), thread=True,
                                  group='commands', exit_on_error=False)
 
     @property
     def busy(self) -> bool:
         """Whether a line is carried out, or waits."""
-        return bool(self.asked or self._lines)
+        return bool(self.asked or self._rest or self._lines)
 
     def cancel(self) -> tuple[str, ...]:
         """Break off the one that is carried out. At once: later it could be the next one.
@@ -70,7 +82,8 @@ class CommandQueue:
         if self.asked and not self._request.broken_off:
             self._request.break_off()
             return ()
-        waiting = tuple(self._lines)
+        waiting = *self._rest, *self._lines
+        self._rest.clear()
         self._lines.clear()
         return waiting
 

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from typing import Any, Protocol
 
+from pyfuncdbg.commands.answer import MOST_LATER
 from pyfuncdbg.commands.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.commands.execute import name_of
 from pyfuncdbg.commands.line import LONGEST, refuse_overlong
@@ -32,8 +33,6 @@ DETACH = 'detach'
 _MOST_ECHOED = 200
 _FAREWELL = 2.0
 """Seconds that the program has to let go of a user who leaves; it does so as well when the connection ends."""
-_MOST_LATER = 1_000
-"""Commands that an alias may stand for; a program that sends more keeps the user from the prompt."""
 _MOST_LEFT = 1_000
 """Numbers of stops that are remembered as over."""
 
@@ -197,9 +196,9 @@ class RemotePrompt:
                 refuse_overlong(typed.text)
                 if self._carry_out(typed):
                     return
-                if carried + len(rest) + len(self._later) > _MOST_LATER:
+                if carried + len(rest) + len(self._later) > MOST_LATER:
                     rest = []
-                    raise CommandError(f'for one line the program wants more than {_MOST_LATER:,} others; they are left out')
+                    raise CommandError(f'for one line the program wants more than {MOST_LATER:,} others; they are left out')
                 rest = [*(Typed(line, typed.place) for line in self._later), *rest]
             except (KeyboardInterrupt, BrokenOffError):
                 pending, rest = [], []

@@ -185,7 +185,7 @@ def expected(events, threshold, once, every, after):
     return stops, hits, enabled
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=60)
 @given(EVENTS, st.integers(0, 9), st.booleans(), st.integers(1, 4), st.integers(0, 4))
 def test_hits_count_as_one_by_one(events, threshold, once, every, after):
     with debugging() as (debugger, front_end):

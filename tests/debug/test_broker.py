@@ -85,13 +85,13 @@ def test_native_threads_at_one_breakpoint_go_on_in_any_order(seed: int, program:
             order.append(int(np.asarray(stop.call.inputs[0])[0]))  # type: ignore[union-attr]
             stop.decide('abort' if len(gone) == aborted else 'cont')
 
-    def work(x: np.ndarray) -> np.ndarray:
+    def one_of_many(x: np.ndarray) -> np.ndarray:
         return x * 2
 
     def call(i: int) -> Callable[[], None]:
         def run() -> None:
             try:
-                done[i] = int(tf.numpy_function(work, [np.array([i])], tf.int64).numpy()[0])
+                done[i] = int(tf.numpy_function(one_of_many, [np.array([i])], tf.int64).numpy()[0])
             except RunAborted:
                 done[i] = -1
         return run
@@ -99,7 +99,7 @@ def test_native_threads_at_one_breakpoint_go_on_in_any_order(seed: int, program:
     done: dict[int, int] = {}
     asker = Asker(turn)
     debugger.broker.add(asker)
-    debugger.breakpoints.set('work')
+    debugger.breakpoints.set('one_of_many')
     debugger.start()
     try:
         run_native([call(i) for i in range(MANY)])

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from inspecting import click, drive, inspector, opened, press, screen, send, settled, type_line, until
+from rich.text import Text
 from textual.command import CommandPalette
 
 from pyfuncdbg.inspector.desk import Desk, Reply
@@ -217,6 +218,29 @@ class Broken(SavedDesk):
 
     def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
         raise ZeroDivisionError
+
+
+class Endless(SavedDesk):
+    """A program that sends two more commands with each answer."""
+
+    answered = 0
+
+    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+        self.answered += 1
+        return Reply(line, 'info', Text(), None, later=('info', 'info') if line == 'info' else ())
+
+
+def test_a_program_cannot_send_commands_without_end(trace) -> None:
+    async def test() -> None:
+        desk = Endless(trace)
+        async with opened(desk) as pilot:
+            shown = await type_line(pilot, 'info')
+            assert 'info: for one line the program wants more than 1,000 others; they are left out' in shown
+            answered = desk.answered
+            assert answered < 1_000
+            await type_line(pilot, 'calls')     # the user's own comes
+            assert desk.answered == answered + 1
+    drive(test)
 
 
 class Blind:
