@@ -49,7 +49,8 @@ def test_args_at_a_node_around_a_loop_says_what_cannot_be_had():
         session.run(out, {x: [1.0, 2.0]})
     first, second = (text for line, text in typist.said if line == 'args')
     assert first.split()[:2] == ['x', 'float64[2]']
-    assert "'x:0' is outside of the loop or branch that runs here" in second
+    # A recording, if one is on, knows what was fed for x.
+    assert "'Const:0' is outside of the loop or branch that runs here" in second
 
 
 def test_quit_says_once_what_it_does():
