@@ -94,7 +94,7 @@ def test_what_native_code_logs_while_nodes_are_stepped_through_is_no_difference(
 def test_breakpoints_on_nodes_change_last_bits_alone(tmp_path: Path) -> None:
     program = tmp_path / 'program.py'
     program.write_text(SESSION)
-    plain, recorded, stepped = (_run([str(program)], level, Given(), noted=True) for level in ('plain', 'ops', 'debugger'))
+    plain, recorded, stepped = (_run([str(program)], level, Given(3), noted=True) for level in ('plain', 'ops', 'debugger'))
     assert plain.tensorflow and (plain.code, recorded.code, stepped.code) == (0, 0, 0)
     assert [one.what for one in plain.results] == ['Session.run'] * 5 and _at_level('ops', plain, recorded) is None
     found = _at_level('debugger', plain, stepped)
@@ -123,7 +123,7 @@ for element in tf.data.Dataset.range(3):
 
 def test_results_of_eager_code_are_noted(tmp_path: Path) -> None:
     (tmp_path / 'program.py').write_text(EAGER)
-    plain = _run([str(tmp_path / 'program.py')], 'plain', Given(), noted=True)
+    plain = _run([str(tmp_path / 'program.py')], 'plain', Given(1), noted=True)
     assert plain.code == 0, plain.stderr[-2000:]
     assert [one.what for one in plain.results] == [
         'py_function', 'numpy_function', 'GradientTape.gradient', 'py_function', 'GradientTape.gradient',   # of its step too
