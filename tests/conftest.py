@@ -1,18 +1,25 @@
 """What all tests share: those against the real TensorFlow need it installed, and no test is timed."""
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from pyfuncdbg.hooks import live_objects
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.lines import live_functions
+
+TESTS = str(Path(__file__).resolve().parent)
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
 # A change lands or not for what it does: CI tries the same examples each time, people try new ones.
@@ -49,17 +56,53 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(absent)
 
 
+@pytest.fixture(scope='session')
+def frozen() -> Iterator[dict[str, list[FunctionType]]]:
+    """The collector, and the debugger's search for functions, pass over the half million objects that the test run brought.
+
+    Gives:
+        The tests' functions among them, by file.
+    """
+    gc.collect()
+    functions: dict[str, list[FunctionType]] = {}
+    for function in live_objects.living(FunctionType):
+        if function.__code__.co_filename.startswith(TESTS):
+            functions.setdefault(function.__code__.co_filename, []).append(function)
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        # What is frozen is counted each time, and followed from each object to the next: both takes long.
+        patch.setattr(gc, 'get_freeze_count', int)
+        yield functions
+    gc.unfreeze()
+
+
+@pytest.fixture(scope='module', autouse=True)
+def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.FixtureRequest) -> Iterator[None]:
+    """Of functions that are frozen, the search is shown those of this module and of what tests import."""
+    own = [function for filename, functions in frozen.items() for function in functions
+           if filename == str(request.path) or not os.path.basename(filename).startswith('test_')]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live_functions, 'living', lambda *kinds: [
+            *live_objects.living(*kinds), *(own if FunctionType in kinds else ())])
+        yield
+
+
 @pytest.fixture(autouse=True)
 def leaves_the_process_as_it_was() -> Iterator[None]:
-    """The next test of this process finds no hook of this one and no thread that is stepped, and NumPy reports its errors as
-    before."""
-    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped()), numpy_errstate.current()
+    """The next test of this process finds no hook of this one and no thread that is stepped, NumPy reports its errors as
+    before, and garbage is collected."""
+    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()), numpy_errstate.current()
     yield
-    after = np.geterr(), np.geterrcall(), list(hooks._all), stepped()
+    after = np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()
     numpy_errstate.state.set(state)
     if (module := sys.modules.get('pyfuncdbg.observers.debug.debugger')) is not None:
         module.debugger.flows.clear()
     assert after == before
+
+
+def collector() -> tuple[bool, tuple[int, int, int]]:
+    """Whether and when it collects."""
+    return gc.isenabled(), gc.get_threshold()
 
 
 def stepped() -> list[int]:

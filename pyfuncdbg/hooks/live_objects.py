@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 
 _T = TypeVar('_T')
 _AT_ONCE = 1000
-_BY_PYTHON = 1000           # `gc.freeze` takes all there is, thousands in an empty program; Python 3.12 freezes 375 at its start
+# `gc.freeze` takes all there is, thousands in an empty program; Python 3.12 freezes 375 objects at its start.
+_BY_PYTHON = 1000
 
 
 def living(*kinds: type) -> list[Any]:
@@ -33,8 +34,8 @@ def living(*kinds: type) -> list[Any]:
     # Tuples are left out of the roots: one that is complete is reached from the object that refers to it.
     pending = _selected(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
     known = set(map(id, pending))
-    # Up to Python 3.12.5 it lists freed objects as referents (python/cpython#122695), and one that is taken and dropped is freed
-    # twice: every later collection would loop for ever. What its dictionary refers to is found without it.
+    # Up to Python 3.12.5 it lists freed objects as referents (python/cpython#122695); one that is taken and dropped is freed
+    # twice, and every later collection loops for ever. What its dictionary refers to is found without it.
     known.add(id(asyncio := sys.modules.get('_asyncio')))
     pending = [thing for thing in pending if thing is not asyncio]
     referents = [vars(asyncio) if asyncio else None, *sys.modules.values()]

@@ -51,7 +51,7 @@ print(len(missing(gc.get_objects())[1]) >= 7, missing(living(*kinds)), gc.get_fr
 
 
 def test_freed_iterators_of_asyncio_are_not_taken_for_objects(tmp_path: Path) -> None:
-    """Python up to 3.12.5 lists them as referents of a module; taken and dropped, they made each later collection endless."""
+    """Python up to 3.12.5 lists them as referents of a module; taken and dropped, each later collection was endless."""
     assert said(tmp_path, '''
 import asyncio
 import gc

@@ -133,8 +133,8 @@ class Lines:
             population = self._look(_FRESH)
             bodies = [activation.frame.f_code for activation in running() if activation.frame.f_code.co_name == '<module>']
             running_now = {code.co_filename for code in bodies if self._has_named(code, point)}
-            for filename in population.named(name) | running_now:
-                self._install(self._with_named(filename, point), population)
+            filenames = population.named(name) | running_now
+            self._install(population, *(self._with_named(filename, point) for filename in filenames))
 
     def functions(self, number: int) -> list[tuple[str, int, str]]:
         """(file, line, qualified name) of each function whose beginnings are told."""
@@ -156,12 +156,13 @@ class Lines:
 
     def _clear_function(self, number: int) -> None:
         self._named.pop(number).arrival.live = False
-        for name, installation in list(self._files.items()):
-            if number in installation.file.points:
-                installation.file.remove(number)
-                self._install(installation, self._look(0 if installation.multiplied() else None))
-                if not installation.file.points:
-                    self._files.pop(name, None)
+        concerned = [known for known in self._files.values() if number in known.file.points]
+        for installation in concerned:
+            installation.file.remove(number)
+        self._install(self._look(0 if any(known.multiplied() for known in concerned) else None), *concerned)
+        for installation in concerned:
+            if not installation.file.points:
+                self._files.pop(installation.file.filename, None)
 
     def clear(self, number: int) -> None:
         """Stop there no more; functions without breakpoints have their own code again. Unknown numbers are ignored."""
@@ -176,7 +177,7 @@ class Lines:
             self._placed.pop(number, None)
             if number in installation.file.points:
                 installation.file.remove(number)
-            self._install(installation, self._look(0 if installation.multiplied() else None))
+            self._install(self._look(0 if installation.multiplied() else None), installation)
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
             self._sum_up()
@@ -258,7 +259,7 @@ class Lines:
             self._move(_filenames(population))
             tested = False
             for installation in list(self._files.values()):
-                tested |= self._install(installation, population)
+                tested |= self._install(population, installation)
                 for point in _of_lines(installation):
                     try:
                         file = installation.file
@@ -323,18 +324,20 @@ class Lines:
         self._dirty = False
         return population
 
-    def _install(self, installation: Installation, population: Population) -> bool:
-        """Bring one file up to date, and watch what has to be watched in all of them; whether functions have tests."""
-        tested = installation.install(population)
+    def _install(self, population: Population, *installations: Installation) -> bool:
+        """Bring files up to date, and watch what has to be watched in all that are known; whether functions have tests."""
+        tested = sum(installation.install(population) for installation in installations)
         watch: Watch = {}
-        for known in {*self._files.values(), installation}:
+        for known in {*self._files.values(), *installations}:
             watch |= known.watch(population)
         self._traced = not (_MONITORING and self._monitor.watch(watch))
         tracer.watch(watch, always=self._traced and any(known.unmade or known.copied for known in self._files.values()))
         if self._traced:
-            tracer.join(population.suspended(installation.file.filename))
+            for installation in installations:
+                tracer.join(population.suspended(installation.file.filename))
         del watch                               # it refers to code
-        installation.count()
+        for installation in installations:
+            installation.count()
         return bool(tested)
 
     def _try(self, installation: Installation, point: Point, population: Population, is_loaded: bool) -> None:
@@ -343,14 +346,14 @@ class Lines:
         Raises:
             CommandError: It can be nowhere.
         """
-        self._install(installation, population)
+        self._install(population, installation)
         try:
             self._settle(installation, point, is_loaded)
         except CommandError:
             if not self._dirty:
                 raise
         if self._dirty and (point.number not in self._placed or self._placed[point.number].how == 'pending'):
-            self._install(installation, self._look(0))
+            self._install(self._look(0), installation)
             self._settle(installation, point, is_loaded)
 
     def _settle(self, installation: Installation, point: Point, is_loaded: bool) -> None:
@@ -432,7 +435,7 @@ class Lines:
         before = self._placed[point.number]
         point.arrival.live = False
         installation.file.remove(point.number)
-        self._install(installation, self._look(None))
+        self._install(self._look(None), installation)
         note = f'cannot be set: {error}'
         self._placed[point.number] = Placed('pending', before.filename, before.line, before.function, note)
         say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
