@@ -4,6 +4,7 @@ Each graph has a store of its variables by name and a stack of scopes, kept amon
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -242,7 +243,7 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: b
         if shape is None:
             raise ValueError(f'Variable {name} did not get an initializer, so its `shape` argument must be specified.')
         initializer = glorot_uniform_initializer() if dtype.is_floating else zeros_initializer()
-    if isinstance(initializer, type) or (callable(initializer) and initializer in FACTORIES):
+    if isinstance(initializer, type) or (callable(initializer) and inspect.unwrap(initializer) in FACTORIES):
         initializer = initializer()             # given without parentheses
     if isinstance(initializer, Tensor) or not callable(initializer):
         if shape is not None:
