@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gra
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.late import late
-from pyfuncdbg.tf.signatures import plain
+from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 __version__ = _versions.VERSION
@@ -119,4 +119,6 @@ _PARTS = 'version2', 'rare', 'composites', 'graphs1', 'version1'
 __getattr__, __dir__ = late(
     __name__, {name: f'{__name__}.{name}' for name in _NAMESPACES}, [f'{__name__}.{name}' for name in _PARTS],
     lambda name: messages.message(name, messages.GRAPH, __name__))
-plain([*globals().values()])
+
+
+_publish(globals())

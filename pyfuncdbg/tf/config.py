@@ -13,6 +13,7 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.devices import (
 )
 from pyfuncdbg.hosts.numpy.runtime.functions.function import functions_run_eagerly, run_functions_eagerly
 from pyfuncdbg.tf import config_threading as threading
+from pyfuncdbg.tf.public import publish as _publish
 
 experimental_run_functions_eagerly = run_functions_eagerly
 experimental = SimpleNamespace(list_physical_devices=list_physical_devices, list_logical_devices=list_logical_devices,
@@ -33,3 +34,5 @@ __all__ = [
     'set_visible_devices',
     'threading',
 ]
+
+_publish(globals())

@@ -29,6 +29,7 @@ from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
 )
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing
 from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_log_device_placement, set_log_device_placement
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'Assert', 'assert_all_finite', 'assert_equal', 'assert_greater', 'assert_greater_equal', 'assert_integer',
@@ -38,3 +39,5 @@ __all__ = [
     'assert_type', 'check_numerics', 'get_log_device_placement', 'is_non_decreasing', 'is_numeric_tensor',
     'is_strictly_increasing', 'set_log_device_placement',
 ]
+
+_publish(globals())

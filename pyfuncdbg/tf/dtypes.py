@@ -31,6 +31,7 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import (
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast, saturate_cast
 from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import complex
 from pyfuncdbg.tf import experimental_dtypes as experimental
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'DType',
@@ -65,3 +66,5 @@ __all__ = [
     'uint64',
     'variant',
 ]
+
+_publish(globals())

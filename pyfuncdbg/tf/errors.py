@@ -19,6 +19,7 @@ from pyfuncdbg.errors import (
     UnimplementedError,
     UnknownError,
 )
+from pyfuncdbg.tf.public import publish as _publish
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED = range(8)
 RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL = range(8, 14)
@@ -61,3 +62,5 @@ __all__ = [
     'UnimplementedError',
     'UnknownError',
 ]
+
+_publish(globals())

@@ -11,6 +11,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.initializers import random_uniform_init
 from pyfuncdbg.hosts.numpy.ops.variables.initializers import truncated_normal_initializer as truncated_normal
 from pyfuncdbg.hosts.numpy.ops.variables.initializers import variance_scaling_initializer as variance_scaling
 from pyfuncdbg.hosts.numpy.ops.variables.initializers import zeros_initializer as zeros
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'constant',
@@ -28,3 +29,5 @@ __all__ = [
     'variance_scaling',
     'zeros',
 ]
+
+_publish(globals())

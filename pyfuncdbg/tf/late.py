@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from pyfuncdbg.tf.signatures import plain
+from pyfuncdbg.tf.public import published
 
 Missing = Callable[[str], Any]
 
@@ -30,7 +30,6 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
     def attribute(name: str) -> Any:
         if name in namespaces:
             value: Any = import_module(namespaces[name])
-            plain([*vars(value).values()])
         elif name == '__all__':
             return [name for name in listed() if not name.startswith('_')]
         else:
@@ -39,8 +38,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
                 if missing is not None:
                     return missing(name)
                 raise AttributeError(f'module {module!r} has no attribute {name!r}')
-            value = getattr(part, name)
-            plain((value,))
+            value = published(getattr(part, name), module, name)
         return names.setdefault(name, value)
 
     def listed() -> list[str]:

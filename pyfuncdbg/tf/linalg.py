@@ -26,6 +26,7 @@ from pyfuncdbg.hosts.numpy.ops.nn.layers import l2_normalize
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import normalize
 from pyfuncdbg.hosts.numpy.ops.sums.einsum import einsum
 from pyfuncdbg.hosts.numpy.ops.training.clipping import global_norm
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'adjoint',
@@ -61,3 +62,5 @@ __all__ = [
     'trace',
     'triangular_solve',
 ]
+
+_publish(globals())

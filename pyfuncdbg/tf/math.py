@@ -127,6 +127,7 @@ from pyfuncdbg.hosts.numpy.ops.sums.special import (
     xlog1py,
     zeta,
 )
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'abs',
@@ -254,3 +255,5 @@ __all__ = [
     'zero_fraction',
     'zeta',
 ]
+
+_publish(globals())

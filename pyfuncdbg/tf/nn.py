@@ -52,6 +52,7 @@ from pyfuncdbg.hosts.numpy.ops.nn.pooling import (
 )
 from pyfuncdbg.hosts.numpy.ops.sums.sorting import top_k
 from pyfuncdbg.hosts.numpy.ops.sums.special import softsign
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'avg_pool',
@@ -105,3 +106,5 @@ __all__ = [
     'weighted_moments',
     'zero_fraction',
 ]
+
+_publish(globals())

@@ -9,6 +9,9 @@ from pyfuncdbg.hosts.numpy.ops.ragged.making import (
            stack,
 )
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = ['RaggedTensorValue', 'boolean_mask', 'constant', 'constant_value', 'map_flat_values', 'placeholder', 'range',
            'row_splits_to_segment_ids', 'segment_ids_to_row_splits', 'stack']
+
+_publish(globals())

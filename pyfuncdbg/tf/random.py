@@ -10,6 +10,7 @@ from pyfuncdbg.hosts.numpy.ops.random.stateless_random import (
     stateless_truncated_normal,
     stateless_uniform,
 )
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'categorical',
@@ -25,3 +26,5 @@ __all__ = [
     'truncated_normal',
     'uniform',
 ]
+
+_publish(globals())

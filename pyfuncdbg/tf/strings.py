@@ -18,6 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.strings.strings import (
     to_number,
     upper,
 )
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'as_string',
@@ -36,3 +37,5 @@ __all__ = [
     'unsorted_segment_join',
     'upper',
 ]
+
+_publish(globals())

@@ -43,6 +43,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.moving_average import ExponentialMoving
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec
 from pyfuncdbg.hosts.numpy.runtime.cluster.server import Server
 from pyfuncdbg.tf import messages
+from pyfuncdbg.tf.public import publish as _publish
 
 piecewise_constant_decay = piecewise_constant
 
@@ -86,3 +87,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     return messages.message(name, messages.CLUSTER, __name__)
+
+
+_publish(globals())

@@ -16,6 +16,7 @@ from pyfuncdbg.hosts.numpy.ops.strings.text import (
     real_types,
 )
 from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.public import publish as _publish
 
 if TYPE_CHECKING:
     from pyfuncdbg.tf.compat import v1
@@ -24,3 +25,5 @@ __all__ = ['as_bytes', 'as_str', 'as_str_any', 'as_text', 'bytes_or_text_types',
            'dimension_value', 'forward_compatible', 'integral_types', 'path_to_str', 'real_types', 'v1']
 
 __getattr__, __dir__ = late(__name__, {'v1': f'{__name__}.v1'})
+
+_publish(globals())

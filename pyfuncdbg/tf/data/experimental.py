@@ -24,6 +24,7 @@ from pyfuncdbg.hosts.numpy.ops.data.transformations import (
     unbatch,
 )
 from pyfuncdbg.hosts.numpy.ops.data.transformations import random_dataset as RandomDataset
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'AUTOTUNE',
@@ -50,3 +51,5 @@ __all__ = [
     'take_while',
     'unbatch',
 ]
+
+_publish(globals())

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.public_function import context_for_program
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -97,7 +97,7 @@ def executing_eagerly_outside_functions() -> bool:
     return process.eager
 
 
-@contextmanager
+@context_for_program
 def under(graph: Graph | None) -> Iterator[None]:
     """Make `graph` (None: eager mode) current in this thread."""
     graphs = state.graphs

@@ -5,8 +5,9 @@ A `Graph` has one stack of groups; it changes only under the graph's own scopes,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
+
+from pyfuncdbg.hooks.public_function import context_for_program
 
 
 class Group:
@@ -27,7 +28,7 @@ class ControlStack:
     def __init__(self) -> None:
         self.groups: list[Group] = []
 
-    @contextmanager
+    @context_for_program
     def entered(self, ops: Sequence[Any] | None) -> Iterator[None]:
         """Under one more group; None: under none at all."""
         before = self.groups

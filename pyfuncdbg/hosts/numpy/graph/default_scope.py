@@ -3,7 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyfuncdbg.hooks.public_function import methods_for_program
 
+
+@methods_for_program
 class DefaultScope:
     """One entry on a stack of defaults, as long as the context lasts.
 

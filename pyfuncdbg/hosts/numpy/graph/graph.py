@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.public_function import context_for_program, unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.collections import Collections
 from pyfuncdbg.hosts.numpy.graph.control import ControlStack
@@ -79,9 +80,7 @@ class Graph(Collections):
         self._repeated: dict[int, Operation] = {}
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
-        self._names = Names()
-        self._control = ControlStack()
-        self.placing = DeviceScopes()
+        self._names, self._control, self.placing = Names(), ControlStack(), DeviceScopes()
         self._collections: dict[Any, list[Any]] = {}
         self._overrides: dict[str, str] = {}
         self._lock = new_rlock()
@@ -131,6 +130,7 @@ class Graph(Collections):
             self.version += 1
         return op
 
+    @unwrapped
     def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
         """`tensor` as an input of a node of this graph: itself, or what stands for it here.
 
@@ -248,7 +248,7 @@ class Graph(Collections):
         """Make this graph the one that ops are added to, in this thread."""
         return DefaultScope(context.state.graphs, self)
 
-    @contextmanager
+    @context_for_program
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefix the names of new nodes; yields the scope's full name with a trailing '/'."""
         before, full = self._names.enter(name)
@@ -270,7 +270,7 @@ class Graph(Collections):
             op.attrs['_has_manual_control_dependencies'] = True
         return self._control.entered(ops)
 
-    @contextmanager
+    @context_for_program
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """New nodes of these op types have the gradient rules that are registered under these names.
 
@@ -299,7 +299,7 @@ class Graph(Collections):
         """Keep new variables in a container."""
         return self.placing.within(container_name)
 
-    @contextmanager
+    @context_for_program
     def outside_scopes(self) -> Iterator[None]:
         """Without the name scope, control dependencies and devices of the moment."""
         scope, self._names.scope = self._names.scope, ''
@@ -309,7 +309,7 @@ class Graph(Collections):
         finally:
             self._names.scope = scope
 
-    @contextmanager
+    @context_for_program
     def outside_scopes_of(self, name: str) -> Iterator[None]:
         """In a scope below the current one, without control dependencies and devices."""
         with self._control.entered(None), self.placing.none(), self.name_scope(name):

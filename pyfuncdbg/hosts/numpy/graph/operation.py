@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import shown
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, Output
@@ -30,6 +31,7 @@ class Operation:
     __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',
                  'name', 'outputs', 'serial', 'stack', 'type', 'version')
 
+    @unwrapped
     def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
                  attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...],
                  serial: int) -> None:

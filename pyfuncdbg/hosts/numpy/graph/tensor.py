@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError
+from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -146,6 +147,7 @@ class SymbolicTensor(Tensor):
 
     __slots__ = ('_shape', 'assign', 'dtype', 'index', 'op')        # assign: of a slice of a variable; unset in others
 
+    @unwrapped
     def __init__(self, op: Operation, index: int, dtype: DType, shape: TensorShape) -> None:
         self.op = op
         self.index = index
@@ -153,6 +155,7 @@ class SymbolicTensor(Tensor):
         self._shape = shape
 
     @property
+    @unwrapped
     def graph(self) -> Graph:
         """The graph it is part of."""
         return self.op.graph
@@ -173,6 +176,7 @@ class SymbolicTensor(Tensor):
         return self.op.device
 
     @property
+    @unwrapped
     def shape(self) -> TensorShape:
         return self._shape
 

@@ -9,7 +9,7 @@ from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403
 from pyfuncdbg.tf.late import late
-from pyfuncdbg.tf.signatures import plain
+from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -86,4 +86,6 @@ _PARTS = 'rare', 'composites', 'graphs1', 'version1'
 __getattr__, __dir__ = late(
     __name__, {name: f'pyfuncdbg.tf.{name}' for name in _SHARED} | {name: f'{__name__}.{name}' for name in _OWN},
     [f'pyfuncdbg.tf.{name}' for name in _PARTS], lambda name: messages.message(name, messages.GRAPH, __name__))
-plain([*globals().values()])
+
+
+_publish(globals())

@@ -13,6 +13,7 @@ from pyfuncdbg.hosts.numpy.ops.data.version1 import (
     make_one_shot_iterator,
 )
 from pyfuncdbg.tf.data import experimental as experimental
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'AUTOTUNE',
@@ -27,3 +28,5 @@ __all__ = [
     'make_initializable_iterator',
     'make_one_shot_iterator',
 ]
+
+_publish(globals())

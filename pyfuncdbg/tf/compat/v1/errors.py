@@ -2,10 +2,12 @@
 import warnings as _warnings
 from typing import Any as _Any
 
+from pyfuncdbg.hooks.public_function import stack_level as _stack_level
 from pyfuncdbg.tf import errors as _errors
 from pyfuncdbg.tf.errors import *  # noqa: F403
 from pyfuncdbg.tf.errors import OperatorNotAllowedInGraphError as _OnlyInVersion2
 from pyfuncdbg.tf.errors import OpError, UnknownError
+from pyfuncdbg.tf.public import publish as _publish
 
 del globals()[_OnlyInVersion2.__name__]
 
@@ -26,7 +28,7 @@ def error_code_from_exception_type(cls: _Any) -> _Any:
     """The code of a class; for one without, as in TensorFlow, a warning and an UnknownError that is returned."""
     code = getattr(cls, 'code', None)
     if code not in _CLASSES or _CLASSES[code] is not cls:
-        _warnings.warn('Unknown class exception', stacklevel=2)
+        _warnings.warn('Unknown class exception', stacklevel=_stack_level())
         return UnknownError(None, None, 'Unknown class exception')
     return code
 
@@ -39,3 +41,5 @@ class raise_exception_on_not_ok_status:  # noqa: N801  TensorFlow's name
 
     def __exit__(self, *exception: object) -> None:
         pass
+
+_publish(globals())

@@ -39,6 +39,7 @@ from pyfuncdbg.hosts.numpy.ops.nn.pooling import avg_pool_v1 as avg_pool
 from pyfuncdbg.hosts.numpy.ops.nn.pooling import max_pool_v1 as max_pool
 from pyfuncdbg.hosts.numpy.ops.sums.sorting import top_k
 from pyfuncdbg.hosts.numpy.ops.sums.special import softsign
+from pyfuncdbg.tf.public import publish as _publish
 
 __all__ = [
     'avg_pool',
@@ -82,3 +83,5 @@ __all__ = [
     'weighted_cross_entropy_with_logits',
     'zero_fraction',
 ]
+
+_publish(globals())

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeGuard, TypeVar
 
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-
 P = ParamSpec('P')
 R = TypeVar('R')
 
@@ -87,10 +85,9 @@ def overridable(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
-        except Exception as error:              # of any kind: it goes on to the program
-            own = _override(function.__name__, args, kwargs) if isinstance(error, TypeError | ValueError) else None
+        except (TypeError, ValueError):
+            own = _override(function.__name__, args, kwargs)
             if own is None:
-                leave_out_ours(error)
                 raise
         return own(*args, **kwargs)  # type: ignore[no-any-return]
     return call

@@ -12,6 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from pyfuncdbg.hooks.public_function import unwrapped
+
 _QUANTIZED = {'qint8': 'i1', 'quint8': 'u1', 'qint16': 'i2', 'quint16': 'u2', 'qint32': 'i4'}
 _REAL = {'complex64': 'float32', 'complex128': 'float64'}
 _TRAINABLE = frozenset(('float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128', 'resource', 'variant'))
@@ -115,6 +117,7 @@ class DType:
     def is_subtype_of(self, other: object) -> builtins.bool:
         return self is other
 
+    @unwrapped
     def __eq__(self, other: object) -> builtins.bool:
         if self is other:
             return True
@@ -128,6 +131,7 @@ class DType:
     def __ne__(self, other: object) -> builtins.bool:
         return not self == other
 
+    @unwrapped
     def __hash__(self) -> int:
         return self.as_datatype_enum
 

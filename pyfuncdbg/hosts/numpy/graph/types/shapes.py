@@ -6,12 +6,12 @@ known is None; a shape of unknown rank knows nothing. The results and texts are 
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, overload
 
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.public_function import calling_frame, unwrapped
 from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension, dimension_value, version
 
 Sizes = tuple[int | None, ...]
@@ -70,6 +70,7 @@ class TensorShape:
         object.__setattr__(self, 'sizes', _sizes(dims))
 
     @classmethod
+    @unwrapped
     def of(cls, sizes: Sizes | None) -> TensorShape:
         """From a tuple that is already right, unchecked: the path of eager ops and shape rules."""
         shape = cls.__new__(cls)
@@ -80,6 +81,7 @@ class TensorShape:
         raise AttributeError(f"a TensorShape does not change; cannot set '{name}'")
 
     @property
+    @unwrapped
     def rank(self) -> int | None:
         """The number of dimensions, or None."""
         return None if self.sizes is None else len(self.sizes)
@@ -276,7 +278,7 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 
 def _called_from_here() -> bool:
     """Whether the caller of the caller is this package: in programs of TensorFlow 1 only they get `Dimension`s."""
-    return is_machinery(sys._getframe(2).f_code.co_filename)
+    return is_machinery(calling_frame().f_code.co_filename)
 
 
 UNKNOWN = TensorShape(None)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.public_function import calling_frame, stack_level
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import get_logger as get_logger
 
 _lock = new_lock()
@@ -25,7 +26,7 @@ def set_verbosity(v: Any) -> None:
 
 def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
     """A message of any level."""
-    get_logger().log(level, msg, *args, stacklevel=2, **kwargs)
+    get_logger().log(level, msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 vlog = log
@@ -33,17 +34,17 @@ vlog = log
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     """A message for who looks for a bug."""
-    get_logger().debug(msg, *args, stacklevel=2, **kwargs)
+    get_logger().debug(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     """A message on how it goes."""
-    get_logger().info(msg, *args, stacklevel=2, **kwargs)
+    get_logger().info(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
     """A warning."""
-    get_logger().warning(msg, *args, stacklevel=2, **kwargs)
+    get_logger().warning(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 warn = warning
@@ -51,17 +52,17 @@ warn = warning
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
     """An error."""
-    get_logger().error(msg, *args, stacklevel=2, **kwargs)
+    get_logger().error(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     """An error after which nothing goes on."""
-    get_logger().critical(msg, *args, stacklevel=2, **kwargs)
+    get_logger().critical(msg, *args, stacklevel=stack_level(), **kwargs)
 
 
 def _seen() -> int:
     """How often the caller's caller came to its line before."""
-    frame = sys._getframe(2)
+    frame = calling_frame()
     with _lock:
         key = frame.f_code.co_filename, frame.f_lineno
         _counts[key] += 1
@@ -71,13 +72,13 @@ def _seen() -> int:
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """A message at the first and then every `n`th time that the program comes to the line."""
     if not _seen() % n:
-        get_logger().log(level, msg, *args, stacklevel=2)
+        get_logger().log(level, msg, *args, stacklevel=stack_level())
 
 
 def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
     """A message the first `n` times that the program comes to the line."""
     if _seen() < n:
-        get_logger().log(level, msg, *args, stacklevel=2)
+        get_logger().log(level, msg, *args, stacklevel=stack_level())
 
 
 def run(main: Callable[[Sequence[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
+from pyfuncdbg.hooks.public_function import methods_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -27,6 +28,7 @@ _INTEGERS: Any = {'element_shape': dtypes.int32, 'num_elements': dtypes.int32, '
              'indices': dtypes.int32}
 
 
+@methods_for_program
 class GraphArray(TensorArray):
     """An array in a graph: a list of tensors, and what is known of them."""
 
@@ -146,6 +148,7 @@ class GraphArray(TensorArray):
         return no_op(name)
 
 
+@methods_for_program
 class EagerArray(TensorArray):
     """An array in eager mode."""
 

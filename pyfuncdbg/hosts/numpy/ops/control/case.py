@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hooks.public_function import stack_level
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -21,7 +21,6 @@ from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import control_dependenc
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import less_equal
 
 
-@for_program
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = 'case') -> Any:
     """Call the function of the first pair whose condition is true; `default` if none is.
 
@@ -108,5 +107,5 @@ def _of_dict(given: dict[Any, Any], exclusive: bool, name: str) -> list[tuple[An
         return list(given.items())
     if not exclusive:
         warnings.warn(f'{name}: An unordered dictionary of predicate/fn pairs was provided, but exclusive=False. The order '
-                      'of conditional tests is deterministic but not guaranteed.', stacklevel=4)
+                      'of conditional tests is deterministic but not guaranteed.', stacklevel=stack_level())
     return sorted(given.items(), key=lambda pair: str(pair[0].name))

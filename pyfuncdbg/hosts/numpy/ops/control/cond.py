@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
@@ -21,7 +20,6 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 
-@for_program
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Call `true_fn` if `pred` is true, else `false_fn`; in a graph, as a node that does so when it runs.
 
@@ -40,7 +38,6 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _cond(pred, true_fn, false_fn, True, name)
 
 
-@for_program
 def cond_v1(pred: Any, true_fn: Any = None, false_fn: Any = None, strict: bool = False, name: str | None = None,
             fn1: Any = None, fn2: Any = None) -> Any:
     """`cond` of TensorFlow 1: without `strict` a list of one result is that result, where TensorFlow does so (eager mode,
@@ -148,7 +145,6 @@ def _check_alike(parts: Sequence[Traced], returned: Sequence[Returned], kind: st
 
 
 # ---------------------------------------------------------------- switch_case
-@for_program
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = 'switch_case') -> Any:
     """Call the function that stands at `branch_index`; `default`, or the last, where the index is of none.
 

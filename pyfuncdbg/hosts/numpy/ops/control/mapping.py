@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -59,7 +58,6 @@ class _Slices:
         return result
 
 
-@for_program
 def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_iterations: int | None = None,
            back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, name: str | None = None,
            fn_output_signature: Any = None) -> Any:
@@ -111,7 +109,6 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, dtype: Any = None, parallel_ite
         return nest.pack_sequence_as(structure, [slices.whole(array) for array in filled])
 
 
-@for_program
 def scan(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
          back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False,
          name: str | None = None) -> Any:
@@ -157,7 +154,6 @@ def scan(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, par
         return nest.pack_sequence_as(structure, [slices.whole(array) for array in filled])
 
 
-@for_program
 def foldl(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
           back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
     """The last value of a running result: `fn(result so far, slice)` for one slice of `elems` after another.
@@ -174,7 +170,6 @@ def foldl(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, pa
     return _folded(fn, elems, initializer, back_prop, name, 'foldl')
 
 
-@for_program
 def foldr(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any = None, parallel_iterations: int = 10,
           back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
     """`foldl` from the last slice on."""
@@ -204,7 +199,6 @@ def _folded(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, back_pr
         return result
 
 
-@for_program
 def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
     """`map_fn` whose result may be of any structure and dtypes; a loop here.
 

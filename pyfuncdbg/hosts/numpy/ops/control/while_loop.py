@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY, STATELESS_WHILE, WHILE
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -37,7 +36,6 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 
-@for_program
 def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
                back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None,
                name: str | None = None) -> Any:
@@ -64,7 +62,6 @@ def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = Non
     return _while(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop, name, maximum_iterations, True)
 
 
-@for_program
 def while_loop_v1(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
                   back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
                   maximum_iterations: Any = None, return_same_structure: bool = False) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hooks.program_traceback import methods_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -28,7 +27,6 @@ from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 AUTOTUNE = -1
 
 
-@methods_for_program
 class Dataset:
     """Elements of one structure.
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -72,7 +71,6 @@ class OwnedIterator:
     def __iter__(self) -> OwnedIterator:
         return self
 
-    @for_program
     def __next__(self) -> Any:
         """The next element.
 
@@ -89,7 +87,6 @@ class OwnedIterator:
 
     next = __next__
 
-    @for_program
     def get_next(self) -> Any:
         """The next element.
 

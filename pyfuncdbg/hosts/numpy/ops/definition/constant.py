@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.known_value import known_value
@@ -141,14 +140,6 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = 'Cons
     Raises:
         TypeError: The value does not fit shape or dtype.
     """
-    try:
-        return _constant(value, dtype, shape, name)
-    except Exception as error:                  # of any kind: it goes on to the program
-        leave_out_ours(error)
-        raise
-
-
-def _constant(value: Any, dtype: Any, shape: Any, name: str) -> Any:
     wanted = None if dtype is None else as_dtype(dtype)
     if type(value) in _NUMBERS and shape is None and context.current_graph() is None:
         return EagerTensor(to_array(value, wanted))

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -28,7 +29,7 @@ class _EagerScope(threading.local):
 _eager = _EagerScope()
 
 
-@contextmanager
+@context_for_program
 def _eager_scope(name: str | None) -> Iterator[str]:
     """In eager mode only variables take their names from the scope."""
     before = _eager.name
@@ -90,7 +91,7 @@ def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[
     return _eager_scope(name) if graph is None else graph.name_scope(name)
 
 
-@contextmanager
+@context_for_program
 def _both(graph: Graph, name: str | None) -> Iterator[str]:
     """In a program that makes nodes in eager mode, the scope is that of nodes and of variables."""
     with graph.name_scope(name) as full, _eager_scope(full):
@@ -148,7 +149,7 @@ def container(container_name: str) -> AbstractContextManager[str]:
     return context.graph_for_nodes().container(container_name)
 
 
-@contextmanager
+@context_for_program
 def init_scope() -> Iterator[None]:
     """Leave the functions that are being traced, and control dependencies: into eager mode, or the graph around."""
     graph = context.current_graph()

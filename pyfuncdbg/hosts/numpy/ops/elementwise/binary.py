@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, Node, OpDef, lookup, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -116,7 +115,6 @@ def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[s
     return _elementwise_of_values(op, x, y, name, names)
 
 
-@for_program
 def _elementwise_of_values(op: str, x: Any, y: Any, name: str | None, names: tuple[str, str]) -> Tensor:
     for operand in (x, y):
         if hasattr(operand, 'combined'):            # a composite, which knows what its values go with
@@ -132,7 +130,6 @@ def _elementwise_of_values(op: str, x: Any, y: Any, name: str | None, names: tup
         return apply(op, _alike(op, x, y, names), None, full)
 
 
-@for_program
 def _refuse_eagerly(op: str, x: Tensor, y: Tensor, name: str | None) -> None:
     """In a graph the shape rule says it."""
     if current_graph() is None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -37,7 +36,6 @@ _HOST = '/job:localhost/replica:0/task:0'
 """Where TensorFlow 2 puts script ops in functions."""
 
 
-@for_program
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None, *, serialize: bool = False) -> Any:
     """Call a Python function on eager tensors as an op that can be differentiated.
 
@@ -85,7 +83,6 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     return types.packed(outputs)
 
 
-@for_program
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: Any = True, name: Any = None, *,
                    serialize: bool = False) -> Any:
     """Call a Python function on NumPy arrays as an op.
@@ -113,7 +110,6 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     return py_func(func, inp, Tout, stateful, name, serialize=serialize)
 
 
-@for_program
 def py_func(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None, *, serialize: bool = False) -> Any:
     """`tf.compat.v1.py_func`: `numpy_function` under its old name."""
     items, layout = flat_inputs(inp)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from pyfuncdbg.errors import OutOfRangeError
+from pyfuncdbg.hooks.public_function import methods_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer, local_variables_initializer
 from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
@@ -152,6 +153,7 @@ class ChiefSessionCreator:
         return session
 
 
+@methods_for_program
 class StepContext:
     """What the function given to `run_step_fn` gets: the session, and a way to run with the hooks."""
 

@@ -9,9 +9,9 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
+from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated, loaded
@@ -42,7 +42,7 @@ _names = itertools.count()
 _numbers = itertools.count()
 
 
-@contextmanager
+@context_for_program
 def bound(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
     """Let graph variables be read in eager code of this thread: by id of the handle tensor, the handle of its storage."""
     before = _bound.handles

@@ -4,10 +4,12 @@ Each graph has a store of its variables by name and a stack of scopes, kept amon
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
+from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -99,7 +101,7 @@ def get_variable_scope() -> VariableScope:
     return _store(_home()).scopes[-1]
 
 
-@contextmanager
+@context_for_program
 def variable_scope(name_or_scope: Any, default_name: str | None = None, values: Any = None, initializer: Any = None,
                    regularizer: Any = None, caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None,
                    reuse: Any = None, dtype: Any = None, use_resource: bool | None = None, constraint: Any = None,
@@ -241,7 +243,7 @@ def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: b
         if shape is None:
             raise ValueError(f'Variable {name} did not get an initializer, so its `shape` argument must be specified.')
         initializer = glorot_uniform_initializer() if dtype.is_floating else zeros_initializer()
-    if isinstance(initializer, type) or (callable(initializer) and initializer in FACTORIES):
+    if isinstance(initializer, type) or (callable(initializer) and inspect.unwrap(initializer) in FACTORIES):
         initializer = initializer()             # given without parentheses
     if isinstance(initializer, Tensor) or not callable(initializer):
         if shape is not None:

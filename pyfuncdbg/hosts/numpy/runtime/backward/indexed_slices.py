@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hooks.public_function import stack_level
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CAST, CONCAT, CONSTANT, RANGE, READ, SEGMENT_SUM, SHAPE, ZEROS
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
@@ -119,7 +120,7 @@ class IndexedSlices:
         count = self.shape.num_elements()
         if count is not None and count >= _LARGE:
             warnings.warn(f'Converting sparse IndexedSlices to a dense Tensor with {count} elements. This may consume a '
-                          'large amount of memory.', stacklevel=3)
+                          'large amount of memory.', stacklevel=stack_level())
 
 
 class IndexedSlicesSpec(CompositeTypeSpec):

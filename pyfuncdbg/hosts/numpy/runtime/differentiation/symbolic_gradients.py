@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from typing import Any
 
 from pyfuncdbg.hooks.facts import counted
-from pyfuncdbg.hooks.program_traceback import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
@@ -34,7 +33,6 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-@for_program
 def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients', gate_gradients: bool = False,
               aggregation_method: Any = None, stop_gradients: Any = None,
               unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
@@ -62,7 +60,6 @@ def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradien
                       True)
 
 
-@for_program
 def gradients_v1(ys: Any, xs: Any, grad_ys: Any = None, name: str | None = 'gradients',
                  colocate_gradients_with_ops: bool = False, gate_gradients: bool = False, aggregation_method: Any = None,
                  stop_gradients: Any = None, unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:

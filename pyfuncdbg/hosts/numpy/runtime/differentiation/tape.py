@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.facts import counted
-from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
@@ -83,7 +82,7 @@ class GradientTape:
                 self._variables = self._recording.variables
             self._recording.watch(handle, None if handle is item else item)
 
-    @contextmanager
+    @context_for_program
     def stop_recording(self) -> Iterator[None]:
         """Do not record what happens inside.
 
@@ -113,7 +112,6 @@ class GradientTape:
         return tuple(sorted(self._variables.values(), key=lambda variable: variable.number))
 
     # ------------------------------------------------------------------ differentiating
-    @for_program
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
                  unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
         """The gradient of the sum of `target` with respect to each of `sources`, in their structure.
@@ -150,7 +148,6 @@ class GradientTape:
                      for source, tensor, g in zip(given, wanted, found, strict=True)]
         return nest.pack_sequence_as(sources, [_like(source, g) for source, g in zip(given, found, strict=True)])
 
-    @for_program
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None,
                  experimental_use_pfor: bool = True) -> Any:
@@ -163,7 +160,6 @@ class GradientTape:
         from pyfuncdbg.hosts.numpy.runtime.differentiation.jacobian import jacobian
         return self._differentiated_rows(lambda: jacobian(self, target, sources, connected_or(unconnected_gradients)))
 
-    @for_program
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = UnconnectedGradients.NONE,
                        parallel_iterations: int | None = None,
                        experimental_use_pfor: bool = True) -> Any:

@@ -13,7 +13,6 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
@@ -63,20 +62,16 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     """
     definition = lookup(op_type)
     graph = context.current_graph()
-    try:
+    if graph is None:
+        graph = graph_of(inputs)
         if graph is None:
-            graph = graph_of(inputs)
-            if graph is None:
-                return _computed(definition, inputs, attrs or _NO_ATTRS, name)
-        elif not graph.building_function:
-            for tensor in inputs:               # a node goes where its inputs are, as in TensorFlow 1
-                if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
-                    graph = tensor.graph
-                    break
-        op = graph.create_op(op_type, inputs, attrs, name)
-    except Exception as error:                  # of any kind: it goes on to the program
-        leave_out_ours(error)
-        raise
+            return _computed(definition, inputs, attrs or _NO_ATTRS, name)
+    elif not graph.building_function:
+        for tensor in inputs:               # a node goes where its inputs are, as in TensorFlow 1
+            if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
+                graph = tensor.graph
+                break
+    op = graph.create_op(op_type, inputs, attrs, name)
     if tape_recording.active.recordings and tape_recording.wanted(inputs):
         tape_recording.record(tape_recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
     if definition.outputs == 1:

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
 from pyfuncdbg.hosts.numpy.runtime.cluster import devices
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import LOCAL, Devices, device_for
@@ -20,7 +20,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-@contextmanager
+@context_for_program
 def eager_device(device: Any) -> Iterator[None]:
     """On a device: a name or spec, completed by that of the scope around; None for this program's own.
 

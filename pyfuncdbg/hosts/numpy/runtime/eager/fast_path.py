@@ -11,7 +11,8 @@ from typing import Any
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.program_traceback import for_program
+from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph.context import process, state
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
@@ -86,77 +87,83 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
         general: The long way.
         name: What a tape calls the node.
     """
-    kernels, general = _kernels(definition, allowed), for_program(general)
+    kernels = _kernels(definition, allowed)
 
+    @unwrapped
     def call(x: Any, y: Any) -> Any:
-        dtype = x.dtype
-        kernel = kernels.get(id(dtype))
-        if kernel is None or hooks.op or process.mixed:
-            return general(x, y)
-        graphs = state.graphs
-        if graphs[-1] is not None if graphs else not process.eager:
-            return general(x, y)
-        if type(y) is not EagerTensor:
-            y = _beside(dtype, y)
-        if type(y) is not EagerTensor or y.dtype is not dtype:
-            return general(x, y)
-        before = _set(_IGNORE)
         try:
-            value = kernel(x._value, y._value)
-        except KERNEL_ERRORS:
-            value = None
-        finally:
-            _reset(before)
-        if value is None:
-            return general(x, y)                    # which raises it in its own words
-        output: EagerTensor = _new(EagerTensor)
-        output._value = value
-        output.dtype = dtype
-        recordings = active.recordings
-        if recordings:
-            one = recordings[0]
-            if one.outer or len(recordings) > 1:
-                _record(definition, (x, y), output, name)
-            elif id(x) in one.tracked or id(y) in one.tracked:
-                one.tracked.add(id(output))
-                one.nodes.append(_node(definition, (x, y), output, name))
-        return output
+            dtype = x.dtype
+            kernel = kernels.get(id(dtype))
+            graphs = state.graphs
+            if kernel is None or hooks.op or process.mixed or (graphs[-1] is not None if graphs else not process.eager):
+                return general(x, y)
+            if type(y) is not EagerTensor:
+                y = _beside(dtype, y)
+            if type(y) is not EagerTensor or y.dtype is not dtype:
+                return general(x, y)
+            before = _set(_IGNORE)
+            try:
+                value = kernel(x._value, y._value)
+            except KERNEL_ERRORS:
+                value = None
+            finally:
+                _reset(before)
+            if value is None:
+                return general(x, y)                    # which raises it in its own words
+            output: EagerTensor = _new(EagerTensor)
+            output._value = value
+            output.dtype = dtype
+            recordings = active.recordings
+            if recordings:
+                one = recordings[0]
+                if one.outer or len(recordings) > 1:
+                    _record(definition, (x, y), output, name)
+                elif id(x) in one.tracked or id(y) in one.tracked:
+                    one.tracked.add(id(output))
+                    one.nodes.append(_node(definition, (x, y), output, name))
+            return output
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
     return call
 
 
 def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str | None) -> Unary:
     """The same for one operand."""
-    kernels, general = _kernels(definition, allowed), for_program(general)
+    kernels = _kernels(definition, allowed)
 
+    @unwrapped
     def call(x: Any) -> Any:
-        dtype = x.dtype
-        kernel = kernels.get(id(dtype))
-        if kernel is None or hooks.op or process.mixed:
-            return general(x)
-        graphs = state.graphs
-        if graphs[-1] is not None if graphs else not process.eager:
-            return general(x)
-        before = _set(_IGNORE)
         try:
-            value = kernel(x._value)
-        except KERNEL_ERRORS:
-            value = None
-        finally:
-            _reset(before)
-        if value is None:
-            return general(x)
-        output: EagerTensor = _new(EagerTensor)
-        output._value = value
-        output.dtype = dtype
-        recordings = active.recordings
-        if recordings:
-            one = recordings[0]
-            if one.outer or len(recordings) > 1:
-                _record(definition, (x,), output, name)
-            elif id(x) in one.tracked:
-                one.tracked.add(id(output))
-                one.nodes.append(_node(definition, (x,), output, name))
-        return output
+            dtype = x.dtype
+            kernel = kernels.get(id(dtype))
+            graphs = state.graphs
+            if kernel is None or hooks.op or process.mixed or (graphs[-1] is not None if graphs else not process.eager):
+                return general(x)
+            before = _set(_IGNORE)
+            try:
+                value = kernel(x._value)
+            except KERNEL_ERRORS:
+                value = None
+            finally:
+                _reset(before)
+            if value is None:
+                return general(x)
+            output: EagerTensor = _new(EagerTensor)
+            output._value = value
+            output.dtype = dtype
+            recordings = active.recordings
+            if recordings:
+                one = recordings[0]
+                if one.outer or len(recordings) > 1:
+                    _record(definition, (x,), output, name)
+                elif id(x) in one.tracked:
+                    one.tracked.add(id(output))
+                    one.nodes.append(_node(definition, (x,), output, name))
+            return output
+        except Exception as error:              # of any kind: it goes on to the program
+            leave_out_ours(error)
+            raise
     return call
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.public_function import methods_for_program, unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
@@ -20,6 +21,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, call_traced
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
 
 
+@methods_for_program
 class ConcreteFunction:
     """One trace, callable with tensors."""
 
@@ -132,6 +134,7 @@ class ConcreteFunction:
         inputs = [*tensors, *outside]
         return trace.pack(call_traced(trace, inputs))
 
+    @unwrapped
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the trace.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.public_function import for_program, methods_for_program, unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
@@ -56,6 +57,7 @@ class _Traces:
             del self.found[key]
 
 
+@methods_for_program
 class Function:
     """What `tf.function` returns.
 
@@ -96,12 +98,13 @@ class Function:
         """How arguments are read."""
         return self._signature
 
+    @unwrapped
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function; traced first where no trace fits the arguments."""
-        if _run_eagerly:
-            return self._python_function(*args, **kwargs)
-        self._retracing.calls += 1
         try:
+            if _run_eagerly:
+                return self._python_function(*args, **kwargs)
+            self._retracing.calls += 1
             arguments = self._signature.bind(args, kwargs)
             return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
         except Exception as error:              # of any kind: it goes on to the program
@@ -214,6 +217,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
     Raises:
         TypeError: `input_signature` does not fit the function.
     """
+    @for_program
     def decorated(inner: Callable[..., Any]) -> Function:
         if not callable(inner):
             raise TypeError(f'{inner!r} is not a callable object')

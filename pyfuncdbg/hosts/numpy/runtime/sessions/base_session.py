@@ -12,6 +12,7 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -118,6 +119,7 @@ class BaseSession:
         self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
 
     # ------------------------------------------------------------------ running
+    @unwrapped
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Compute fetches.
 
