@@ -92,6 +92,7 @@ class Run:
         host: Whose run it is.
         started: `time.perf_counter_ns()` at the start.
         feeds: Names of fed tensors, in order of the run call's inputs.
+        fed: The values of `feeds` while it goes on, where its host tells runs apart by them; () elsewhere.
         fetches: Names of fetched tensors, in order of the run call's outputs.
         control: How a debugger steers the run; None where the host cannot pause.
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
@@ -103,8 +104,8 @@ class Run:
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
-    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'feeds', 'fetches', 'form', 'host', 'id',
-                 'label', 'remark', 'started', 'stepwise', 'thread')
+    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'fed', 'feeds', 'fetches', 'form',
+                 'host', 'id', 'label', 'remark', 'started', 'stepwise', 'thread')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
@@ -116,6 +117,7 @@ class Run:
         self.host = host
         self.started = started
         self.feeds = feeds
+        self.fed: Sequence[Any] = ()
         self.fetches = fetches
         self.control = control
         self.aborted: BaseException | None = None

@@ -27,8 +27,8 @@ cdef struct CallSlots:
     Py_ssize_t speaker, standing, retry_of, saved
 
 cdef struct RunSlots:
-    Py_ssize_t id, endless, element, label, host, started, feeds, fetches, control, aborted, stepwise, form, thread, remark
-    Py_ssize_t announce, sites
+    Py_ssize_t id, endless, element, label, host, started, fed, feeds, fetches, control, aborted, stepwise, form, thread
+    Py_ssize_t remark, announce, sites
 
 cdef struct SiteSlots:
     Py_ssize_t id, kind, counter
@@ -54,7 +54,7 @@ cdef class Hearing:
     cdef int end(self, object call, object heard) except -1
 
 cdef int run_over(object run) except -1
-cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form)
+cdef object new_run(object label, object host, object announce, object feeds, object fed, object fetches, object form)
 cdef object looked_on(object watcher, object site, object run, list inputs, object holder, Py_ssize_t place,
                       object function, tuple arguments)
 cdef Py_ssize_t slot_of(object kind, str name) except -1

@@ -84,7 +84,7 @@ of_call = <dict>_slots(Call, (
     'sources', 'parent', 'speaker', 'standing', 'retry_of', 'saved'))
 of_run = <dict>_slots(Run, (
     '_announce', '_sites',
-    'id', 'endless', 'element', 'label', 'host', 'started', 'feeds', 'fetches', 'control', 'aborted', 'stepwise', 'form',
+    'id', 'endless', 'element', 'label', 'host', 'started', 'fed', 'feeds', 'fetches', 'control', 'aborted', 'stepwise', 'form',
     'thread', 'remark'))
 of_site = <dict>_slots(CallSite, ('id', 'kind', 'counter'))
 of_capture = <dict>_slots(Capture, ('_standing',))
@@ -160,7 +160,7 @@ cdef int over(object call) except -1:
     return 0
 
 
-cdef object new_run(object label, object host, object announce, object feeds, object fetches, object form):
+cdef object new_run(object label, object host, object announce, object feeds, object fed, object fetches, object form):
     """As `Run`, of what one call of a session asks for."""
     global spare_run
     run, spare_run = spare_run, None
@@ -173,6 +173,7 @@ cdef object new_run(object label, object host, object announce, object feeds, ob
     slot_put(run, of_run.host, host)
     slot_put(run, of_run.started, clock())
     slot_put(run, of_run.feeds, feeds)
+    slot_put(run, of_run.fed, fed)
     slot_put(run, of_run.fetches, fetches)
     slot_put(run, of_run.control, None)
     slot_put(run, of_run.aborted, None)
@@ -191,6 +192,7 @@ cdef int run_over(object run) except -1:
     if spare_run is not None or Py_REFCNT(run) > HELD:
         return 0
     slot_put(run, of_run.feeds, None)
+    slot_put(run, of_run.fed, None)
     slot_put(run, of_run.fetches, None)
     slot_put(run, of_run.form, None)
     slot_put(run, of_run.announce, None)

@@ -103,7 +103,8 @@ class Calls:
             if entry is None or entry.site is None:
                 return None
             call, hook = looked_on(names['args'])
-            return Entrance(entry.site, self._runs.of(entry), list(names['args']), call, (hook,) if call is not None else ())
+            run, inputs = self._runs.of(entry, names['args']), list(names['args'])
+            return Entrance(entry.site, run, inputs, call, (hook,) if call is not None else ())
 
         @begins_call(described)
         def __call__(registry: Any, token: str, device: Any, args: Any) -> Any:  # noqa: N807
@@ -172,7 +173,7 @@ class Calls:
         """A function of TensorFlow's own: one of its backward steps, mostly."""
         if not is_gradient(registered):
             return self._original(registry, token, device, args)
-        outputs = self.gradients.step(registered, lambda: self._runs.of(entry), args,
+        outputs = self.gradients.step(registered, lambda: self._runs.of(entry, args), args,
                                       lambda *inputs: given(self._original(registry, token, device, list(inputs))))
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.tensorflow.sessions.session_plan import _PLANS, Plan
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK as _MARK, NUMPY, Entry, Last, at_place
 from pyfuncdbg.hooks.installed_hooks import Hooks, hooks as _hooks
 from pyfuncdbg.hooks.own_files import is_machinery, judged as _judged
-from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of
+from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of, slot_put
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
@@ -95,6 +95,8 @@ cdef class Quick:
             return NotImplemented
         site, root, last = <tuple>known
         found = PyDict_GetItemWithError(self.going, root)
+        if found is not NULL and len(<list>found) > 1:
+            return NotImplemented               # which of them it is takes a look
         run = (<list>found)[-1] if found is not NULL and <list>found else self.graphs
         if <object>slot_get(run, of_run.control) is not None:
             return NotImplemented
@@ -177,7 +179,7 @@ cdef class Quick:
             return NotImplemented
         plan = <object>found
         going = <list>slot_get(plan, GOING)
-        run = new_run('Session.run', self.host, <object>slot_get(plan, ANNOUNCE), <object>slot_get(plan, FEEDS),
+        run = new_run('Session.run', self.host, <object>slot_get(plan, ANNOUNCE), <object>slot_get(plan, FEEDS), fed,
                       <object>slot_get(plan, FETCHES), <object>slot_get(plan, FORM))
         going.append(run)
         try:
@@ -185,6 +187,7 @@ cdef class Quick:
                              (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)
+            slot_put(run, of_run.fed, ())
         run_over(run)
         return made
 

@@ -75,6 +75,7 @@ class Entry:
         site: Where it is called; None for a function of TensorFlow's own, such as a backward step.
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
+        token: By which its node calls it.
         known: A `hooks.stamp`, and whether its calls were wanted under it.
         last: Its last call, where backward steps may come.
         quick: For `quick`, once a call was seen: the site, the root and `last`.
@@ -85,12 +86,13 @@ class Entry:
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'ensured', 'generated', 'known', 'last', 'quick', 'root', 'site', 'types', 'ways')
+    __slots__ = ('eager', 'ensured', 'generated', 'known', 'last', 'quick', 'root', 'site', 'token', 'types', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
+        self.token = ''
         self.known: tuple[object, bool | Gate] = _NONE, True
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
@@ -146,6 +148,7 @@ class Sites:
                                                 self.again_eagerly(registered)), True))
         if entry.eager:                         # TensorFlow keeps what was called eagerly for ever, and never calls it again
             return entry
+        entry.token = token
         self._marked.add(registered)
         found: Entry = vars(registered).setdefault(MARK, entry)     # of several threads that come at once, one makes it
         return found

@@ -115,6 +115,10 @@ class Pending:
     def mark(self) -> None:
         """Nothing is to be kept."""
 
+    def running(self) -> range:
+        """Places of the nodes that TensorFlow may run just now."""
+        return range(len(self._plan.nodes))
+
     def look(self) -> RunView | None:
         """What is known in a Python call."""
         return None if self.known is None else Standing(self.known, self.calls.place())

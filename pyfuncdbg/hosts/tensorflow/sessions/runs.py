@@ -1,7 +1,8 @@
 """Which run a call belongs to: a `Session.run`, the eager code of a thread, or the graphs that TensorFlow runs elsewhere.
 
-TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's; so is one
-of a traced function whose ops are seen, while it executes once at a time. Other calls of functions and datasets are one run.
+TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's, of several
+at once the one that alone can have made it; so is one of a traced function whose ops are seen, while it executes once at a
+time. Other calls of functions and datasets are one run.
 """
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
+from pyfuncdbg.hosts.tensorflow.sessions.run_of_call import run_of
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
@@ -78,9 +80,9 @@ class Runs:
             return self.eager()
         going = self._going.get(entry.root)
         if going:
-            try:
-                run = going[-1]
-            except IndexError:                  # it has ended meanwhile
+            others = going.copy()               # at once: each thread ends its own
+            run = others[0] if len(others) == 1 else run_of(others, entry.token, inputs, threading.get_native_id())
+            if run is None:
                 return self.graphs
             if run.control is not None and isinstance(run.control, (Pending, Walk)) and entry.site is not None:
                 run.control.calls.began(entry.site, inputs)
@@ -126,10 +128,10 @@ class Runs:
             self._plans.forget()
             self._plans = None
 
-    def _begin(self, label: str, plan: Plan) -> Run:
+    def _begin(self, label: str, plan: Plan, fed: Sequence[Any] = ()) -> Run:
         going = Run(label, self._host, perf_counter_ns(), sites=plan.announce, feeds=plan.feed_names,
                     fetches=plan.fetch_names)
-        going.thread = threading.get_native_id()
+        going.thread, going.fed = threading.get_native_id(), fed
         going.form = plan.form if label == 'Session.run' else None
         if plan.writes:
             self._writing.add(going.id)
@@ -142,6 +144,7 @@ class Runs:
     def _end(self, plan: Plan, going: Run) -> None:
         plan.going.remove(going)
         self._writing.discard(going.id)
+        going.fed = ()
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """What every run of a session goes through once its fetches and feeds are found to be right."""
@@ -164,7 +167,7 @@ class Runs:
                 if known is stamp and not wanted:
                     return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
                 label = 'Session.run' if handle is None else 'Session.partial_run'
-                going = self._begin(label, plan)
+                going = self._begin(label, plan, fed)
                 try:
                     if known is not stamp:
                         plan.asked = stamp, self._is_wanted(self._sites[label], plan, going)
@@ -203,7 +206,7 @@ class Runs:
             fed: What the program feeds, by tensor.
             values: What hooks have made of those.
         """
-        feeds = dict(zip(fed, values, strict=True))
+        feeds, going.fed = dict(zip(fed, values, strict=True)), values
         pending = going.control
         stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
         if not isinstance(pending, Pending) or not (stepwise or hooks.op) or self._plans is None:

@@ -22,6 +22,15 @@ _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 PYTHON = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc'))
 
 
+class Form:
+    """What the runs of one plan are told by: the plan itself, as long as its graph lives."""
+
+    __slots__ = ('plan',)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = weakref.ref(plan)
+
+
 class Plan:
     """What the runs with the same fetches and feeds have in common.
 
@@ -39,8 +48,8 @@ class Plan:
         asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
     """
 
-    __slots__ = ('_kernels', '_references', 'announce', 'asked', 'constants', 'feed_names', 'feeds', 'fetch_names',
-                 'fetches', 'form', 'going', 'graph', 'nodes', 'sites', 'targets', 'units', 'writes')
+    __slots__ = ('__weakref__', '_callers', '_kernels', '_references', 'announce', 'asked', 'constants', 'feed_names',
+                 'feeds', 'fetch_names', 'fetches', 'form', 'going', 'graph', 'nodes', 'sites', 'targets', 'units', 'writes')
 
     def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
                  fetches: Sequence[Any], targets: Sequence[Any], going: list[Run]) -> None:
@@ -51,7 +60,7 @@ class Plan:
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
-        self.form = object()
+        self.form = Form(self)
         self.going = going
         self.announce = lambda: sites           # one for all runs
         self.asked: tuple[object, bool] = None, True
@@ -61,6 +70,7 @@ class Plan:
         self.writes = any(written_slots(op) for op in self.nodes)
         self._kernels: dict[str, Kernel] = {}
         self._references: References | None = None
+        self._callers: dict[str, list[int]] | None = None
 
     @property
     def references(self) -> References:
@@ -70,6 +80,15 @@ class Plan:
                 self.nodes, self.units.flowing, {op for op in self.nodes if self.units.sorts[op] == 'effect'},
                 frozenset(self.feed_names), self.fetch_names)
         return self._references
+
+    def callers(self, token: str) -> Sequence[int]:
+        """Places of the nodes that call the Python function of a token."""
+        if self._callers is None:
+            self._callers = {}
+            for place, op in enumerate(self.nodes):
+                if op.type in PYTHON:
+                    self._callers.setdefault(op.get_attr('token').decode(), []).append(place)
+        return self._callers.get(token, ())
 
     def kernel(self, op: Any) -> Kernel:
         """What computes a node without state."""

@@ -228,6 +228,13 @@ class Walk:
     def mark(self) -> None:
         """Nothing is to be kept: what goes into a unit is."""
 
+    def running(self) -> range:
+        """Places of the nodes that TensorFlow may run just now."""
+        if self._once is not None or self._asking or self.position >= len(self._plan.nodes):
+            return range(0)
+        unit = self._plan.units.of[self.position]
+        return range(unit.start, unit.end)
+
     def look(self) -> RunView:
         """This, or what is known in a Python call."""
         return self if self._asking else Standing(self, self.calls.place())

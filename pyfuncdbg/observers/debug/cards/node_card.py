@@ -14,6 +14,7 @@ from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
 from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Found, Graph, Node, Use
+from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.index.decode import unknown_site
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
@@ -63,6 +64,7 @@ class NodeCard:
         calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
             one is given.
         retries: How many of the calls were executed once more by `retry`.
+        perhaps: How many calls may be of `run`, which has none that is known: several runs went on at once.
         first_bad: Number of the first call with NaN or infinities, ''.
         places: How many sites have that name: eager calls on other lines, the same node of other graphs.
         recorded: Whether a call of it would have been recorded.
@@ -101,6 +103,7 @@ class NodeCard:
     all_attrs: bool
     all_frames: bool
     retries: int = 0
+    perhaps: int = 0
 
 
 def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
@@ -128,7 +131,8 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         or trace.info().ops,
         stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
         _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
-        all_attrs, all_frames, time.retries)
+        all_attrs, all_frames, time.retries,
+        unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0)
 
 
 def _given_to(call: CallRecord | None) -> tuple[Given, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.recorded_graph import Graph
+from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 
@@ -26,6 +27,7 @@ class NodeRow:
         value: What its first output held last.
         handle: It names what only its host can hold, such as a variable: it has no calls to tell of.
         unseen: Its calls are never seen: it makes no tensor.
+        perhaps: How many calls may be of the graph's run, which has none that is known.
     """
 
     position: int
@@ -36,6 +38,7 @@ class NodeRow:
     value: TensorRecord | None = None
     handle: bool = False
     unseen: bool = False
+    perhaps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +76,6 @@ def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:
         found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
         users = {use.node for use in graph.users.get(name, ())}
         rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None,
-                            handle=node.is_handle, unseen=node.is_unseen))
+                            handle=node.is_handle, unseen=node.is_unseen,
+                            perhaps=0 if found else unattributed(trace, node.site, graph.run)))
     return rows

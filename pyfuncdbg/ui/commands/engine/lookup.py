@@ -10,6 +10,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
 from pyfuncdbg.observers.debug.inspecting.node_values import call_at
 from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
@@ -111,7 +112,8 @@ def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, oth
             return of_call(call, spec)
     found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
     if found is None and (run is not None or other_than is not None):
-        raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}')
+        raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}',
+                           *_perhaps(trace, spec, run))
     if found is None:
         known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
         if spec.name in known:
@@ -159,6 +161,14 @@ def elements(trace: Queries, spec: TensorSpec, found: Found) -> np.ndarray:
     except DroppedError as error:
         run = _newest_kept(trace, spec, found)
         raise DroppedError(f"{error}{f'. Of run {run} it was kept: --run {run}' if run else ''}") from None
+
+
+def _perhaps(trace: Queries, spec: TensorSpec, run: int | None) -> list[str | Typed]:
+    """Calls that may be of a run where none is known to be."""
+    sites = [site for site in trace.sites() if spec.owner in (site.name, *site.outputs)] if run is not None else []
+    calls = sum(unattributed(trace, site, run) for site in sites)
+    return [f'. {calls} of its calls may be of it: several runs went on at once, and their host does not tell. ',
+            Typed(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
 
 
 def _newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:

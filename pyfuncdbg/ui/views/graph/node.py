@@ -68,6 +68,8 @@ def _title(card: NodeCard) -> Text:
         return text.append(f'  held by {one_line(card.site.host, 40)}: it has no calls', 'dim')
     if card.newest is None and card.site.attrs.get('_unseen') is True:
         return text.append('  its calls are not seen', 'dim')
+    if card.newest is None and card.perhaps:
+        return text.append(f'  {count(card.perhaps, "call")} may be of run #{card.run}: not known', 'yellow')
     if card.newest is None:
         missing = 'its calls were not recorded: --ops' if not card.recorded else 'has not run yet' if card.live else (
             'did not run' + (f' in run #{card.run}' if card.run else ' while it was recorded'))

@@ -57,7 +57,7 @@ def node_list_view(found: NodeList) -> Page:
 
 def _ran(row: NodeRow, found: NodeList) -> bool:
     """Whether it ran, as far as that is known."""
-    return row.time is not None or row.handle or row.unseen or not (found.ops or row.site.function)
+    return row.time is not None or row.handle or row.unseen or row.perhaps > 0 or not (found.ops or row.site.function)
 
 
 def _name(row: NodeRow, found: NodeList) -> Text:
@@ -91,7 +91,7 @@ def _value(row: NodeRow, found: NodeList) -> Text:
     if row.time is None and row.unseen:
         return Text('not seen', 'dim')
     if row.time is None:
-        return Text('' if _ran(row, found) else NEVER[found.live], 'blue')
+        return Text('not known' if row.perhaps else '' if _ran(row, found) else NEVER[found.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text().append(', '.join(words), 'bold red')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))

@@ -1,0 +1,30 @@
+"""Calls that may be of a run, though the host could not tell: several runs of the graph went on at once.
+
+Such a call is in a run that announces no sites. Read from a trace, on any thread.
+"""
+from __future__ import annotations
+
+import glob
+import math
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import SiteRecord
+
+_READ = 64
+
+
+def unattributed(trace: Queries, site: SiteRecord, run: int | None) -> int:
+    """How many calls of a Python site may be of a run; 0 without a run.
+
+    They were made while it went on, in a run that does not announce the site; counted up to a limit.
+    """
+    if run is None or site.kind != 'python':
+        return 0
+    own = trace.run(run, site.process)
+    if site.id not in own.sites:
+        return 0
+    end = own.started + own.duration if own.duration is not None else math.inf
+    _, spans = trace.during(own.started, end, kind='python', site=glob.escape(site.name), limit=_READ)
+    calls = [trace.call(span.number) for span in spans if span.process == site.process]
+    runs = {call.run: trace.run(call.run, site.process) for call in calls if call.run != run}
+    return sum(call.site.id == site.id and call.run in runs and site.id not in runs[call.run].sites for call in calls)
