@@ -7,6 +7,7 @@ from __future__ import annotations
 import glob
 import math
 
+from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -20,7 +21,10 @@ def unattributed(trace: Queries, site: SiteRecord, run: int | None) -> int:
     """
     if run is None or site.kind != 'python':
         return 0
-    own = trace.run(run, site.process)
+    try:
+        own = trace.run(run, site.process)
+    except CommandError:                        # no such run
+        return 0
     if site.id not in own.sites:
         return 0
     end = own.started + own.duration if own.duration is not None else math.inf
