@@ -1,4 +1,4 @@
-"""Wrong uses of `tf`, all over the namespace: the traceback ends at the program's line, and what is published is wrapped once."""
+"""Wrong uses of `tf`, all over the namespace: tracebacks end at the program's line. What is published is wrapped once."""
 from __future__ import annotations
 
 import inspect
@@ -105,8 +105,8 @@ line()
 def run(tmp_path: Path, *command: str, full: str = '') -> subprocess.CompletedProcess[str]:
     (tmp_path / 'prog.py').write_text(PROGRAM.format(lines='\n'.join(f'    lambda: {line},' for line in WRONG)))
     environment = {**os.environ, 'PYFUNCDBG_FULL_TRACEBACK': full, 'IPYTHONDIR': str(tmp_path)}
-    return subprocess.run([sys.executable, *command, 'prog.py'], cwd=tmp_path, env=environment, capture_output=True, text=True,
-                          timeout=200, check=False)
+    return subprocess.run([sys.executable, *command, 'prog.py'], cwd=tmp_path, env=environment, capture_output=True,
+                          text=True, timeout=200, check=False)
 
 
 @pytest.mark.parametrize('command', [(), ('-m', 'IPython', '--colors=NoColor')])
