@@ -102,20 +102,26 @@ def methods_for_program(kind: type[T]) -> type[T]:
             inner = for_program(member.__func__)
             wrapper = member if inner is member.__func__ else type(member)(inner)
         elif isinstance(member, property):
-            wrapper = _property(member)
+            wrapper = _property(member, kind, name)
         if wrapper is not member:
             setattr(kind, name, wrapper)
     return kind
 
 
-def _property(member: property) -> property:
+def _property(member: property, kind: type[Any], name: str) -> property:
     parts = member.fget, member.fset, member.fdel
     wrappers: list[Any] = [None if part is None else for_program(part) for part in parts]
-    return member if tuple(wrappers) == parts else property(wrappers[0], wrappers[1], wrappers[2], member.__doc__)
+    if tuple(wrappers) == parts:
+        return member
+    wrapper: Any = property(wrappers[0], wrappers[1], wrappers[2], member.__doc__)
+    wrapper.__set_name__(kind, name)            # Python says it in its errors
+    return wrapper  # type: ignore[no-any-return]
 
 
 class _Context(contextlib._GeneratorContextManager[Any]):
-    """What `with` gets from a function that `context_for_program` has decorated."""
+    """What `with` gets from a function that `context_for_program` has decorated; it is printed as contextlib's."""
+
+    __module__, __qualname__ = 'contextlib', '_GeneratorContextManager'
 
     __enter__ = for_program(contextlib._GeneratorContextManager.__enter__)
     __exit__ = for_program(contextlib._GeneratorContextManager.__exit__)  # type: ignore[arg-type]
