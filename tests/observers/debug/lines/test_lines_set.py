@@ -21,8 +21,10 @@ from debug_program import loaded
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.lines import line_breakpoints
 from pyfuncdbg.observers.debug.lines.inline_condition import Condition
 from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.live_functions import Population
 
 PROGRAM = '''
 import functools
@@ -404,3 +406,33 @@ def test_what_a_condition_calls_may_import() -> None:
         moment = datetime.datetime.now()        # noqa: F841  # the condition reads it
         return sys._getframe()
     assert Condition('moment.strptime("7", "%d").day == 7').value(frame(), {}, '')
+
+
+def test_a_function_of_several_files_is_let_go_in_all_of_them_by_one_look(
+        lines: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at the heap takes a tenth of a second for a million objects, and many files may have functions of a name."""
+    text = 'def stride(n):\n    return n + 1\n\ndef make():\n    def stride(n):\n        return n + 2\n    return stride\n'
+    names = ('first_of_three', 'second_of_three', 'third_of_three')
+    modules = [loaded(name, text, tmp_path) for name in names]
+    for name in names:
+        monkeypatch.delitem(sys.modules, name)
+    plain = [(module.stride.__code__, module.make().__code__) for module in modules]
+    hits: list[tuple[str, int]] = []
+
+    def note(frame: FrameType, error: BaseException | None) -> None:
+        hits.append((Path(frame.f_code.co_filename).stem, frame.f_locals['n']))
+    lines.set_function(1, 'stride', note)
+    functions = [function for module in modules for function in (module.stride, module.make())]     # some are made later
+    assert [function(7) for function in functions] == [8, 9] * 3
+    assert hits == [(name, 7) for name in names for _ in range(2)]
+    looks = []
+
+    def look() -> Population:
+        looks.append(Population())
+        return looks[-1]
+    monkeypatch.setattr(line_breakpoints, 'Population', look)
+    lines.clear(1)
+    assert len(looks) == 1
+    assert [function(7) for function in functions] == [8, 9] * 3 and len(hits) == 6
+    assert [function.__code__ for function in functions] == [code for codes in plain for code in codes]
+    assert all(function.__code__ is codes[0] for function, codes in zip(functions[::2], plain, strict=True))

@@ -67,7 +67,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
         if graph is None:
             return _computed(definition, inputs, attrs or _NO_ATTRS, name)
     elif not graph.building_function:
-        for tensor in inputs:               # a node goes where its inputs are, as in TensorFlow 1
+        for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
             if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
                 graph = tensor.graph
                 break

@@ -129,7 +129,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
 
 
 def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str | None) -> Unary:
-    """The same for one operand."""
+    """The same for one operand; written out, for a call between them would be paid at every op."""
     kernels = _kernels(definition, allowed)
 
     @unwrapped
