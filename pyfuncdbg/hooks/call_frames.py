@@ -5,15 +5,19 @@ call nothing.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import CodeType, FrameType
-from typing import Any, TypeVar
+from types import CodeType, FrameType, FunctionType, MethodType
+from typing import Any, NamedTuple, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.chain import _INNERMOST, Hook, _looked_on, instrument
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.source_map import is_generated
 
+_DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
 
 
@@ -34,6 +38,14 @@ class Entrance:
     inputs: Sequence[Any]
     call: Call | None = None
     hooks: tuple[Hook, ...] = ()
+
+
+class _Passing(NamedTuple):
+    """A call that the chain executes, what it calls then, and the hooks around it."""
+
+    call: Call
+    function: Callable[..., Any]
+    hooks: tuple[Hook, ...]
 
 
 RUNNERS: set[CodeType] = set()
@@ -84,30 +96,58 @@ def calls_function(frame: FrameType) -> bool:
 def entrance_of(frame: FrameType) -> Entrance | None:
     """The call that this frame of ours begins, None if it begins none."""
     if frame.f_code in _INNERMOST:
-        call, hooks = _passing(frame)
-        return Entrance(call.site, call.run, call.inputs, call, hooks)
+        passing = _passing(frame)
+        call = passing.call
+        return Entrance(call.site, call.run, call.inputs, call, passing.hooks)
     describe = _beginnings.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
 
 def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
     """The call whose wrapped function this frame is; None if it is no wrapped function, or this hook is not around it."""
-    caller = frame.f_back
-    if caller is None or not calls_function(caller):
+    if not begins_function(frame):
         return None
-    while caller is not None and is_machinery(caller.f_code.co_filename):
+    passing = _around(frame)
+    return passing.call if passing is not None and any(hook is known for known in passing.hooks) else None
+
+
+def begins_function(frame: FrameType) -> bool:
+    """Whether this frame is that of a wrapped function itself: not of something that it calls, and not of a callback of the
+    garbage collector, a finalizer or a signal handler, which Python runs whatever is about to be called."""
+    if frame.f_back is None or not calls_function(frame.f_back):
+        return False
+    passing = _around(frame)
+    if passing is None or passing.call.site.kind != 'python' or is_generated(frame.f_code):
+        return True
+    # What the chain calls is the function, or what its host has put around it.
+    codes = code_of(passing.call.site.function), code_of(passing.function)
+    return codes[0] is None or any(code is not None and original(frame.f_code) == original(code) for code in codes)
+
+
+def _around(frame: FrameType) -> _Passing | None:
+    """The call whose function our frames have called by this one; None if none is known."""
+    caller = frame.f_back
+    while caller is not None and is_machinery(caller.f_code.co_filename) and caller.f_code not in _beginnings:
         if caller.f_code in _INNERMOST:
-            call, hooks = _passing(caller)
-            return call if any(hook is known for known in hooks) else None
-        if caller.f_code in _beginnings:
-            return None
+            return _passing(caller)
         caller = caller.f_back
     return None
 
 
-def begins_function(frame: FrameType) -> bool:
-    """Whether this frame is that of a wrapped function itself, not of something that it calls."""
-    return frame.f_back is not None and calls_function(frame.f_back)
+def code_of(function: Any) -> CodeType | None:
+    """The code that a call of a function begins with, below partials and methods; None if that is not Python."""
+    for _ in range(_DEEPEST):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, MethodType):
+            function = function.__func__
+        elif isinstance(function, FunctionType):
+            return function.__code__
+        elif isinstance(function, type):
+            return None
+        else:
+            function = next((vars(kind)['__call__'] for kind in type(function).__mro__ if '__call__' in vars(kind)), None)
+    return None
 
 
 def inside(frame: FrameType | None) -> bool:
@@ -119,13 +159,13 @@ def inside(frame: FrameType | None) -> bool:
     return False
 
 
-def _passing(frame: FrameType) -> tuple[Call, tuple[Hook, ...]]:
-    """The call that a frame of the chain executes, and the hooks around it."""
+def _passing(frame: FrameType) -> _Passing:
+    """The call that a frame of the chain executes."""
     names = frame.f_locals
     if frame.f_code is _looked_on.__code__:
-        return names['call'], (names['watcher'],)
+        return _Passing(names['call'], names['func'], (names['watcher'],))
     passage = names['self']
-    return passage.call, passage.hooks
+    return _Passing(passage.call, passage.func, passage.hooks)
 
 
 def _of_invoke(frame: FrameType) -> Entrance:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import re
 import sys
@@ -270,3 +271,26 @@ def test_a_call_whose_function_does_not_begin_leaves_its_thread_alone() -> None:
         debugger.breakpoints.set('function:scaled')
         assert invoke(run, [[3]]) == [3]
         assert not debugger.flows and user.stops == []
+
+
+@pytest.mark.parametrize(('verb', 'phases'), [('cont', ['call']), ('r', ['call', 'after']), ('s', ['call', 'line', 'line'])])
+def test_callbacks_of_the_garbage_collector_are_no_part_of_the_call(verb: str, phases: list[str]) -> None:
+    """Python runs them wherever memory is needed: between our call of the function and its first line too."""
+    collections = []
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        collections.append(phase)
+
+    def run() -> Any:
+        before = gc.get_threshold()
+        gc.callbacks.append(collected)
+        gc.set_threshold(1, 1, 1)
+        try:
+            return called()
+        finally:
+            gc.set_threshold(*before)
+            gc.callbacks.remove(collected)
+    user, result = session(['scaled'], ['p x[0] + 37', line, verb, line, verb, line, 'cont'], run)
+    assert result == [6] and collections
+    assert 'int64 40' in repr(user.answers[0]) and user.answers[1] == ('call', 0), user.answers
+    assert user.phases[:len(phases)] == phases, user.phases

@@ -5,14 +5,11 @@ Asked on the thread of a call, and at its stop.
 """
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CodeType, FunctionType, MethodType
-from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.call_frames import begins_function
+from pyfuncdbg.hooks.call_frames import begins_function, code_of
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
@@ -21,7 +18,6 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 
 _LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 """Flags of functions that only make something when they are called."""
-_DEEPEST = 10
 
 
 def stops_inside(site: CallSite, hits: Sequence[Hit]) -> bool:
@@ -35,22 +31,6 @@ def is_enterable(site: CallSite) -> bool:
         return False
     code = code_of(site.function)
     return code is not None and not code.co_flags & _LATER and not is_machinery(code.co_filename)
-
-
-def code_of(function: Any) -> CodeType | None:
-    """The code that a call of a function begins with, below partials and methods; None if that is not Python."""
-    for _ in range(_DEEPEST):
-        if isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, MethodType):
-            function = function.__func__
-        elif isinstance(function, FunctionType):
-            return function.__code__
-        elif isinstance(function, type):
-            return None
-        else:
-            function = next((vars(kind)['__call__'] for kind in type(function).__mro__ if '__call__' in vars(kind)), None)
-    return None
 
 
 def at_start(stop: Stop) -> bool:

@@ -6,13 +6,14 @@ the thread before, such as a coverage tool, sees nothing while it steps, and is 
 from __future__ import annotations
 
 import bdb
+import gc
 import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from pyfuncdbg.hooks.call_frames import begins_function, calls_function, function_call
+from pyfuncdbg.hooks.call_frames import begins_function, calls_function, code_of, function_call
 from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import exact_line, frame_line, is_generated, is_part, owner
@@ -56,6 +57,7 @@ class Stepper(bdb.Bdb):
         self.looked = False
         self._before: Any = None
         self._given_up = False
+        self._collecting = False
         self._marked: list[tuple[FrameType, Any]] = []
         self._reason = 'step'
         self._arriving = False
@@ -180,7 +182,9 @@ class Stepper(bdb.Bdb):
 
     # ------------------------------------------------------------------ what Python calls
     def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """bdb's, but silent in what is not the program, and once it is disarmed."""
+        """bdb's, but silent in what is not the program, in what the garbage collector calls, and once it is disarmed."""
+        if event == 'call' and (self._collecting or _of_collector(frame)):
+            return None if self._collecting else self._through_collection(frame, event, arg)
         if self._given_up:
             self.disarm()
         if not self.active:
@@ -199,6 +203,13 @@ class Stepper(bdb.Bdb):
                 _owed[threading.get_native_id()] = self._before
             raise
         return followed if self.active else None
+
+    def _through_collection(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Of a callback of the garbage collector: it and what it calls are not stepped, nor are frames around it looked at.
+        The collector comes at any allocation, also while Python itself makes or drops one of those frames, and 3.11 crashes
+        then."""
+        self._collecting = event != 'return'
+        return self._through_collection
 
     # ------------------------------------------------------------------ what Bdb asks and tells
     def stop_here(self, frame: FrameType) -> bool:
@@ -280,6 +291,10 @@ def _in_program(frame: FrameType) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _of_collector(frame: FrameType) -> bool:
+    return any(code_of(callback) is frame.f_code for callback in gc.callbacks)
 
 
 def _of_condition(frame: FrameType) -> bool:
