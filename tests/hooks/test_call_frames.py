@@ -71,8 +71,10 @@ def test_the_frame_of_the_function_and_no_other_is_its_own(function: Any) -> Non
 
 @pytest.mark.parametrize('function', FUNCTIONS)
 def test_what_python_runs_in_its_place_is_not_the_function(function: Any) -> None:
-    """A callback of the collector or a signal handler seems to be called by whatever frame of ours it interrupts. Here C code
-    calls another function, which leaves no frame in between either."""
+    """A callback of the collector or a signal handler seems to be called by whatever frame of ours it interrupts.
+
+    Here C code calls another function, which leaves no frame in between either.
+    """
     assert called(function, functools.lru_cache(beside)) == [(False, False)] * 2
 
 
