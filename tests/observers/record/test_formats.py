@@ -77,7 +77,7 @@ def contents(path: Path) -> dict[str, object]:
             'notes': [[note.kind, note.process, note.at, note.data] for note in trace.notes()]}))
 
 
-@pytest.mark.parametrize('version', [2, 3])
+@pytest.mark.parametrize('version', [2, 3, 4])
 def test_a_trace_of_each_version_gives_what_it_gave(version, tmp_path):
     path = tmp_path / 'old.pfd'                 # a copy: reading must not depend on where it lies
     shutil.copytree(FOLDER / f'version-{version}.pfd', path)
@@ -99,7 +99,7 @@ def test_only_records_with_retries_have_a_field_of_them() -> None:
     assert [len(unpacked(payload)) for payload in (plain, retried)] == [13, 14]
     assert Batch(plain).retries == {} and Batch(retried).retries == {1: [0, True], 2: [2, False]}
     for payload, flags in ((plain, [0, 0, 0]), (retried, [0, 0, RETRY])):
-        assert summary_of(payload, lambda entry: False).flags.tolist() == flags
+        assert list(summary_of(payload, lambda entry: False).flags) == flags
     fields = unpacked(retried)
     for wrong in (3, [[5, [1, True]]], [['x', 1]]):
         with pytest.raises(ValueError, match='row'):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,9 +14,9 @@ import numpy as np
 from pyfuncdbg.errors import TraceError, TraceVersionError
 from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
 from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteEntry, StaleIndexError
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, UNFINISHED, site_key
-from pyfuncdbg.observers.record.log import log_file, trace_folder
-from pyfuncdbg.observers.record.log.call_batch import COLUMNS, summary_of, unpacked
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
+from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
+from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, summary_of, unpacked
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
 from pyfuncdbg.observers.record.snapshots.snapshot import array_from
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
@@ -28,6 +27,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 _PROGRESS_BYTES = 1 << 20
 _MOST_PROCESSES = 1 << 20
 _MOST_DAMAGE = 20
+_TOGETHER = 64
+"""Records of calls that go into the table at once."""
+_WRONG = (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError)
 _FAR = 1 << 60
 """Nanoseconds, 36 years: sums of four such times do not overflow, whatever a log says."""
 
@@ -99,25 +101,34 @@ class _LogIndexing:
         self.process = process
         self.reader = reader
         self.log = index.logs.setdefault(process, LogState())
+        self._waiting: list[tuple[int, int, BatchSummary]] = []
+        """Kind, place and summary of records of calls that are not in the table yet."""
         self.finite = lru_cache(maxsize=4096)(self._is_finite)
 
     def run(self, reading: _Reading | None) -> bool:
         log = self.log
-        start = log.position
+        start = position = log.position
         if self.reader.size < start > log_file.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
-        for found in self.reader.frames(start):
-            try:
-                self._take(found)
-            except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError) as error:
-                _note_damage(self.index, self.process, found.start,
-                             f'{self.reader.path.name}: record at byte {found.start} cannot be read: {error}')
-            log.position = found.position + found.length
-            if reading is not None:
-                reading.at(log.position)
+        try:
+            for found in self.reader.frames(start):
+                try:
+                    self._take(found)
+                except _WRONG as error:
+                    self._damaged(found.start, error)
+                position = found.position + found.length
+                if reading is not None:
+                    reading.at(position)
+        finally:                                # reading may fail, or be broken off by Ctrl-C
+            self._take_waiting()
+            log.position = position
         if reading is not None:
-            reading.end(log.position)
-        return log.position != start
+            reading.end(position)
+        return position != start
+
+    def _damaged(self, position: int, error: Exception) -> None:
+        _note_damage(self.index, self.process, position,
+                     f'{self.reader.path.name}: record at byte {position} cannot be read: {error}')
 
     def _take(self, found: FoundFrame) -> None:
         if found.kind == log_file.BLOB:
@@ -125,7 +136,9 @@ class _LogIndexing:
                 self.index.blobs.add(found.payload, self.process, found.position + log_file.KEY_SIZE,
                                      found.length - log_file.KEY_SIZE)
         elif found.kind in (log_file.CALLS, log_file.RUNNING):
-            self._take_calls(found)
+            self._waiting.append((found.kind, found.start, summary_of(found.payload, self._is_bad)))
+            if len(self._waiting) == _TOGETHER:
+                self._take_waiting()
         elif found.kind == log_file.NOTE:
             self.index.notes[self.process, found.start] = None
         elif found.kind == log_file.SOURCE:
@@ -136,6 +149,7 @@ class _LogIndexing:
     def _take_fact(self, kind: int, payload: bytes) -> None:
         fields, log = unpacked(payload), self.log
         if kind == log_file.PROCESS:
+            self._take_waiting()                # by the clock that they were written by
             pid, _, argv, python, host, wall, clock, facts = listed(fields, 8)
             log.offset = _near(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
@@ -147,7 +161,7 @@ class _LogIndexing:
         elif kind == log_file.PLAN:
             self.index.plans.setdefault((self.process, number(listed(fields, 6)[0])), payload)
         elif kind == log_file.RUNS:
-            self._take_runs(listed(fields))
+            self._take_runs(fields)
         elif kind == log_file.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
@@ -157,38 +171,40 @@ class _LogIndexing:
             log.last = max(log.last, at)
             log.ended = True
 
-    def _take_runs(self, runs: list[Any]) -> None:
-        """Runs of number, plan, start, and for some the element; a batch of one form is taken at once."""
-        if not runs:
-            return
-        if set(map(type, runs)) != {list} or min(map(len, runs)) < 3:
-            raise ValueError('expected runs')
-        if len(runs[0]) not in (3, 4) or len(set(map(len, runs))) != 1:
-            runs = [[*run, NO_ELEMENT][:4] for run in runs]
-        fields = _integers(list(chain.from_iterable(runs))).reshape(len(runs), -1)
-        ids, plans, starts = fields.T[:3]
-        self.index.runs.append(len(runs), {
-            'process': self.process, 'id': ids, 'plan': plans, 'started': _bounded(starts) + self.log.offset,
-            'element': fields[:, 3] if fields.shape[1] == 4 else NO_ELEMENT})
+    def _take_runs(self, content: Any) -> None:
+        ids, plans, starts, elements = run_batch.decode(content)
+        self.index.runs.append(len(ids), {'process': self.process, 'id': ids, 'plan': plans, 'element': elements,
+                                          'started': _bounded(starts) + self.log.offset})
 
     def _since(self, clock: Any) -> int:
         """Nanoseconds since the trace began."""
         return _near(number(clock)) + self.log.offset
 
-    def _take_calls(self, found: FoundFrame) -> None:
-        summary = summary_of(found.payload, self._is_bad)
-        columns = dict(zip(COLUMNS, summary.columns, strict=True))
-        started, finished = columns['started'], columns.pop('finished')
-        begun = _bounded(started) + self.log.offset
-        if found.kind == log_file.RUNNING:
-            lengths: np.ndarray = np.full(len(begun), UNFINISHED)
-        else:
-            lengths = np.where(finished != 0, np.maximum(_bounded(finished) - _bounded(started), 0), UNFINISHED)
+    def _take_waiting(self) -> None:
+        """Put the calls of the records read last into the table, together."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            try:
+                self._take_calls(waiting)
+            except (ValueError, MemoryError) as error:
+                self._damaged(waiting[0][1], error)
+
+    def _take_calls(self, batches: list[tuple[int, int, BatchSummary]]) -> None:
+        kinds, positions, summaries = zip(*batches, strict=True)
+        counts = np.array([summary.count for summary in summaries])
+        ends = np.cumsum(counts)
+        numbers = {name: columns.unpack(packed, counts) for name, packed in zip(
+            COLUMNS, zip(*(summary.columns for summary in summaries), strict=True), strict=True)}
+        started, finished = _bounded(numbers['started']), numbers.pop('finished')
+        begun = started + self.log.offset
+        running = np.repeat(np.array(kinds) == log_file.RUNNING, counts)
+        lengths = np.where((finished != 0) & ~running, np.maximum(_bounded(finished) - started, 0), UNFINISHED)
         self.log.last = max(self.log.last, int((begun + np.maximum(lengths, 0)).max()))
-        self.index.calls.append(len(begun), {
-            **columns, 'process': self.process, 'site': _site_keys(self.process, columns['site']), 'started': begun,
-            'duration': lengths, 'flags': summary.flags, 'size': summary.sizes, 'position': found.start,
-            'place': np.arange(len(begun))})
+        self.index.calls.append(int(ends[-1]), {
+            **numbers, 'process': self.process, 'site': _site_keys(self.process, numbers['site']), 'started': begun,
+            'duration': lengths, 'flags': np.frombuffer(b''.join(summary.flags for summary in summaries), np.uint8),
+            'size': np.maximum(columns.unpack([summary.sizes for summary in summaries], counts), 0),
+            'position': np.repeat(positions, counts), 'place': np.arange(ends[-1]) - np.repeat(ends - counts, counts)})
 
     def _is_bad(self, entry: Any) -> bool:
         try:
@@ -216,12 +232,6 @@ class _LogIndexing:
 def _site_keys(process: int, sites: np.ndarray) -> np.ndarray:
     known = (sites >= 0) & (sites < 1 << SITE_BITS)
     return np.where(known, sites, 0) + site_key(process, 0)
-
-
-def _integers(column: list[Any]) -> np.ndarray:
-    if set(map(type, column)) != {int}:
-        raise ValueError('expected numbers')
-    return np.array(column, np.int64)
 
 
 def _bounded(times: np.ndarray) -> np.ndarray:

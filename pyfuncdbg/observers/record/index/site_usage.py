@@ -15,6 +15,8 @@ from pyfuncdbg.observers.record.index.query import Condition
 from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, RETRY, SITE_BITS, UNFINISHED, View
 from pyfuncdbg.observers.record.records import SiteRecord
 
+_SOME = 1 << 12
+
 
 @dataclass(frozen=True, slots=True)
 class SiteUse:
@@ -124,8 +126,11 @@ def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
     """By key of a site, ascending."""
     if not len(rows):
         return []
-    rows = rows[np.argsort(calls['site'][rows], kind='stable')]
-    keys, starts = np.unique(calls['site'][rows], return_index=True)
+    keys, ranks = _ranked(calls['site'][rows])
+    if len(keys) <= 1 << 16:
+        ranks = ranks.astype(np.uint16)         # sorted by counting, a tenth of the time
+    rows = rows[np.argsort(ranks, kind='stable')]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(ranks))[:-1]))
     flags, duration = calls['flags'][rows], calls['duration'][rows]
     spent = np.maximum(duration, 0)
 
@@ -137,6 +142,17 @@ def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
         np.maximum.reduceat(calls['id'][rows], starts).tolist(), counted(flags & BAD != 0), counted(flags & RETRY != 0),
         counted(flags & CHANGED != 0),
         np.add.reduceat(np.where(duration == UNFINISHED, calls['started'][rows], 0), starts).tolist(), strict=True)]
+
+
+def _ranked(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct keys in order, and the rank of each: as `np.unique`, but does not sort a million of a few keys."""
+    known = np.unique(keys[:_SOME])
+    while True:
+        ranks = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        others = keys[known[ranks] != keys]
+        if not len(others):
+            return known, ranks
+        known = np.union1d(known, others[:max(_SOME, len(others) // 2)])
 
 
 def _time(reading: Reading, sums: _Sums, inner: int) -> SiteTime:

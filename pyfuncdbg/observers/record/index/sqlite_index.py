@@ -1,7 +1,7 @@
 """In-memory index of a trace: where everything is in its logs, and what calls can be found by.
 
 It is derived from the logs and kept in memory only: an index file that comes with a trace is untrusted input. One of two
-million calls takes 1.3 to 1.9 s and 300 MB. Filled by `index.indexing`; used by `Trace` under its lock.
+million calls takes half a second and 300 MB. Filled by `index.indexing`; used by `Trace` under its lock.
 """
 from __future__ import annotations
 

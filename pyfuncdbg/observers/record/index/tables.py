@@ -150,6 +150,8 @@ def run_table() -> Table:
 def _sorted(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers by (process, id), those of one number in the order of the log; and where in that a new number begins."""
     ids, processes = columns['id'], columns['process']
+    if len(ids) and processes.min() == processes.max() and (ids[1:] > ids[:-1]).all():
+        return np.arange(len(ids)), np.ones(len(ids), bool)
     order = np.argsort(ids, kind='stable')      # nearly sorted as they come, so it costs little
     if len(order) and processes.min() != processes.max():
         order = order[np.argsort(processes[order], kind='stable')]

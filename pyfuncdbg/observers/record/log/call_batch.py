@@ -15,6 +15,8 @@ import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
+from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
@@ -26,7 +28,6 @@ then. `retry` is 0, or the id of the first execution (0 of that itself) and whet
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
 """The numbers of a call, in the order of a row. `finished` is 0 for a call that has not returned."""
 
-MOST_ROWS = 512
 MOST_TENSORS = 4096
 """Tensors on one side of a call; more are not recorded."""
 
@@ -35,8 +36,6 @@ _FIELDS, _FIELDS_2 = 13, 11
 """Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
 where calls were retried: the last field of a row."""
 
-_WIDTHS = (1, 2, 4, 8)
-_UNSIGNED = {width: np.dtype(f'<u{width}') for width in _WIDTHS}
 _SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
 _LARGEST = 1 << 48
 _LIMITS: dict[str, Any] = {'unicode_errors': 'surrogatepass', 'max_array_len': 1 << 17, 'max_map_len': 1 << 12,
@@ -64,8 +63,8 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
         rows: Their outputs, errors and losses are plain data or None.
         tensor: Writes one snapshot's bytes where they belong and describes it.
     """
-    columns = list(zip(*rows, strict=True))
-    inputs, outputs = columns[9], columns[10]
+    fields = list(zip(*rows, strict=True))
+    inputs, outputs = fields[9], fields[10]
     values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
     codes = bytes(map(_CODES.__getitem__, map(type, values)))
     packed: dict[int, np.ndarray] = {}
@@ -76,17 +75,17 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
             packed[code] = np.array(here, _TYPES[code - 1])
         else:
             general = _described(here, tensor)
-    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in columns[11:15]]
+    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in fields[11:15]]
     ins, outs = (np.fromiter(map(len, side), np.uint16, len(rows)) for side in (inputs, outputs))
     tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
     described = _resolved(general)
     bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
-    retries = [[i, retry] for i, retry in enumerate(columns[16]) if retry]
+    retries = [[i, retry] for i, retry in enumerate(fields[16]) if retry]
     flags = _flags(len(rows), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
                    [row for row, retry in retries if retry[0]],
                    tensors.rows_of_descriptions([entry[5] for entry in described]))
     body: bytes = msgpack.packb(
-        [len(rows), [_pack_column(column) for column in columns[:9]], flags, _pack_column(tensors.output_sizes(described)),
+        [len(rows), [columns.pack(column) for column in fields[:9]], flags, columns.pack(tensors.output_sizes(described)),
          ins.tobytes(), outs.tobytes(), codes, [[code, numbers.tobytes()] for code, numbers in packed.items()], general,
          *sparse, *([retries] if retries else [])], unicode_errors='surrogatepass')
     return body
@@ -135,18 +134,6 @@ def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list
 def _resolved(descriptions: list[Any]) -> list[Any]:
     """Descriptions with those that calls share in each of their places."""
     return [descriptions[entry] if type(entry) is int and 0 <= entry < i else entry for i, entry in enumerate(descriptions)]
-
-
-def _pack_column(column: Sequence[int] | np.ndarray) -> list[Any]:
-    """[least value, width, differences to it]; a constant column has width 0."""
-    numbers = np.array(column, np.int64)
-    least = int(numbers.min())
-    differences = (numbers - least).view(np.uint64)
-    most = int(differences.max())
-    if not most:
-        return [least, 0, b'']
-    width = next(w for w in _WIDTHS if most < 1 << 8 * w)
-    return [least, width, differences.astype(f'<u{width}').tobytes()]
 
 
 class _Tensors:
@@ -213,10 +200,10 @@ class Batch:
         # batch would keep the garbage collector busy for as long as the batch is remembered.
         before, self._head, self._edges, after = _taken_apart(payload)
         self._payload = payload
-        columns, ins, outs, codes, packed = before[1], *before[-4:]
+        numbers, ins, outs, codes, packed = before[1], *before[-4:]
         output, error, lost, sources, *retries = after
         self.count = count = _checked_count(before[0])
-        self.columns = _unpack_columns(columns, count)
+        self.columns = [columns.unpack([column], [count]) for column in _checked_columns(numbers, count)]
         inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
         codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
         self._ranks = np.zeros(len(codes), np.int64)
@@ -253,8 +240,9 @@ class Batch:
         descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
         bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])
-        flags = np.frombuffer(_flags(self.count, bad, self.error, self.output, (), ()), np.uint8)
-        return BatchSummary(self.columns, flags, self._tensors.output_sizes(descriptions))
+        return BatchSummary(self.count, [columns.pack(column) for column in self.columns],
+                            _flags(self.count, bad, self.error, self.output, (), ()),
+                            columns.pack(self._tensors.output_sizes(descriptions)))
 
     def _described(self, rank: int, known: dict[int, Any]) -> Any:
         """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
@@ -268,11 +256,19 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What the calls of a batch are found by: an array for each of `COLUMNS`, bits of `index.tables`, bytes of outputs."""
+    """What the calls of a batch are found by, still packed, but checked.
 
-    columns: list[np.ndarray]
-    flags: np.ndarray
-    sizes: np.ndarray
+    Attributes:
+        count: Number of calls.
+        columns: One for each of `COLUMNS`.
+        flags: A byte a call: bits of `index.tables`.
+        sizes: Bytes of the outputs of each call; a hostile log says negative ones.
+    """
+
+    count: int
+    columns: list[Packed]
+    flags: bytes
+    sizes: Packed
 
 
 def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
@@ -290,12 +286,13 @@ def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
     try:
         if reader.read_array_header() not in (_FIELDS, _FIELDS + 1):
             return Batch(payload).summary(is_bad)
-        count, columns, flags, sizes = (reader.unpack() for _ in range(4))
+        count, numbers, flags, sizes = (reader.unpack() for _ in range(4))
     except _WRONG as error:
         raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
     count = _checked_count(count)
-    return BatchSummary(_unpack_columns(columns, count), _array(flags, np.dtype(np.uint8), count),
-                        np.maximum(_unpack_column(sizes, count), 0))
+    if type(flags) is not bytes or len(flags) != count:
+        raise ValueError('flags of the wrong size')
+    return BatchSummary(count, _checked_columns(numbers, count), flags, columns.checked(sizes, count))
 
 
 def _described_size(entry: Any) -> int:
@@ -354,24 +351,10 @@ def _checked_count(count: Any) -> int:
     return count
 
 
-def _unpack_columns(columns: Any, count: int) -> list[np.ndarray]:
-    if not isinstance(columns, list) or len(columns) != len(COLUMNS):
+def _checked_columns(fields: Any, count: int) -> list[Packed]:
+    if not isinstance(fields, list) or len(fields) != len(COLUMNS):
         raise ValueError('wrong columns')
-    return [_unpack_column(column, count) for column in columns]
-
-
-def _unpack_column(column: Any, count: int) -> np.ndarray:
-    if not isinstance(column, list) or len(column) != 3 or not isinstance(column[0], int) or column[1] not in (0, *_WIDTHS):
-        raise ValueError('wrong column')
-    least, width, data = column
-    if not -(1 << 63) <= least < 1 << 63:
-        raise ValueError('number out of range')
-    if not width:
-        return np.full(count, least, np.int64)
-    differences = _array(data, _UNSIGNED[width], count)
-    numbers = differences.view(np.int64).copy() if width == 8 else differences.astype(np.int64)
-    numbers += least                            # may wrap round: what a log says that has such numbers means nothing
-    return numbers
+    return [columns.checked(column, count) for column in fields]
 
 
 def _by_row(items: Any, count: int) -> dict[int, Any]:

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.signal_handlers import pass_on
-from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.call_batch import MOST_ROWS, Row
+from pyfuncdbg.observers.record.log import log_file, run_batch
+from pyfuncdbg.observers.record.log.call_batch import Row
+from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, Said, release, release_said
@@ -235,7 +236,8 @@ class Writer:
             journal.put(log_file.PLAN, plan_record(number, run, site_ids))
             backlog.plans.popleft()
         for start in range(0, runs, MOST_ROWS):
-            journal.put(log_file.RUNS, [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))])
+            journal.put(log_file.RUNS, run_batch.encode(
+                [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]))
 
     def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
         """What calls that are in the log held in memory."""

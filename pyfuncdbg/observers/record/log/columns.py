@@ -1,0 +1,74 @@
+"""A column of whole numbers in a record: the least of them, and the differences to it in as few bytes as the largest needs.
+
+Packed on the writer thread; unpacked by readers, who check everything, for a log may be hostile, and then take the columns
+of many records together: NumPy costs as much for a column of 512 numbers as for one of 32,768.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Packed = list[Any]
+"""[least, width, differences]: as many little-endian unsigned integers of so many bytes as there are numbers; a constant
+column has width 0 and none."""
+
+MOST_ROWS = 512
+"""Numbers of a column of one record: calls, or runs."""
+
+_WIDTHS = (1, 2, 4, 8)
+_UNSIGNED = {width: np.dtype(f'<u{width}') for width in _WIDTHS}
+
+
+def pack(column: Sequence[int] | np.ndarray) -> Packed:
+    """A column of at least one number that fits in 64 bits with a sign."""
+    numbers = np.array(column, np.int64)
+    least = int(numbers.min())
+    differences = (numbers - least).view(np.uint64)
+    most = int(differences.max())
+    if not most:
+        return [least, 0, b'']
+    width = next(w for w in _WIDTHS if most < 1 << 8 * w)
+    return [least, width, differences.astype(f'<u{width}').tobytes()]
+
+
+def checked(column: Any, count: int) -> Packed:
+    """What was read, if it is a column of so many numbers.
+
+    Raises:
+        ValueError: It is not.
+    """
+    if not isinstance(column, list) or len(column) != 3:
+        raise ValueError('wrong column')
+    least, width, data = column
+    if type(least) is not int or type(width) is not int or width not in (0, *_WIDTHS):
+        raise ValueError('wrong column')
+    if not -(1 << 63) <= least < 1 << 63:
+        raise ValueError('number out of range')
+    if width and (type(data) is not bytes or len(data) != count * width):
+        raise ValueError('a column of the wrong size')
+    return column
+
+
+def unpack(columns: Sequence[Packed], counts: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The numbers of one column of several records, one after the other, as int64.
+
+    Sums wrap round: what a log says that has such numbers means nothing.
+
+    Args:
+        columns: Checked.
+        counts: How many numbers each has.
+    """
+    widths = [width for _, width, _ in columns]
+    numbers = np.repeat(np.array([least for least, _, _ in columns], np.int64), counts)
+    for width in set(widths) - {0}:
+        parts = [data for _, its, data in columns if its == width]
+        differences = np.frombuffer(b''.join(parts), _UNSIGNED[width])
+        if width == 8:
+            differences = differences.view('<i8')
+        if len(parts) == len(columns):
+            numbers += differences
+        else:
+            numbers[np.repeat([its == width for its in widths], counts)] += differences
+    return numbers

@@ -1,0 +1,51 @@
+"""Many runs as one record, by column: number, plan, start, and the element of a dataset that each works on.
+
+Up to version 3 of the format a record was a list of runs, which took the reader of a million of them seconds.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from pyfuncdbg.observers.record.index.tables import NO_ELEMENT
+from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
+
+_COLUMNS = 4
+
+
+def encode(runs: Sequence[tuple[int, ...]]) -> list[int | Packed]:
+    """The content of one record.
+
+    Args:
+        runs: At most `MOST_ROWS`: (number, plan, start) of each, and the element if it works on one.
+    """
+    return [len(runs), *map(columns.pack, zip(*((*run, NO_ELEMENT)[:_COLUMNS] for run in runs), strict=True))]
+
+
+def decode(content: Any) -> list[np.ndarray]:
+    """Numbers, plans, starts and elements (`NO_ELEMENT` for none) of the runs of a record, of any version.
+
+    Raises:
+        ValueError: It is no record of runs.
+    """
+    if not isinstance(content, list) or not content:
+        raise ValueError('expected runs')
+    if isinstance(content[0], list):
+        return _decode_rows(content)
+    count, *packed = content
+    if type(count) is not int or not 0 < count <= MOST_ROWS or len(packed) != _COLUMNS:
+        raise ValueError('expected runs')
+    return [columns.unpack([columns.checked(column, count)], [count]) for column in packed]
+
+
+def _decode_rows(rows: list[Any]) -> list[np.ndarray]:
+    if set(map(type, rows)) != {list} or min(map(len, rows)) < _COLUMNS - 1:
+        raise ValueError('expected runs')
+    numbers = list(chain.from_iterable((*row, NO_ELEMENT)[:_COLUMNS] for row in rows))
+    if set(map(type, numbers)) != {int}:
+        raise ValueError('expected numbers')
+    return list(np.array(numbers, np.int64).reshape(-1, _COLUMNS).T)

@@ -1,0 +1,113 @@
+"""Columns of numbers in records: of many records together as of each alone, and what no writer writes is refused."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_host import wrapped
+
+from pyfuncdbg.observers.record.index.site_usage import _ranked
+from pyfuncdbg.observers.record.index.tables import NO_ELEMENT
+from pyfuncdbg.observers.record.log import columns, log_file, run_batch
+from pyfuncdbg.observers.record.log.call_batch import unpacked
+from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.trace import Trace
+
+_64 = st.integers(-1 << 63, (1 << 63) - 1)
+_NUMBERS = st.one_of(st.lists(st.integers(-5, 200), min_size=1, max_size=20), st.lists(_64, min_size=1, max_size=20),
+                     _64.map(lambda number: [number] * 3))
+
+
+@given(st.lists(_NUMBERS, min_size=1, max_size=6))
+def test_columns_of_several_records_come_back_in_their_order(records: list[list[int]]) -> None:
+    packed = [columns.checked(unpacked(msgpack.packb(columns.pack(numbers))), len(numbers)) for numbers in records]
+    assert columns.unpack(packed, [len(numbers) for numbers in records]).tolist() == list(chain.from_iterable(records))
+
+
+@pytest.mark.parametrize(('column', 'why'), [
+    ('abc', 'wrong column'), ([0, 0], 'wrong column'), ([0, 3, b'abc'], 'wrong column'), ([0.0, 0, b''], 'wrong column'),
+    ([True, 0, b''], 'wrong column'), ([0, True, b'a'], 'wrong column'), ([0, '1', b'a'], 'wrong column'),
+    ([1 << 63, 0, b''], 'out of range'), ([-1 << 64, 0, b''], 'out of range'), ([0, 1, b'abc'], 'wrong size'),
+    ([0, 2, 'ab'], 'wrong size'), ([0, 8, b''], 'wrong size')])
+def test_what_is_no_column_is_refused(column: object, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        columns.checked(column, 1)
+
+
+@given(st.lists(st.one_of(st.tuples(_64, _64, _64), st.tuples(_64, _64, _64, _64)), min_size=1, max_size=columns.MOST_ROWS))
+def test_runs_come_back_from_this_and_the_earlier_form(runs: list[tuple[int, ...]]) -> None:
+    expected = [list((*run, NO_ELEMENT)[:4]) for run in runs]
+    for content in (run_batch.encode(runs), [list(run) for run in runs]):
+        assert np.stack(run_batch.decode(unpacked(msgpack.packb(content))), 1).tolist() == expected
+
+
+@pytest.mark.parametrize('content', [
+    [], 3, {}, [0, *[[0, 0, b'']] * 4], [1 << 40, *[[0, 0, b'']] * 4], [True, *[[0, 0, b'']] * 4], [1, *[[0, 0, b'']] * 3],
+    [1, *[[0, 0, b'']] * 5], [2, *[[0, 1, b'a']] * 4], [[1, 2]], [[1, 2, 3], 4], [[1, 2, 'x']], [[1, 2, True]]])
+def test_what_is_no_record_of_runs_is_refused(content: object) -> None:
+    with pytest.raises(ValueError):
+        run_batch.decode(content)
+
+
+@given(st.lists(st.integers(-1 << 60, 1 << 60), min_size=1, max_size=6), st.data())
+def test_ranks_are_those_of_unique(keys: list[int], data: st.DataObject) -> None:
+    drawn = np.array(data.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=30)), np.int64)
+    known, ranks = _ranked(np.concatenate((np.full(5000, drawn[0]), drawn)))
+    expected = np.unique(np.concatenate((np.full(5000, drawn[0]), drawn)), return_inverse=True)
+    assert known.tolist() == expected[0].tolist() and ranks.tolist() == expected[1].reshape(-1).tolist()
+
+
+def test_reading_that_is_broken_off_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are put into the table some records later than they are read: none may be missing then, and none twice."""
+    call = wrapped(lambda x: [x])
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for number in range(40):
+            call(np.float32(number))
+            recorder.flush()
+    whole = LogReader.frames
+    for after in range(1, 40, 6):
+        def frames(self: LogReader, start: int, after: int = after) -> Iterator[FoundFrame]:
+            for number, frame in enumerate(whole(self, start)):
+                if number == after:
+                    raise KeyboardInterrupt
+                yield frame
+        trace = Trace(tmp_path / 't.pfd')
+        with trace:
+            monkeypatch.setattr(LogReader, 'frames', frames)
+            with pytest.raises(KeyboardInterrupt):
+                trace.refresh()
+            monkeypatch.setattr(LogReader, 'frames', whole)
+            trace.refresh()
+            assert [int(given.inputs[0].to_numpy()) for given in trace.calls()] == list(range(40))
+            assert len(trace._index.calls.view()['id']) == 40
+
+
+def test_of_records_read_together_only_the_damaged_one_is_lost(tmp_path: Path) -> None:
+    call = wrapped(lambda x: [x])
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for number in range(9):
+            call(np.float32(number))
+            recorder.flush()
+    (log,) = (tmp_path / 't.pfd').glob('*.log')
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        records = list(LogReader(log).frames(0))
+    data = log.read_bytes()[:log_file.HEADER_SIZE]
+    calls = 0
+    for record in records:
+        payload = record.payload
+        if record.kind == log_file.CALLS and (calls := calls + 1) == 4:
+            fields = unpacked(payload)
+            fields[1][0] = [0, 5, b'']
+            payload = msgpack.packb(fields)
+        data += b''.join(log_file.frame(record.kind, payload))
+    log.write_bytes(data)
+    with Trace.open(tmp_path / 't.pfd') as trace:
+        assert [int(held.inputs[0].to_numpy()) for held in trace.calls()] == [0, 1, 2, 4, 5, 6, 7, 8]
+        assert len(trace.info().damage) == 1 and 'wrong column' in trace.info().damage[0]
