@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 SURROUNDINGS = '_surroundings'
 """The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""
+DECLARED_SHAPES = '_declared_shapes'
+"""The attribute with the shapes that TensorSpecs in `Tout` declare, by output: sizes, None for one that may vary; or None
+where no rank is declared."""
 DATASET = 'Dataset_'
 """Begins the names of functions of datasets."""
 _MOST = 2_000

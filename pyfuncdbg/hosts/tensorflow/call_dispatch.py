@@ -21,6 +21,7 @@ from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches
+from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs, plain_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
@@ -189,7 +190,8 @@ class Calls:
         key = EAGER, id(code), name
         if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
             return unwatched(run, self._original, registry, token, device, args)
-        site = self.sites.eager_site(name, EAGER, function, self.sites.again_eagerly(registered))
+        site = self.sites.eager_site(name, EAGER, function, self.sites.again_eagerly(registered),
+                                     eager_outputs(registered))
         wanted = hooks.wanted(site, run)
         if wanted is False and code is not None and len(stamp) < _MOST_KNOWN:
             stamp[key] = code
@@ -246,18 +248,19 @@ class Calls:
             watched = self.on and (hooks.python or self._causes.aborted is not None) and callable(func) and (
                 self._parts.context.executing_eagerly())
             try:
-                return common(partial(self._call_plainly, func, name) if watched else func, inp, Tout, stateful, name)
+                called = partial(self._call_plainly, func, name, plain_outputs(Tout)) if watched else func
+                return common(called, inp, Tout, stateful, name)
             except BaseException as error:
                 error.__traceback__ = _theirs(error.__traceback__)
                 raise
         return py_func_common
 
     @begins_call(described_by('inputs'))
-    def _call_plainly(self, func: Any, name: Any, *arrays: Any) -> Any:
+    def _call_plainly(self, func: Any, name: Any, declared: tuple[Any, ...], *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
         inputs, quick = list(arrays), self._runs.quick
         try:
-            if quick is not None and (made := quick.plain(func, name, inputs, arrays)) is not NotImplemented:
+            if quick is not None and (made := quick.plain(func, name, declared, inputs, arrays)) is not NotImplemented:
                 return made
             self._causes.raise_abort()
             run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
@@ -265,7 +268,7 @@ class Calls:
             key = 'eager numpy_function', id(code), name
             if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
                 return unwatched(run, func, *arrays)    # as hooks said of another call at once: its line makes no difference
-            site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func), func)
+            site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
             wanted = hooks.wanted(site, run)
             if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
                 stamp[key] = code

@@ -8,6 +8,7 @@ from types import FunctionType
 
 from cpython.object cimport PyObject
 
+from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import _PLANS, Plan
@@ -115,32 +116,32 @@ cdef class Quick:
         name = caller.f_locals.get('name') or EAGER
         if type(name) is not str:
             return NotImplemented
-        place = self.place(EAGER, name, function, caller)
+        place = self.place(EAGER, name, function, eager_outputs(registered), caller)
         site = at_place(place, self.sites.again_eagerly(registered), function)
         return looked_on(watcher, site, run, args, self.gradients.expect(token, site), CALL, self.original,
                          (self.registry, token, device, args))
 
-    cdef object place(self, str kind, name, function, frame):
+    cdef object place(self, str kind, name, function, tuple declared, frame):
         """The place of an eager call in the line of the program that `frame` was called from."""
         cdef PyObject *known
         if type(function) is not Function:      # others may have no hash
-            return self.sites.eager_place(name, kind, function)
+            return self.sites.eager_place(name, kind, function, declared)
         while frame is not None:
             known = PyDict_GetItemWithError(judged, frame.f_code.co_filename)
             if not (<object>known if known is not NULL else is_machinery(frame.f_code.co_filename)):
                 break
             frame = frame.f_back
         code = function.__code__                # code of other files may be equal
-        key = (kind, code, code.co_filename, name) if frame is None else (
-            kind, code, code.co_filename, name, frame.f_code, frame.f_code.co_filename, frame.f_lasti)
+        key = (kind, code, code.co_filename, name, declared) if frame is None else (
+            kind, code, code.co_filename, name, declared, frame.f_code, frame.f_code.co_filename, frame.f_lasti)
         place = self.places.get(key)
         if place is None:
-            place = self.sites.eager_place(name, kind, function)
+            place = self.sites.eager_place(name, kind, function, declared)
             if len(self.places) < MOST_PLACES:
                 self.places[key] = place
         return place
 
-    def plain(self, function, name, list inputs, tuple arrays):
+    def plain(self, function, name, tuple declared, list inputs, tuple arrays):
         """One eager call of a `numpy_function`, by a frame of `Calls`; `inputs` are its arrays too."""
         if self.causes.aborted is not None:
             return NotImplemented
@@ -149,7 +150,11 @@ cdef class Quick:
             return NotImplemented
         if name is not None and type(name) is not str:
             return NotImplemented
-        place = self.place(NUMPY, name or NUMPY, function, get_frame(0))
+        try:
+            hash(declared)
+        except TypeError:                       # a nested Tout, which TensorFlow does not look at
+            return NotImplemented
+        place = self.place(NUMPY, name or NUMPY, function, declared, get_frame(0))
         return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, self.plainly, (function, *arrays))
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):

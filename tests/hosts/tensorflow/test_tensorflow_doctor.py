@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 SEVERAL = str(HERE / 'several_programs.py')
 TOGETHER = ('taping', 'leaking', 'shaping', 'waiting', 'crowding', 'texts', 'returning', 'writing', 'differentiating',
-            'dropping', 'mapping', 'called_before', 'sessions')
+            'dropping', 'mapping', 'called_before', 'sessions', 'declaring')
 ENVIRONMENT = {'TF_CPP_MIN_LOG_LEVEL': '3', 'PYTHONPATH': str(ROOT)}
 
 
@@ -149,6 +149,18 @@ def test_results_that_are_not_what_tout_declares(examined: Path) -> None:
         ('dtype', 'The output is float64 (a Python float, and most of NumPy, is float64), Tout says float32'),
         *[('outputs', 'The function returns 2 values, Tout declares 1')] * 2,
         ('outputs', 'The function returns nothing (None), Tout declares 1')]
+
+
+def test_what_tout_declares_and_nothing_checks(examined: Path) -> None:
+    found, printed = doctor(examined, 'declaring')
+    assert printed == ['(3,)', '(3,)', 'int64', 'float32', '(3,)']
+    assert [(at(one, 'declaring'), one['fix']) for one in found] == [
+        (('untrue shape', line_of('declaring', 'print(tf.py_function(three, [tf.constant(1.0)], tf.TensorSpec([2]')),
+         'tf.TensorSpec([3], tf.float32)'),
+        (('untrue shape', line_of('declaring', 'tf.TensorSpec([4]')), 'tf.TensorSpec([3], tf.float32)'),
+        (('dtype', line_of('declaring', 'whole, [')), 'return np.asarray(np.int64(x), np.float32)')]
+    assert [one['figures'].get('shape in Tout') for one in found] == ['[2]', '[4]', None]
+    assert 'The output is int64, Tout says float32: eagerly that is not checked' in found[2]['what']
 
 
 def test_a_function_that_writes_to_the_callers_tensor(examined: Path) -> None:

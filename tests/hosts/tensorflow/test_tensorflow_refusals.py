@@ -7,16 +7,22 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scripted_user import ScriptedUser
 from seen_calls import Seen
 
 import pyfuncdbg
+from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
+from pyfuncdbg.ui.views.calls.call import call_card
+from pyfuncdbg.ui.views.graph.node import node_view
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(300)]
 
@@ -316,6 +322,41 @@ def test_a_shape_that_is_not_true_and_breaks_nothing_is_no_error(tf: Any, tmp_pa
     assert told(tf, tmp_path, lambda: tf.function(lambda size: untrue(tf, size))(tf.constant(3.0))) == ([(3, '')], '')
     calls, raised = told(tf, tmp_path, lambda: others(tf.constant(3.0)))
     assert 'Incompatible shapes: [3] vs. [4]' in raised and calls == [(3, '')], 'of another node'
+
+
+def test_what_nothing_checks_of_tout_is_said_at_its_call(tf: Any, tmp_path: Path) -> None:
+    def three(value: Any) -> Any:
+        return np.ones(3, np.float32)
+
+    spec, one = tf.TensorSpec([2], tf.float32), tf.constant(1.0)
+    with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 'it.pfd') as recorder:
+        made = [tf.py_function(three, [one], spec, name='eager'),
+                tf.function(lambda x: tf.py_function(three, [x], spec, name='graph'))(one),
+                tf.numpy_function(lambda x: np.int64(2), [one], [tf.float32], name='plain'),
+                tf.numpy_function(lambda x: [0.1, 1], [one], [tf.float32, tf.int32], name='python'),
+                *[tf.py_function(three, [one], tf.TensorSpec([size], tf.float32), name='sizes') for size in (2, 3)]]
+    assert [tensor.dtype.name for tensor in made[3]] == ['float32', 'int32']
+    cards = {}
+    for name, text in (('eager', 'float32 [2]'), ('graph', 'float32 [2]'), ('plain', 'float32')):
+        cards[name] = f'not as declared: Tout says {text}, and nothing checks it here'
+    with pyfuncdbg.load(recorder.path) as trace:
+        for call in trace.calls():
+            card = shown(call_card(call))
+            assert cards.get(call.site.name, 'out 0') in card
+            if call.site.name in cards:
+                assert cards[call.site.name] in shown(node_view(node_card(trace, find_node(trace, call.site.name))))
+        told = {call.site.name: [(tensor.dtype, tensor.to_numpy().tolist()) for tensor in call.outputs]
+                for call in trace.calls()}
+        sizes = ['not as declared' in shown(call_card(call)) for call in trace.calls() if call.site.name == 'sizes']
+    assert told['python'] == [('float32', np.float32(0.1).item()), ('int32', 1)], 'of Python numbers TensorFlow makes these'
+    assert sizes == [True, False], 'one line that declares two shapes'
+
+
+def shown(page: Any) -> str:
+    """A page as text."""
+    console = Console(file=StringIO(), width=120)
+    console.print(page)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
 def test_the_debugger_stops_at_a_shape_that_a_map_refuses(tf: Any) -> None:

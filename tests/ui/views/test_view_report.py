@@ -245,6 +245,17 @@ def test_failures_that_are_the_same_are_counted(draw):
     assert 'pyfuncdbg show sample.pfd call 1 ' in text
 
 
+def test_failures_with_other_messages_are_told_apart(draw):
+    failed = sample().call(5)
+    said = ['row 3 has no price', 'row 14 has no price', 'no such kind', 'row 3 has no price']
+    text = reported(draw, trace_of(*(replace(failed, number=str(n), error=replace(failed.error, message=message))
+                                     for n, message in enumerate(said, 1))))
+    assert '2 later calls raised the same with other numbers' in text
+    assert "call #3 norm[2] raised AttributeError: no such kind" in text
+    text = reported(draw, trace_of(*(replace(failed, number=str(n)) for n in (1, 2))))
+    assert '1 later call raised the same\n' in text
+
+
 def test_counts_that_are_cut_say_at_least(draw):
     failed = sample().call(5)
     trace = trace_of(*(replace(failed, number=str(n)) for n in range(1, 1103)))

@@ -124,7 +124,8 @@ class Refusals:
             for value in _leaves(result):
                 if _is_odd(value) and (error := self._conversion(value)) is not None:
                     raise _carrying(error, result)
-        return result
+            return _as_converted(result)
+        return result if type(result) is not float else _single(result)
 
 
 calls_wrapped(Refusals.plainly)
@@ -138,6 +139,20 @@ def refused(error: BaseException, otherwise: Any) -> Any:
 def _carrying(error: Exception, result: Any) -> Exception:
     setattr(error, _RESULT, result)
     return error
+
+
+def _as_converted(result: Any) -> Any:
+    """A result whose Python numbers have the dtype that TensorFlow gives them: of float32 and int32, not NumPy's."""
+    if type(result) is float:
+        return _single(result)
+    if type(result) is int and -1 << 31 <= result < 1 << 31:
+        return np.int32(result)
+    return [_as_converted(value) for value in result] if type(result) in (list, tuple) else result
+
+
+def _single(number: float) -> np.float32:
+    with np.errstate(over='ignore'):            # TensorFlow makes Inf of it without a warning
+        return np.float32(number)
 
 
 def _count(result: Any) -> int:

@@ -25,6 +25,7 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
+from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import declared, declared_shapes, eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensured
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
@@ -145,7 +146,7 @@ class Sites:
             caller = self.eager_caller(frame)
             entry = (self._node_entry(registry, token, registered, function) if caller is None
                      else Entry(self.eager_site(str(caller.f_locals.get('name') or EAGER), EAGER, function,
-                                                self.again_eagerly(registered)), True))
+                                                self.again_eagerly(registered), eager_outputs(registered)), True))
         if entry.eager:                         # TensorFlow keeps what was called eagerly for ever, and never calls it again
             return entry
         entry.token = token
@@ -177,6 +178,7 @@ class Sites:
             attrs[SOURCE] = f'generator {getattr(function, "__qualname__", type(function).__name__)}'
         attrs['Tin'] = [tensor.dtype.name for tensor in op.inputs]
         attrs['Tout'] = [tensor.dtype.name for tensor in op.outputs]
+        attrs.update(declared_shapes(specs := output_specs(registered)))
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
         attrs.update(surroundings(op))
         attrs.update(self.describe(op))
@@ -185,7 +187,7 @@ class Sites:
                         inputs=[name_of(tensor, outer) for tensor in op.inputs],
                         outputs=[prefix(op.graph) + tensor.name for tensor in op.outputs], attrs=attrs)
         entry = Entry(site, False, id(outermost(op.graph)))
-        entry.generated, entry.ensured = generated, ensured(op, output_specs(registered))
+        entry.generated, entry.ensured = generated, ensured(op, specs)
         if not eager:
             entry.types = tuple([(_array_type(tensor.dtype), tensor.dtype) for tensor in op.outputs])
         return entry
@@ -194,7 +196,7 @@ class Sites:
         """What calls a function as TensorFlow calls this one."""
         return partial(_again_eagerly, self._parts, self._host, list(registered._out_dtypes))
 
-    def eager_site(self, name: str, op_type: str, function: Any, again: Again) -> CallSite:
+    def eager_site(self, name: str, op_type: str, function: Any, again: Again, outputs: Sequence[Any] = ()) -> CallSite:
         """The site of a call in the program's own code, at the line that stands on the stack now.
 
         Args:
@@ -202,19 +204,21 @@ class Sites:
             op_type: Of the op.
             function: The user's own.
             again: Calls such a function on inputs.
+            outputs: What `Tout` says of each: a dtype, or a TensorSpec.
         """
-        return at_place(self.eager_place(name, op_type, function), again, function)
+        return at_place(self.eager_place(name, op_type, function, outputs), again, function)
 
-    def eager_place(self, name: str, op_type: str, function: Any) -> CallSite:
+    def eager_place(self, name: str, op_type: str, function: Any, outputs: Sequence[Any] = ()) -> CallSite:
         """As `eager_site`, without the function: it may be kept."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and is_machinery(frame.f_code.co_filename):
             frame = frame.f_back
         where = place_of(frame)[:2] if frame is not None else ('', 0)
-        key = op_type, name, _code_of(function), *where
+        attrs = declared(self._parts, outputs)
+        key = op_type, name, _code_of(function), *where, repr(attrs)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame))
+            place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame), attrs=attrs)
         return place
 
     def _again(self, registry: Any, token: str, registered: Any, inputs: list[Any]) -> Sequence[Any]:
@@ -305,7 +309,8 @@ def _code_of(function: Any) -> int:
 def at_place(place: CallSite, again: Again, function: Any) -> CallSite:
     """The site of an eager call at a place that was called before."""
     return CallSite(place.name, place.op_type, 'python', place.host, function=function, stack=place.stack,
-                    attrs={'_call': partial(again, function), '_remake': partial(at_place, place, again)}, same_as=place)
+                    attrs={**place.attrs, '_call': partial(again, function), '_remake': partial(at_place, place, again)},
+                    same_as=place)
 
 
 def _again_eagerly(parts: Parts, host: TensorFlowHost, dtypes: list[Any], function: Any, inputs: list[Any]) -> Sequence[Any]:

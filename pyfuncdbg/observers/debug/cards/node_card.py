@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
@@ -24,7 +25,8 @@ DUMPS = 20
 """Newest calls that are listed."""
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
-_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen'))
+_SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen',
+                              DECLARED_SHAPES))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pyfuncdbg.hooks.graph_context import DATASET
+from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
 from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
 from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
+from pyfuncdbg.observers.debug.reports.declared_outputs import declared_shape, has_shape
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
@@ -36,40 +37,42 @@ def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
 
 
 def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
-    """One finding for each output whose shape in the graph, as by `set_shape`, is not the one that came out."""
+    """One finding for each output whose shape in the graph, as by `set_shape`, or in `Tout` is not the one that came out."""
     for spot in evidence.spots:
-        declared = {(site.process, site.id): evidence.around(site).get('shapes') for site in spot.sites}
+        around = {(site.process, site.id): evidence.around(site) for site in spot.sites}
         for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
-            untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not _fits(
-                call.outputs[slot].shape, shape := _declared(declared.get((call.site.process, call.site.id)), slot))]
-            if untrue:
-                yield _untrue(evidence, spot, slot, untrue)
+            for where in ('shapes', DECLARED_SHAPES):
+                untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not has_shape(
+                    call.outputs[slot].shape,
+                    shape := declared_shape(around[call.site.process, call.site.id].get(where), slot))]
+                if untrue:
+                    yield _untrue(evidence, spot, slot, untrue, where)
+                    break
 
 
-def _declared(shapes: object, slot: int) -> list[int | None] | None:
-    """What the graph says of an output; None if that is nothing."""
-    shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
-    return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
-
-
-def _fits(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
-    return declared is None or (len(shape) == len(declared) and all(
-        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
-
-
-def _untrue(evidence: Evidence, spot: Spot, slot: int,
-            untrue: Sequence[tuple[CallRecord, list[int | None] | None]]) -> Finding:
+def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[CallRecord, list[int | None] | None]],
+            where: str) -> Finding:
     call, declared = untrue[0]
     said, got = text(declared or ()), text(call.outputs[slot].shape)
     calls = [one for one in spot.calls if len(one.outputs) > slot]
     common = shape_of([one.outputs[slot].shape for one in calls])
-    which = 'The output' if len(spot.site.outputs) == 1 else f'Output {slot}'
-    what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which is '
-            f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
-    figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue), 'shape in the graph': said}
-    fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
-    advice = (f'the shape of all {len(calls):,} calls that were seen; for a batch make them one size, or use padded_batch'
-              if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
+    which = 'The output' if len({len(one.outputs) for one in spot.calls} - {1}) == 0 else f'Output {slot}'
+    if where == DECLARED_SHAPES:
+        what = (f'{which} is {got} in call #{call.number}, and the TensorSpec in Tout says {said}: nothing checks '
+                f'it, and the program goes on with what came out')
+        fix = ''
+        advice = 'declare the shape that the function returns, None for a size that varies; or return what is declared'
+        if common is not None:
+            fix = f'tf.TensorSpec({text(common)}, tf.{call.outputs[slot].dtype})'
+            advice = f'in Tout, the shape of {_calls(len(calls))}; or return what is declared'
+    else:
+        what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which is '
+                f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
+        fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
+        advice = (f'the shape of {_calls(len(calls))}; for a batch make them one size, or use padded_batch'
+                  if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
+    figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue),
+                                  'shape in Tout' if where == DECLARED_SHAPES else 'shape in the graph': said}
     return Finding('untrue shape', spot.name, spot.place, what, figures, fix, advice,
                    tuple(one.number for one, _ in untrue[:3]))
 
@@ -107,6 +110,10 @@ def _after(evidence: Evidence, site: SiteRecord) -> int:
     return found
 
 
+def _calls(number: int) -> str:
+    return f'all {number:,} calls that were seen' if number > 1 else 'the one call that was seen'
+
+
 def _unknown(shapes: object) -> list[int]:
     """Slots of unknown rank."""
     return [slot for slot, shape in enumerate(shapes) if shape is None] if isinstance(shapes, list) else []
@@ -131,7 +138,7 @@ def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, d
     if varying:
         what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
     call = evidence.script_call_of(spot)
-    advice = f'the shape of all {judged:,} calls that were seen' if judged > 1 else 'the shape of the one call that was seen'
+    advice = f'the shape of {_calls(judged)}'
     advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
     return Finding('shape', spot.name, spot.place, what, figures, _fix(call, spot, known),
                    advice if known else 'give the outputs one rank, by reshape')

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
 from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
+from pyfuncdbg.observers.debug.reports.declared_outputs import declared_dtype
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 
 _VALUE = re.compile(r'(\d+)-th value returned by \S+ is (\w+), but expects (\w+)')
@@ -25,8 +26,8 @@ _NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16')
 def results(evidence: Evidence) -> Iterator[Finding]:
     """One finding a place: what does not fit first."""
     for spot in evidence.spots:
-        found = _raised(evidence, spot) or _refused(evidence, spot) or _dropped(evidence, spot) or _cast(evidence, spot)
-        if found is not None:
+        judged = (judge(evidence, spot) for judge in (_raised, _refused, _unchecked, _dropped, _cast))
+        if (found := next((finding for finding in judged if finding is not None), None)) is not None:
             yield found
 
 
@@ -68,6 +69,25 @@ def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
             if output.dtype != wanted:
                 same = [one for one in returned if len(one.outputs) > slot and one.outputs[slot].dtype == output.dtype]
                 return _wrong_dtype(evidence, spot, slot, output.dtype, wanted, len(same), call.number)
+    return None
+
+
+def _unchecked(evidence: Evidence, spot: Spot) -> Finding | None:
+    """An eager `numpy_function`, which does not look at `Tout`: another dtype than the one declared."""
+    if spot.site.op_type not in ('PyFunc', 'PyFuncStateless') or spot.site.attrs.get('graph') is not None:
+        return None
+    for call in spot.calls:
+        for slot, output in enumerate(call.outputs):
+            wanted = declared_dtype(call.site, slot)
+            if call.error is None and wanted and _is_number(output.dtype) and output.dtype != wanted:
+                same = sum(1 for one in spot.calls if len(one.outputs) > slot and one.outputs[slot].dtype == output.dtype)
+                which = f'Output {slot}' if len(call.outputs) > 1 else 'The output'
+                what = (f'{which} is {output.dtype}, Tout says {wanted}: eagerly that is not checked, and the program goes '
+                        f'on with {output.dtype}; in a graph the op raises. In {same:,} of {spot.count:,} calls')
+                figures: dict[str, Figure] = {'calls': spot.count, 'of another dtype': same, 'returned': output.dtype,
+                                              'declared': wanted}
+                return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
+                               f'in the function; or declare tf.{output.dtype} as Tout', (call.number,))
     return None
 
 

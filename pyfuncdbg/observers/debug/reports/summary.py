@@ -4,6 +4,7 @@ The run report draws it; `report --json` writes it. Reads the trace on any threa
 """
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
 
+_NUMBER = re.compile(r'[\d.]*\d')
 LISTED = 1_000
 """Failed calls and non-finite runs that are read and grouped, the first ones."""
 
@@ -34,10 +36,17 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Calls of one site that raised the same: the first of them, and how many of those listed."""
+    """Calls of one site that raised the same, numbers in the message apart.
+
+    Attributes:
+        call: The first of them.
+        count: How many there are among those listed.
+        alike: Whether numbers in their messages differ.
+    """
 
     call: CallRecord
     count: int
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +126,19 @@ def summarized(trace: Queries) -> Summary:
 
 
 def _failures(trace: Queries) -> tuple[Failure, ...]:
-    first: dict[tuple[str, str, str], CallRecord] = {}
-    counts: dict[tuple[str, str, str], int] = {}
+    first: dict[tuple[str, ...], CallRecord] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    differing: set[tuple[str, ...]] = set()
     for call in trace.calls(kind='python', failed=True, limit=LISTED):
         if call.error is None:
             continue
-        key = (call.site.name, call.error.type, call.error.frames[-1].function if call.error.frames else '')
-        first.setdefault(key, call)
-        counts[key] = counts.get(key, 0) + 1
-    return tuple(Failure(call, counts[key]) for key, call in first.items())
+        key = (call.site.name, call.error.type, call.error.frames[-1].function if call.error.frames else '',
+               _NUMBER.sub('0', call.error.message))
+        earliest = first.setdefault(key, call)
+        counts[key] += 1
+        if earliest.error is not None and earliest.error.message != call.error.message:
+            differing.add(key)
+    return tuple(Failure(call, counts[key], key in differing) for key, call in first.items())
 
 
 def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:

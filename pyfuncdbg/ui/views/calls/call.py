@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.creation_line import unlocated
+from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
@@ -30,7 +31,10 @@ def call_card(call: CallRecord, *, limit: int = PREVIEW) -> Page:
         parts.append(Text('no inputs', 'dim'))
     if call.error is not None:
         parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
-    parts += [tensor_card(tensor, f'out {i}', limit=limit) for i, tensor in enumerate(call.outputs)]
+    for i, tensor in enumerate(call.outputs):
+        parts.append(tensor_card(tensor, f'out {i}', limit=limit))
+        if declared := contradicted(call.site, i, tensor):
+            parts.append(Padding(undeclared_text(declared, call), (0, 0, 0, 2)))
     if call.output:
         parts += [Text('output', 'bold'), Padding(output_view(call.output, lines=40), (0, 0, 0, 2))]
     if any(call.dropped.values()):
@@ -44,6 +48,12 @@ def input_titles(call: CallRecord) -> list[str]:
     if names[:1] in (('self',), ('cls',)) and len(call.inputs) < len(names):
         names = names[1:]                       # of a bound method
     return [f'in {i} {names[i]}' if i < len(names) else f'in {i}' for i in range(len(call.inputs))]
+
+
+def undeclared_text(declared: str, call: CallRecord) -> Text:
+    """That an output is not what `Tout` declares, and whether that was checked."""
+    end = '' if call.error is not None else ', and nothing checks it here'
+    return Text(f'not as declared: Tout says {one_line(declared, 100)}{end}', 'yellow', overflow='fold')
 
 
 def state(call: CallRecord) -> Text:

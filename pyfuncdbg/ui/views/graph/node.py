@@ -14,10 +14,11 @@ from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
 from pyfuncdbg.observers.debug.reports.creation_line import unlocated
+from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
 from pyfuncdbg.observers.debug.reports.recorded_graph import Use
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
-from pyfuncdbg.ui.views.calls.call import state
+from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, shortened
@@ -44,7 +45,7 @@ def node_view(card: NodeCard) -> Page:
     if card.inputs:
         parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
     if card.outputs:
-        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), _outputs(card)]
+        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), _outputs(card), *_undeclared(card)]
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
@@ -148,6 +149,16 @@ def _inputs(inputs: Sequence[Given]) -> Page:
 def _outputs(card: NodeCard) -> Page:
     return _in_columns([(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
                         for made in card.outputs[:INPUTS]], len(card.outputs) - INPUTS)
+
+
+def _undeclared(card: NodeCard) -> list[RenderableType]:
+    """The outputs of the newest call that are not what `Tout` declares."""
+    call = card.newest
+    if call is None:
+        return []
+    found = [(slot, contradicted(call.site, slot, tensor)) for slot, tensor in enumerate(call.outputs)]
+    return [Padding(Text.assemble(f'output {slot} ' if len(found) > 1 else '', undeclared_text(declared, call)),
+                    (0, 0, 0, 2)) for slot, declared in found if declared]
 
 
 def _in_columns(rows: Sequence[tuple[Text, ...]], more: int) -> Page:

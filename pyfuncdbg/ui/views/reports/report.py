@@ -283,7 +283,8 @@ def _failed(failure: Failure, summary: Summary) -> list[Part]:
         parts += [Text('printed by this call', 'bold'), output_view(said, lines=8)]
     if failure.count > 1:
         least = 'at least ' if summary.failed > LISTED else ''
-        parts.append(Text(f'{least}{count(failure.count - 1, "later call")} raised the same'))
+        parts.append(Text(f'{least}{count(failure.count - 1, "later call")} raised the same'
+                          f'{" with other numbers" if failure.alike else ""}'))
     others = summary.failures[1:]
     for other in others[:SHORT]:
         if other.call.error is not None:

@@ -1,0 +1,44 @@
+"""What `Tout` declares of an output and a call's result contradicts, where the framework does not check it.
+
+For cards and `doctor`, from saved data; pure, any thread.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
+from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+
+_NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16|complex\d+|bool|string')
+
+
+def declared_dtype(site: SiteRecord, slot: int) -> str:
+    """The dtype that `Tout` declares of an output, '' if that is not known."""
+    dtypes = site.attrs.get('Tout')
+    name = dtypes[slot] if isinstance(dtypes, list) and slot < len(dtypes) else None
+    return name if isinstance(name, str) and _NUMBERS.fullmatch(name) else ''
+
+
+def declared_shape(shapes: object, slot: int) -> list[int | None] | None:
+    """The shape of one output in a list of shapes out of a log; None if it says nothing of it."""
+    shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
+    return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
+
+
+def has_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
+    """Whether a shape is one that was declared; None declares nothing."""
+    return declared is None or (len(shape) == len(declared) and all(
+        wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
+
+
+def contradicted(site: SiteRecord, slot: int, tensor: TensorRecord) -> str:
+    """'float32 [2]': what `Tout` declares of this output of a call, where it is not true; '' where it is."""
+    if tensor.absent or site.kind != 'python':
+        return ''
+    dtype, shape = declared_dtype(site, slot), declared_shape(site.attrs.get(DECLARED_SHAPES), slot)
+    true_dtype = not dtype or dtype == tensor.dtype or not _NUMBERS.fullmatch(tensor.dtype)
+    if true_dtype and has_shape(tensor.shape, shape):
+        return ''
+    sizes = '' if shape is None else f' [{", ".join(map(str, shape))}]'
+    return f'{dtype}{sizes}'.strip()
