@@ -276,7 +276,7 @@ def _warn_of_damage(trace: Trace) -> None:
 
 def _answer(words: list[str], context: Context) -> Answer:
     """What a command finds; without words the report. For that no other command is loaded: they take 0.25 s."""
-    if words:
+    if words not in ([], ['report']):
         from pyfuncdbg.ui.commands.execute import execute
         return execute(words, context)
     from pyfuncdbg.ui.commands.engine.answer import Answer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.observers.record.index.site_usage import _ranked
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT
+from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, Table
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
 from pyfuncdbg.observers.record.log.call_batch import unpacked
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
@@ -45,7 +45,8 @@ def test_what_is_no_column_is_refused(column: object, why: str) -> None:
 def test_runs_come_back_from_this_and_the_earlier_form(runs: list[tuple[int, ...]]) -> None:
     expected = [list((*run, NO_ELEMENT)[:4]) for run in runs]
     for content in (run_batch.encode(runs), [list(run) for run in runs]):
-        assert np.stack(run_batch.decode(unpacked(msgpack.packb(content))), 1).tolist() == expected
+        count, packed = run_batch.decode(unpacked(msgpack.packb(content)))
+        assert np.stack([columns.unpack([column], [count]) for column in packed], 1).tolist() == expected
 
 
 @pytest.mark.parametrize('content', [
@@ -54,6 +55,35 @@ def test_runs_come_back_from_this_and_the_earlier_form(runs: list[tuple[int, ...
 def test_what_is_no_record_of_runs_is_refused(content: object) -> None:
     with pytest.raises(ValueError):
         run_batch.decode(content)
+
+
+_APPENDED = st.lists(st.tuples(_NUMBERS, st.sampled_from(['array', 'constant', 'int']), st.floats(0, 1e300)), max_size=8)
+
+
+@given(_APPENDED)
+def test_a_table_holds_what_was_appended_in_whatever_form(appended: list[tuple[list[int], str, float]]) -> None:
+    table, expected = Table({'id': np.int64, 'other': np.int64}, lambda columns: np.arange(len(columns['id']))), []
+    views = []
+    for numbers, form, rows in appended:
+        same = form != 'array'
+        numbers = [numbers[0]] * len(numbers) if same else numbers
+        column: int | np.ndarray = numbers[0]
+        if form != 'int':
+            column = np.broadcast_to(np.int64(numbers[0]), len(numbers)) if same else np.array(numbers, np.int64)
+        table.append(len(numbers), {'id': np.array(numbers, np.int64), 'other': column}, rows)
+        expected += numbers
+        views.append((table.view(), list(expected)))
+    for view, numbers in views:                 # those that were given out before have not changed
+        assert view['other'].tolist() == view['id'].tolist() == numbers
+
+
+def test_a_column_of_one_number_takes_no_memory_and_an_estimate_bounded_room() -> None:
+    table = Table({'id': np.int64, 'other': np.int64}, lambda columns: np.arange(len(columns['id'])))
+    for start in range(0, 4096, 512):
+        table.append(512, {'id': np.arange(start, start + 512), 'other': 7}, 1e300)
+    view = table.view()
+    assert view['other'].strides == (0,) and view['other'].tolist() == [7] * 4096
+    assert view['id'].base.nbytes <= 16 * 8 * 4096
 
 
 @given(st.lists(st.integers(-1 << 60, 1 << 60), min_size=1, max_size=6), st.data())

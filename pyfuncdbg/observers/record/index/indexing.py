@@ -17,6 +17,7 @@ from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteE
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, summary_of, unpacked
+from pyfuncdbg.observers.record.log.columns import Packed
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
 from pyfuncdbg.observers.record.snapshots.snapshot import array_from
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
@@ -103,12 +104,16 @@ class _LogIndexing:
         self.log = index.logs.setdefault(process, LogState())
         self._waiting: list[tuple[int, int, BatchSummary]] = []
         """Kind, place and summary of records of calls that are not in the table yet."""
+        self._waiting_runs: list[tuple[int, tuple[int, list[Packed]]]] = []
+        """Place and decoded content of records of runs that are not in the table yet."""
+        self._start = self._size = 0
         self.finite = lru_cache(maxsize=4096)(self._is_finite)
 
     def run(self, reading: _Reading | None) -> bool:
         log = self.log
         start = position = log.position
-        if self.reader.size < start > log_file.HEADER_SIZE:
+        self._start, self._size = start, self.reader.size
+        if self._size < start > log_file.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
         try:
             for found in self.reader.frames(start):
@@ -139,6 +144,10 @@ class _LogIndexing:
             self._waiting.append((found.kind, found.start, summary_of(found.payload, self._is_bad)))
             if len(self._waiting) == _TOGETHER:
                 self._take_waiting()
+        elif found.kind == log_file.RUNS:
+            self._waiting_runs.append((found.start, run_batch.decode(unpacked(found.payload))))
+            if len(self._waiting_runs) == _TOGETHER:
+                self._take_waiting()
         elif found.kind == log_file.NOTE:
             self.index.notes[self.process, found.start] = None
         elif found.kind == log_file.SOURCE:
@@ -160,8 +169,6 @@ class _LogIndexing:
                 site.name, site.op_type, site.function, site.kind, payload))
         elif kind == log_file.PLAN:
             self.index.plans.setdefault((self.process, number(listed(fields, 6)[0])), payload)
-        elif kind == log_file.RUNS:
-            self._take_runs(fields)
         elif kind == log_file.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')
@@ -171,23 +178,32 @@ class _LogIndexing:
             log.last = max(log.last, at)
             log.ended = True
 
-    def _take_runs(self, content: Any) -> None:
-        ids, plans, starts, elements = run_batch.decode(content)
-        self.index.runs.append(len(ids), {'process': self.process, 'id': ids, 'plan': plans, 'element': elements,
-                                          'started': _bounded(starts) + self.log.offset})
-
     def _since(self, clock: Any) -> int:
         """Nanoseconds since the trace began."""
         return _near(number(clock)) + self.log.offset
 
     def _take_waiting(self) -> None:
-        """Put the calls of the records read last into the table, together."""
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            try:
-                self._take_calls(waiting)
-            except (ValueError, MemoryError) as error:
-                self._damaged(waiting[0][1], error)
+        """Put the calls and runs of the records read last into their tables, together."""
+        calls, self._waiting = self._waiting, []
+        runs, self._waiting_runs = self._waiting_runs, []
+        try:
+            if calls:
+                self._take_calls(calls)
+        except (ValueError, MemoryError) as error:
+            self._damaged(calls[0][1], error)
+        try:
+            if runs:
+                self._take_runs([content for _, content in runs], runs[-1][0])
+        except (ValueError, MemoryError) as error:
+            self._damaged(runs[0][0], error)
+
+    def _take_runs(self, batches: list[tuple[int, list[Packed]]], position: int) -> None:
+        counts = [count for count, _ in batches]
+        ids, plans, starts, elements = (columns.unpack(packed, counts) for packed in zip(
+            *(packed for _, packed in batches), strict=True))
+        self.index.runs.append(sum(counts), {'process': self.process, 'id': ids, 'plan': plans, 'element': elements,
+                                             'started': _bounded(starts) + self.log.offset},
+                               self._expected(self.index.runs.count + sum(counts), position))
 
     def _take_calls(self, batches: list[tuple[int, int, BatchSummary]]) -> None:
         kinds, positions, summaries = zip(*batches, strict=True)
@@ -203,8 +219,13 @@ class _LogIndexing:
         self.index.calls.append(int(ends[-1]), {
             **numbers, 'process': self.process, 'site': _site_keys(self.process, numbers['site']), 'started': begun,
             'duration': lengths, 'flags': np.frombuffer(b''.join(summary.flags for summary in summaries), np.uint8),
-            'size': np.maximum(columns.unpack([summary.sizes for summary in summaries], counts), 0),
-            'position': np.repeat(positions, counts), 'place': np.arange(ends[-1]) - np.repeat(ends - counts, counts)})
+            'size': _sizes([summary.sizes for summary in summaries], counts),
+            'position': np.repeat(positions, counts), 'place': np.arange(ends[-1]) - np.repeat(ends - counts, counts)},
+            self._expected(self.index.calls.count + int(ends[-1]), positions[-1]))
+
+    def _expected(self, rows: int, position: int) -> float:
+        """How many rows there will be if the rest of the log is like the part before `position`."""
+        return rows * (self._size - self._start) / max(1, position - self._start)
 
     def _is_bad(self, entry: Any) -> bool:
         try:
@@ -227,6 +248,12 @@ class _LogIndexing:
         process, position, length = place
         reader = self.reader if process == self.process else self.index.reader(process)
         return all_finite(array_from(reader.read(position, length), dtype, shape))
+
+
+def _sizes(packed: list[Packed], counts: np.ndarray) -> np.ndarray:
+    """Bytes, of a hostile log too none below 0."""
+    sizes = columns.unpack(packed, counts)
+    return sizes if sizes.strides == (0,) and sizes[0] >= 0 else np.maximum(sizes, 0)
 
 
 def _site_keys(process: int, sites: np.ndarray) -> np.ndarray:

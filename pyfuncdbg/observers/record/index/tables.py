@@ -27,6 +27,7 @@ MOST_ROWS = 1 << 26
 """Rows of a table: of a log that claims more, the rest is damage. So many calls take 6 GB."""
 
 _FIRST = 1024
+_MOST_GROWTH = 16
 
 Columns = Mapping[str, np.ndarray]
 
@@ -96,41 +97,82 @@ class View:
         return low
 
 
+class _Column:
+    """A growing column. As long as all of its numbers are the same it is that number and takes no memory: of a million
+    calls most have one process, no parent and no gradient."""
+
+    __slots__ = ('_kind', '_number', '_numbers')
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._kind = kind
+        self._number: np.generic | None = None
+        self._numbers: np.ndarray | None = None
+
+    def write(self, rows: slice, room: int, numbers: np.ndarray | int) -> None:
+        """Append numbers in rows that begin where the column ends; an int, or an array of stride 0, is one for all of them.
+
+        Args:
+            room: Length of the array, where a longer one is made.
+        """
+        constant = isinstance(numbers, int) or numbers.strides == (0,)
+        if constant and self._numbers is None:
+            number = self._kind(numbers if isinstance(numbers, int) else numbers[0])
+            if self._number is None or self._number == number:
+                self._number = number
+                return
+        if self._numbers is None or len(self._numbers) < rows.stop:
+            # Views that were given out keep the memory they have.
+            larger = np.empty(room, self._kind)
+            if self._numbers is not None:
+                larger[:rows.start] = self._numbers[:rows.start]
+            elif self._number is not None:
+                larger[:rows.start] = self._number
+            self._numbers = larger
+        self._numbers[rows] = numbers
+
+    def first(self, count: int) -> np.ndarray:
+        """The first so many numbers, read-only where they are one."""
+        if self._numbers is not None:
+            return self._numbers[:count]
+        return np.broadcast_to(self._kind() if self._number is None else self._number, count)
+
+
 class Table:
     """Growing columns. One thread appends at a time; any may ask for a view."""
 
     def __init__(self, types: Mapping[str, type[np.generic]], standing: Callable[[Columns], np.ndarray]) -> None:
         self.count = 0
-        self._columns = {name: np.empty(_FIRST, kind) for name, kind in types.items()}
+        self._room = _FIRST
+        self._columns = {name: _Column(kind) for name, kind in types.items()}
         self._standing = standing
         self._view: View | None = None
         self._lock = new_lock()
 
-    def append(self, rows: int, columns: Mapping[str, np.ndarray | int]) -> None:
+    def append(self, rows: int, columns: Mapping[str, np.ndarray | int], expected: float = 0) -> None:
         """Add rows, by column; a number stands for a column of it.
+
+        Args:
+            expected: An estimate of the rows that there will be: columns that only grow by doubling are copied, and each of
+                their pages is made, twice.
 
         Raises:
             ValueError: There would be too many.
         """
-        start, end = self.count, self.count + rows
-        if end > MOST_ROWS:
+        added = slice(self.count, self.count + rows)
+        if added.stop > MOST_ROWS:
             raise ValueError(f'more than {MOST_ROWS:,} rows')
-        if end > len(self._columns['id']):
-            # Views that were given out keep the memory they have.
-            for name, column in self._columns.items():
-                larger = np.empty(max(end, 2 * len(column)), column.dtype)
-                larger[:start] = column[:start]
-                self._columns[name] = larger
+        if self._room < added.stop:             # logs may be hostile, so an estimate does not count for much
+            self._room = max(added.stop, 2 * self._room, int(min(expected, _MOST_GROWTH * added.stop, MOST_ROWS)))
         for name, column in self._columns.items():
-            column[start:end] = columns[name]
-        self.count = end
+            column.write(added, self._room, columns[name])
+        self.count = added.stop
 
     def view(self) -> View:
         """What there is so far."""
         with self._lock:
             known = self._view
             if known is None or len(known['id']) != self.count:
-                columns = {name: column[:self.count] for name, column in self._columns.items()}
+                columns = {name: column.first(self.count) for name, column in self._columns.items()}
                 known = self._view = View(columns, self._standing(columns))
             return known
 

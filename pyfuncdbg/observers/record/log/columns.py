@@ -52,7 +52,8 @@ def checked(column: Any, count: int) -> Packed:
 
 
 def unpack(columns: Sequence[Packed], counts: Sequence[int] | np.ndarray) -> np.ndarray:
-    """The numbers of one column of several records, one after the other, as int64.
+    """The numbers of one column of several records, one after the other, as int64; read-only and of stride 0 if they are
+    all the same.
 
     Sums wrap round: what a log says that has such numbers means nothing.
 
@@ -61,6 +62,8 @@ def unpack(columns: Sequence[Packed], counts: Sequence[int] | np.ndarray) -> np.
         counts: How many numbers each has.
     """
     widths = [width for _, width, _ in columns]
+    if not any(widths) and len({least for least, _, _ in columns}) == 1:
+        return np.broadcast_to(np.int64(columns[0][0]), int(np.sum(counts)))
     numbers = np.repeat(np.array([least for least, _, _ in columns], np.int64), counts)
     for width in set(widths) - {0}:
         parts = [data for _, its, data in columns if its == width]

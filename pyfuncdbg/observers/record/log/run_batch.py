@@ -26,8 +26,8 @@ def encode(runs: Sequence[tuple[int, ...]]) -> list[int | Packed]:
     return [len(runs), *map(columns.pack, zip(*((*run, NO_ELEMENT)[:_COLUMNS] for run in runs), strict=True))]
 
 
-def decode(content: Any) -> list[np.ndarray]:
-    """Numbers, plans, starts and elements (`NO_ELEMENT` for none) of the runs of a record, of any version.
+def decode(content: Any) -> tuple[int, list[Packed]]:
+    """How many runs a record of any version has, and their numbers, plans, starts and elements (`NO_ELEMENT` for none).
 
     Raises:
         ValueError: It is no record of runs.
@@ -35,17 +35,17 @@ def decode(content: Any) -> list[np.ndarray]:
     if not isinstance(content, list) or not content:
         raise ValueError('expected runs')
     if isinstance(content[0], list):
-        return _decode_rows(content)
+        return len(content), _packed_rows(content)
     count, *packed = content
     if type(count) is not int or not 0 < count <= MOST_ROWS or len(packed) != _COLUMNS:
         raise ValueError('expected runs')
-    return [columns.unpack([columns.checked(column, count)], [count]) for column in packed]
+    return count, [columns.checked(column, count) for column in packed]
 
 
-def _decode_rows(rows: list[Any]) -> list[np.ndarray]:
+def _packed_rows(rows: list[Any]) -> list[Packed]:
     if set(map(type, rows)) != {list} or min(map(len, rows)) < _COLUMNS - 1:
         raise ValueError('expected runs')
     numbers = list(chain.from_iterable((*row, NO_ELEMENT)[:_COLUMNS] for row in rows))
     if set(map(type, numbers)) != {int}:
         raise ValueError('expected numbers')
-    return list(np.array(numbers, np.int64).reshape(-1, _COLUMNS).T)
+    return [columns.pack(column) for column in np.array(numbers, np.int64).reshape(-1, _COLUMNS).T]
