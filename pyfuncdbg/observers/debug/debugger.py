@@ -366,9 +366,11 @@ class Debugger:
     def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
         """What a decision at the boundary of a call asks of the rest of the run."""
         verb = decision.verb
-        if verb in ('cont', 'run', 'quit', 'retry'):
+        if verb in ('cont', 'run', 'quit'):
+            node_stepper.resume(run)            # this stop may have interrupted a 'to' or 'node'
+        elif verb == 'retry':
             return
-        if verb == 'into' and not node_stepper.paused(run):        # wherever the next function is: in this run, or after it
+        elif verb == 'into' and not node_stepper.paused(run):        # wherever the next function is: in this run, or after it
             self.flow(thread).entering = True
         elif node_stepper.pausable(run):
             node_stepper.pause(self, run, decision)

@@ -123,6 +123,18 @@ def test_into_leads_from_function_to_function(lines: list[str], nodes: bool):
     assert 'node second' not in walk.places and 'node out' not in walk.places
 
 
+@pytest.mark.parametrize('verb', ['to out', 'node 4', 'n 4'])
+def test_cont_ends_what_a_breakpoint_has_interrupted(verb: str):
+    """Where the breakpoint stops the run, its user says what comes next: 'out' is not stopped at any more."""
+    x, out, session = chain_of_two()
+    with walking('break second', verb, 'cont', 'cont', nodes=True) as walk:
+        assert run(x, out, session) == EXPECTED
+        assert run(x, out, session) == EXPECTED
+    debugger.breakpoints.clear(max(debugger.breakpoints.entries))
+    passed = [place for place in walk.places if place not in ('node first', 'node middle')]
+    assert passed == ['before second', 'before second']
+
+
 def test_to_and_rewind_and_to_again():
     x, out, session = chain_of_two()
     calls: list[int] = []

@@ -15,8 +15,8 @@ from itertools import count
 from types import CodeType
 from typing import Any, TypeVar
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, LambdaTest
-from pyfuncdbg.observers.debug.lines.insertion_point import Spot
+from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, FrameTest
+from pyfuncdbg.observers.debug.lines.insertion_point import Function, Spot
 from pyfuncdbg.observers.debug.lines.line_table import BEYOND
 
 _Loop = ast.For | ast.AsyncFor | ast.While
@@ -32,11 +32,16 @@ class Insertion:
         spot: Where.
         arrival: What it tells.
         vocabulary: The values of those names in the condition that are none of the program's.
+        variables: The local variables of the function, in its order, which a condition must not change; it may read one
+            before the function does.
+        reads_frame: Whether the condition is evaluated with the names of the frame: slower, and changes no variables.
     """
 
     spot: Spot
     arrival: Arrival
     vocabulary: dict[str, Any]
+    variables: tuple[str, ...] = ()
+    reads_frame: bool = False
 
 
 def compiled(statements: list[ast.stmt], filename: str, flags: int) -> CodeType:
@@ -68,6 +73,11 @@ def with_tests(statements: list[ast.stmt], filename: str, flags: int,
                 lists.append((body, body[:]))
                 place = len(body) if following is None else body.index(following)
                 body.insert(place, _test(insertion, marks))
+            if insertion.variables and isinstance(insertion.spot.function, Function):
+                body = insertion.spot.function.body
+                lists.append((body, body[:]))
+                body.insert(int(ast.get_docstring(insertion.spot.function, clean=False) is not None),
+                            _variable_order(insertion.variables))
         return compiled(statements, filename, flags), marks
     finally:
         for body, before in reversed(lists):
@@ -99,8 +109,16 @@ def _continues(body: list[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt 
 
 
 # ---------------------------------------------------------------------- the inserted trees
+def _variable_order(variables: Sequence[str]) -> ast.stmt:
+    """Unreachable: numbers the variables as the program's own text does, whichever the condition reads first."""
+    mentions: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load())) for name in variables]
+    return _beyond(ast.If(ast.Constant(0), mentions, []))
+
+
 def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
     arrival = insertion.arrival
+    if insertion.reads_frame:
+        return _beyond(ast.Expr(_frame_test((arrival,), insertion.spot.owner, marks)))
     hit: ast.stmt = ast.Expr(ast.Call(_mark('hit', arrival.number, arrival.hit, marks), [], []))
     if arrival.condition is not None:
         raised = ast.Expr(ast.Call(_mark('raised', arrival.number, arrival.raised, marks), [], []))
@@ -138,10 +156,14 @@ def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[
 
     One test for all breakpoints: a tracer would see the jump of each.
     """
-    test = LambdaTest(tuple(insertion.arrival for insertion in insertions), insertions[0].spot.owner)
-    numbers = '+'.join(str(arrival.number) for arrival in test.arrivals)
-    call = _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
+    call = _frame_test(tuple(insertion.arrival for insertion in insertions), insertions[0].spot.owner, marks)
     return ast.copy_location(ast.BoolOp(ast.Or(), [call, body]), body)
+
+
+def _frame_test(arrivals: tuple[Arrival, ...], owner: str, marks: dict[str, Any]) -> ast.expr:
+    test = FrameTest(arrivals, owner)
+    numbers = '+'.join(str(arrival.number) for arrival in arrivals)
+    return _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
 
 
 class _Vocabulary(ast.NodeTransformer):

@@ -19,7 +19,7 @@ from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
 from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
 from pyfuncdbg.observers.debug.lines.insertion_point import Spot
 from pyfuncdbg.observers.debug.lines.module_source import Source, read
-from pyfuncdbg.observers.debug.lines.name_resolution import nested, vocabulary_for
+from pyfuncdbg.observers.debug.lines.name_resolution import code_of, local_variables, nested, vocabulary_for
 from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
 from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
 
@@ -258,7 +258,12 @@ class File:
         insertions = self._insertions(found, source, flags)
         if not insertions:
             return None
-        code, marks = with_tests([*source.imported, source.statements[index]], self.filename, flags, insertions)
+        statements = [*source.imported, source.statements[index]]
+        code, marks = with_tests(statements, self.filename, flags, insertions)
+        if not same_interface(source.base(index, flags), code):
+            insertions = [replace(insertion, variables=(), reads_frame=insertion.arrival.condition is not None)
+                          for insertion in insertions]
+            code, marks = with_tests(statements, self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
             raise AssertionError(f'tests of {[point.number for point, _ in found]} change the variables of {self.filename}')
         known = self._tested[key] = _Tested(code, marks)
@@ -281,8 +286,10 @@ class File:
         index = source.top(spot.line)
         if condition is None or index is None:
             return Insertion(spot, point.arrival, {})
-        words = vocabulary_for(condition, spot, source.base(index, flags), self.spaces, source.statements, self._vocabulary)
-        return Insertion(spot, point.arrival, words)
+        base = source.base(index, flags)
+        words = vocabulary_for(condition, spot, base, self.spaces, source.statements, self._vocabulary)
+        code = code_of(spot.function, base) if spot.function is not None else None
+        return Insertion(spot, point.arrival, words, local_variables(code) if code is not None else ())
 
     def _last_line(self, code: CodeType) -> int:
         known = self._last.get(id(code))

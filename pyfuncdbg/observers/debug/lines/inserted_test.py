@@ -95,8 +95,9 @@ class Arrival:
         return Arrival, (self.number, None, passing, self._place, {})
 
 
-class LambdaTest:
-    """The test in a lambda, which has no place for statements: called, and gives None.
+class FrameTest:
+    """The test in a lambda, which has no place for statements, or of a condition that must not be part of the function:
+    called, and gives None.
 
     Attributes:
         arrivals: Whom it tells.
@@ -114,4 +115,4 @@ class LambdaTest:
             arrival.met(sys._getframe(1), self.owner)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LambdaTest, (self.arrivals, self.owner)
+        return FrameTest, (self.arrivals, self.owner)

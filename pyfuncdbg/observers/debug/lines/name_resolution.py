@@ -73,6 +73,11 @@ def code_of(node: ast.AST, base: CodeType) -> CodeType | None:
     return next((code for code in nested(base) if code.co_name == name and code.co_firstlineno == line), None)
 
 
+def local_variables(code: CodeType) -> tuple[str, ...]:
+    """The variables of a function, in the order in which its text names them."""
+    return tuple(name for name in code.co_varnames if not name.startswith('.'))
+
+
 def nested(code: CodeType) -> Iterator[CodeType]:
     """All code within, from the outside in."""
     for const in code.co_consts:

@@ -57,6 +57,20 @@ def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
     run.control.pause(_Pause(debugger, run, decision))
 
 
+def resume(run: Run | None) -> None:
+    """Pause the run no more, nor those around it on this thread."""
+    call = current.get()
+    frame: FrameType | None = sys._getframe(1)
+    runs = [run, call.run if call is not None else None]
+    while frame is not None:
+        entrance = entrance_of(frame)
+        runs.append(entrance.run if entrance is not None else None)
+        frame = frame.f_back
+    for one in runs:
+        if one is not None and one.control is not None:
+            one.control.resume()
+
+
 def _run_around(inner: Run) -> Run | None:
     """The run with the call that made this one, if there is one."""
     call = current.get()

@@ -83,6 +83,15 @@ def never_a_function():
 
 def line_of(text: str) -> int:
     return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+LATER = '''
+def walk(rows):
+    "Rows."
+    for row in rows:
+        step = row + 1
+        squares = [k * step for k in rows]
+        last = row
+        yield squares, dict(locals())
+'''
 
 
 @pytest.fixture
@@ -248,6 +257,20 @@ def test_an_unset_local_is_false_and_said_once(lines: Lines, program: ModuleType
         lines.clear(1)
         said = capfd.readouterr().err
         assert said.count('breakpoint 1 at program_of_lines.py:') == 1 and 'counts as false' in said
+
+
+@pytest.mark.parametrize('condition', ['last == 4', 'last == 4 and row == 5', 'squares and last == 4',
+                                       'any(last == 4 for _ in [1])'])
+def test_a_condition_reads_what_the_function_sets_later(lines: Lines, tmp_path: Path, capfd: Any, condition: str) -> None:
+    """The next time around its variable has a value; the order of the variables, which `locals()` shows, stays."""
+    program = loaded('program_of_later_names', LATER, tmp_path)
+    names, hits = program.walk.__code__.co_varnames, Hits()
+    before = list(program.walk([3, 4, 5, 6]))
+    lines.set(1, program.__file__, 5, condition, hits)
+    assert list(program.walk([3, 4, 5, 6])) == before
+    assert [(hit['row'], hit['last']) for hit in hits] == [(5, 4)]
+    assert program.walk.__code__.co_varnames == names and program.walk.__doc__ == 'Rows.'
+    assert capfd.readouterr().err.count('counts as false') == 1
 
 
 def test_a_condition_that_raises_is_told_and_leaves_the_handled_error_alone(lines: Lines, program: ModuleType) -> None:
