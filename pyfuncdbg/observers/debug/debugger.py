@@ -28,7 +28,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selecte
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
-from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper, program_around, settle
+from pyfuncdbg.observers.debug.stepping.python_stepper import LeftBy, Stepper, program_around, settle
 from pyfuncdbg.observers.debug.stepping.saved_inputs import restore, save
 from pyfuncdbg.observers.debug.stepping.swapped_functions import Swaps
 from pyfuncdbg.observers.debug.stepping.tensor_differences import arrays, differences
@@ -370,7 +370,7 @@ class Debugger:
             node_stepper.resume(run)            # this stop may have interrupted a 'to' or 'node'
         elif verb == 'retry':
             return
-        elif verb == 'into' and not node_stepper.paused(run):        # wherever the next function is: in this run, or after it
+        elif verb == 'into' and not node_stepper.paused(run):      # wherever the next function is: in this run, or after it
             self.flow(thread).entering = True
         elif node_stepper.pausable(run):
             node_stepper.pause(self, run, decision)
@@ -420,8 +420,10 @@ class Debugger:
             run = entrance.run
             call = entrance.call if self in entrance.hooks else None    # else nothing of ours is there to make it again
         flow = self.flow(threading.get_native_id())
-        stop = Stop(phase, call=call, run=run, frame=frame, reason=reason, error=value if phase == 'exception' else None,
-                    result=value if phase == 'return' else None, jumpable=phase == 'line')
+        error = value.error if isinstance(value, LeftBy) else value if phase == 'exception' else None
+        result = value if phase == 'return' and error is None else None
+        stop = Stop(phase, call=call, run=run, frame=frame, reason=f'left by {type(error).__name__}' if isinstance(
+            value, LeftBy) else reason, error=error, result=result, jumpable=phase == 'line')
         if phase == 'call' and isinstance(value, Decision):
             decision = value
         else:

@@ -180,7 +180,7 @@ def _draw_named(rows: list[Named]) -> RenderableType:
 def _returned(context: Context, args: argparse.Namespace) -> list[Named]:
     stop = stop_of(context)
     host = host_of(stop)
-    if stop.phase == 'return':
+    if stop.returns:
         return [Named('returns', described(stop.result, host, items=0))]
     if stop.outputs is None:
         raise CommandError('retval: nothing was returned here; it is known where a function returns, and after a call')

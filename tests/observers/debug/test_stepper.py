@@ -369,3 +369,29 @@ def test_a_base_exception_goes_on_being_stepped_in_the_caller():
         assert caller() == 'seen'
     assert ('exception', 'wrapped') in [(phase, name) for phase, name, _ in typist.stops]
     assert typist.stops[-1][1] in ('wrapped', 'caller')
+
+
+@pytest.mark.parametrize('way', [('s', 's', 's', 's', 's', 's'), ('s', 's', 's', 'r')])
+def test_a_function_that_an_error_leaves_returns_nothing(way):
+    """Where it would return, pdb stops too, and says that it returned None."""
+    with typing(*way, 'retval', 'p $_retval', 'p $_exception') as typist:
+        wrapped(caught, 4)
+    assert typist.stops[-1][:2] == ('return', 'raising')
+    card = ' '.join(typist.cards[-1].split())
+    assert 'leaving raising' in card and 'left by ValueError' in card and 'returns' not in card
+    assert typist.shown('retval').startswith('*** retval: nothing was returned here')
+    assert typist.shown('p $_retval').startswith('*** $_retval is what was returned')
+    assert typist.shown('p $_exception') == 'ValueError(array(4))\n'
+
+
+def test_a_condition_that_raises_is_no_error_of_the_program_that_is_stepped():
+    line = caught.__code__.co_firstlineno + 2
+    number = debugger.breakpoints.set(f'{caught.__code__.co_filename}:{line}', '1/0').number
+    try:
+        with typing('s', 'n', 'p $_exception') as typist:
+            wrapped(caught, 4)
+    finally:
+        debugger.breakpoints.clear(number)
+    assert [(phase, place) for phase, _, place in typist.stops] == [('before', 0), ('line', line - 1), ('line', line)]
+    assert 'ZeroDivisionError: division by zero, in its condition' in ' '.join(typist.cards[-1].split())
+    assert typist.shown('p $_exception').startswith('*** $_exception is what was raised, and nothing was raised here')

@@ -141,7 +141,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         run.id if run is not None else 0, run.title if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created,
         tuple(shown), what, len(values) - len(shown),
-        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.phase == 'return' else None,
+        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.returns else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else '',

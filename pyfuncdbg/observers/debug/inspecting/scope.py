@@ -76,7 +76,7 @@ def _exception(stop: Stop) -> BaseException:
 
 
 def _returned(stop: Stop) -> Any:
-    if stop.phase == 'return':
+    if stop.returns:
         return stop.result
     if stop.outputs is None:
         raise CommandError('$_retval is what was returned: it is known where a function returns, and after a call')

@@ -10,6 +10,8 @@ import gc
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from opcode import opname
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -22,7 +24,14 @@ from pyfuncdbg.observers.debug.stops.stop import Decision, Phase
 
 _Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]
-"""`on_stop(phase, frame, reason, value)`: asks the user and then calls `follow`; the value is a return value or an error."""
+"""`on_stop(phase, frame, reason, value)` asks the user, then calls `follow`; value: what is returned, `LeftBy`, an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBy:
+    """The error that leaves a function, where it would return."""
+
+    error: BaseException
 
 
 _owed: dict[int, Any] = {}
@@ -66,6 +75,7 @@ class Stepper(bdb.Bdb):
         self._begun = 0
         self._decided: Decision | None = None
         self._line: tuple[int, int] | None = None
+        self._error: BaseException | None = None
         self.reset()
 
     # ------------------------------------------------------------------ arming
@@ -178,6 +188,7 @@ class Stepper(bdb.Bdb):
             frame = frame.f_back
         for known, trace in marked:
             known.f_trace = trace
+        self._error = None
         self.botframe = self.stopframe = self.returnframe = self.enterframe = self.frame_returning = None  # they hold values
 
     # ------------------------------------------------------------------ what Python calls
@@ -261,9 +272,16 @@ class Stepper(bdb.Bdb):
         if call is not None and not self._arriving:
             self.left = call.id                 # the end of a wrapped function: its call stops after it
             return
-        self._tell('return', frame, self._reason if self._arriving else 'return', return_value)
+        value = LeftBy(self._error) if self._error is not None and _is_unwound(frame) else return_value
+        self._tell('return', frame, self._reason if self._arriving else 'return', value)
         if call is not None and self.active:
             self.left = call.id
+
+    def dispatch_exception(self, frame: FrameType, arg: tuple[type[BaseException], BaseException, TracebackType]) -> Any:
+        if frame.f_lineno is None:              # raised by the condition of a line breakpoint, which handles it
+            return self.trace_dispatch
+        self._error = arg[1]
+        return super().dispatch_exception(frame, arg)
 
     def user_exception(self, frame: FrameType, exc_info: tuple[type[BaseException], BaseException, TracebackType]) -> None:
         self._tell('exception', frame, f'raised {exc_info[0].__name__}', exc_info[1])
@@ -291,6 +309,11 @@ def _in_program(frame: FrameType) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_unwound(frame: FrameType) -> bool:
+    """Whether a frame is left by an error; for Python's trace functions that is a return of None like any other."""
+    return not opname[frame.f_code.co_code[frame.f_lasti]].startswith(('RETURN_', 'YIELD_'))
 
 
 def _of_collector(frame: FrameType) -> bool:

@@ -130,6 +130,11 @@ class Stop:
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
 
     @property
+    def returns(self) -> bool:
+        """Whether a function returns `result` here, and is not left by an error."""
+        return self.phase == 'return' and self.error is None
+
+    @property
     def control(self) -> RunControl | None:
         """How to steer the run, None where it is not paused at a node boundary."""
         control = self.run.control if self.run is not None else None

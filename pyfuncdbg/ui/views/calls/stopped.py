@@ -74,7 +74,7 @@ def _title(card: StopCard) -> Text:
         before = 'before ' if card.phase != 'after' else 'after '
         text.append(before + node if node else 'at the end of the run', 'bold')
     elif where is not None:
-        verb = {'return': 'returning from ', 'call': 'entering '}.get(card.phase, 'in ')
+        verb = {'return': 'leaving ' if error else 'returning from ', 'call': 'entering '}.get(card.phase, 'in ')
         text.append(verb).append(one_line(card.function, 60), 'bold').append(' at ').append_text(where)
         if node:
             text.append(f', {node}')
