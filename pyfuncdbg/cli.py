@@ -72,7 +72,8 @@ def _interrupted() -> int:
 
 def _read(args: Sequence[str]) -> Action:
     actions = {'run': _run, 'show': _show, 'open': _open, 'traces': _traces, 'clean': _clean, 'verify': _verify,
-               'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'completion': _completion}
+               'doctor': _doctor, 'connect': _connect, 'demo': _demo, 'help': _help,
+               'completion': _completion}
     from pyfuncdbg import __version__
     name = top_parser(__version__).parse_args(args[:1]).command
     if not name:
@@ -359,6 +360,24 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     else:
         print_page(verify_view(found), Console(highlight=False, markup=False))
     return 0 if found.answer in ('equal', 'near') else 1
+
+
+def _help(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
+    options = parser.parse_args(args)
+    from rich.console import Console
+
+    from pyfuncdbg.ui.commands.engine.answer import Answer
+    from pyfuncdbg.ui.commands.help import SHOWS_HELP, help_list, help_of
+    from pyfuncdbg.ui.commands.table import TABLE
+    from pyfuncdbg.ui.commands.topics import TOPICS
+    if options.name in SUBCOMMANDS and options.name not in TOPICS and not options.json:
+        SUBCOMMANDS[options.name].parser().print_help()
+        return lambda: 0
+    console = Console(highlight=False, markup=False)
+    found = help_list((), console.width) if options.name is None else help_of(
+        options.name, TABLE, console.width, tuple(SUBCOMMANDS))
+    Answer(SHOWS_HELP, found, options.json).show(console)
+    return lambda: 0
 
 
 def _completion(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:

@@ -72,7 +72,7 @@ def recorded(cwd: Path) -> list[str]:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('args', 'said'), [
-    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, completion'),
+    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, help, completion'),
     ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, "
                     "completion. Did you mean 'run'?"),
     ('--verison', 'unrecognized arguments: --verison'),

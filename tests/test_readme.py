@@ -13,6 +13,7 @@ import screenshots
 
 import pyfuncdbg
 from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.commands.topics import TOPICS
 
 README = (Path(__file__).resolve().parents[1] / 'README.md').read_text()
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
@@ -47,14 +48,9 @@ def test_every_command_it_shows_exists() -> None:
     assert names <= {name for command in TABLE for name in (command.name, *command.aliases)}
 
 
-def test_every_row_of_the_table_of_differences_has_its_test() -> None:
-    table = README.partition('## What differs from TensorFlow')[2].partition('\n## ')[0]
-    rows = [row for row in table.splitlines() if row.startswith('| ')][1:]
-    assert len(rows) >= 14
-    tests = Path(__file__).parent               # the package may be installed elsewhere
-    for row in rows:
-        file, _, name = row.split('|')[-2].strip(' `').partition('::')
-        assert f'def {name}(' in next(tests.rglob(file)).read_text(), row
+def test_it_links_to_every_page_of_the_manual() -> None:
+    linked = re.findall(r'^\| \[(\w+)\]\(pyfuncdbg/ui/manual/(\w+)\.md\) \|', README, re.MULTILINE)
+    assert linked == [(name, name) for name in TOPICS]
 
 
 def test_the_picture_of_a_stop_is_what_a_stop_shows(tmp_path: Path) -> None:

@@ -112,6 +112,14 @@ def _demo() -> argparse.ArgumentParser:
     return parser
 
 
+def _help() -> argparse.ArgumentParser:
+    parser = _new_parser('help', 'Show a topic of the manual, or all about a command; without a name, the topics.',
+                         usage='pyfuncdbg help [--json] [TOPIC | COMMAND]')
+    parser.add_argument('name', metavar='NAME', nargs='?', help='a topic, or a command of the shell or of the prompt')
+    parser.add_argument('--json', action='store_true', help='answer in JSON')
+    return parser
+
+
 def _completion() -> argparse.ArgumentParser:
     parser = _new_parser('completion', 'Print what makes a shell complete commands, options, traces and what is in them.',
                          usage='pyfuncdbg completion (bash | zsh | fish)')
@@ -149,6 +157,7 @@ SUBCOMMANDS = {
                          takes_program=True),
     'connect': Subcommand('the prompt for a program that runs with --listen', _connect),
     'demo': Subcommand('train a network whose loss turns NaN, recorded', _demo),
+    'help': Subcommand('the manual: topics such as stops, tensors, tensorflow', _help),
     'completion': Subcommand('make a shell complete what is typed after pyfuncdbg', _completion)}
 
 

@@ -26,6 +26,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context, options_of, p
 from pyfuncdbg.ui.commands.execute import name_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.commands.topics import TOPICS
 
 _MOST = 500
 _NEWEST = 50
@@ -157,8 +158,8 @@ def _values(command: Command, action: argparse.Action, context: Context) -> Iter
     if action.choices:
         return map(str, action.choices)
     metavar = action.metavar if isinstance(action.metavar, str) else ''
-    if metavar == 'COMMAND':
-        return _commands()
+    if metavar == 'TOPIC|COMMAND':
+        return {*TOPICS, *_commands()}
     if metavar == 'GLOB' and command.name == 'ls':
         metavar = 'FILE[:LINE]'
     if metavar == 'FILE' and command.name == 'lp':

@@ -24,12 +24,11 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
     words,
 )
 from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.ui.commands.help import described, find_command
+from pyfuncdbg.ui.commands.help import SHOWS_HELP, described, find_command
 from pyfuncdbg.ui.commands.object_info import as_command
 from pyfuncdbg.ui.commands.print_values import PYTHON
 from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.views.reports.command_help import command_help
 
 
 def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:
@@ -139,7 +138,7 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
     options = given[:given.index('--')] if '--' in given else given
     if '-h' in options or '--help' in options:
         page = described(command, context.width)
-        return Answer(_SHOWS_HELP, page, '--json' in options)
+        return Answer(SHOWS_HELP, page, '--json' in options)
     try:
         args = parser.parse_args(given)
     except CommandError as error:
@@ -175,7 +174,3 @@ def _refuse_foreign(name: str) -> None:
     with path.open('rb') as file:
         if file.read(len(MARK)) not in (MARK.encode(), b''):
             raise CommandError(f'{name!r} is there already, and is no picture of pyfuncdbg: choose another name')
-
-
-_SHOWS_HELP = Command('help', 'show all about one command', 'keep', lambda context, args: None,
-                      lambda result: command_help(result.text))

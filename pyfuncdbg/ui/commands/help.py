@@ -1,4 +1,7 @@
-"""`help`: the table of commands, told by itself."""
+"""`help`: the commands of the table and the topics of the manual; one of either by its name.
+
+Called by every front end, and by `pyfuncdbg help`, which begins with the topics.
+"""
 from __future__ import annotations
 
 import argparse
@@ -9,11 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
+from pyfuncdbg.ui.commands.topics import TOPICS, Topic, topic
+from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
+from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list
 
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
 
@@ -67,6 +74,11 @@ def _keys(answer: type, width: int) -> str:
         for name, text in texts.items())
 
 
+def named(name: str, table: Sequence[Command]) -> Command | None:
+    """The command of that name or alias."""
+    return next((command for command in table if name == command.name or name in command.aliases), None)
+
+
 def find_command(name: str, table: Sequence[Command], context: Context | None = None) -> Command:
     """The command of that name or alias.
 
@@ -78,27 +90,95 @@ def find_command(name: str, table: Sequence[Command], context: Context | None = 
     Raises:
         CommandError: There is none, with the nearest names.
     """
-    for command in table:
-        if name == command.name or name in command.aliases:
-            return command
+    command = named(name, table)
+    if command is not None:
+        return command
     hint = not_there(name) or nearest(name, [known for command in table if context is None or is_usable(command, context)
                                              for known in (command.name, *command.aliases)])
     raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
 
 
+@dataclass(frozen=True, slots=True)
+class HelpPage:
+    """A topic of the manual.
+
+    Attributes:
+        topic: The page.
+        command: The command of the same name, None if there is none.
+    """
+
+    topic: Topic
+    command: CommandHelp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HelpList:
+    """Everything that `help` knows.
+
+    Attributes:
+        commands: By group; none where only the topics are wanted.
+        topics: In the order of the manual.
+    """
+
+    commands: tuple[CommandHelp, ...]
+    topics: tuple[Topic, ...]
+
+
+Help = HelpList | HelpPage | CommandHelp
+
+
+def help_of(name: str, table: Sequence[Command], width: int = 100, more: Sequence[str] = ()) -> HelpPage | CommandHelp:
+    """The page of a topic, with the command that shares its name; or the help of a command.
+
+    Args:
+        name: As typed.
+        table: The commands there are.
+        width: Columns.
+        more: Other names that may have been meant.
+
+    Raises:
+        CommandError: There is nothing of that name, with the nearest names.
+    """
+    command = named(name, table)
+    if name in TOPICS:
+        return HelpPage(topic(name), described(command, width) if command is not None else None)
+    if command is not None:
+        return described(command, width)
+    known = (*TOPICS, *more, *(known for one in table for known in (one.name, *one.aliases)))
+    raise CommandError(f'no topic and no command is called {name!r}.{not_there(name) or nearest(name, known)} ',
+                       Typed('help'), ' lists them.')
+
+
+def help_list(table: Sequence[Command], width: int = 100) -> HelpList:
+    """All topics, and the commands of a table."""
+    commands = sorted(table, key=lambda command: GROUPS.index(command.group))
+    return HelpList(tuple(described(command, width) for command in commands), tuple(map(topic, TOPICS)))
+
+
+def help_view(result: Help) -> RenderableType:
+    """A page, the help of a command, or the list."""
+    if isinstance(result, CommandHelp):
+        return command_help(result.text)
+    if isinstance(result, HelpPage):
+        more = (Text(''), command_help(result.command.text)) if result.command is not None else ()
+        return Page(ManualPage(result.topic.text), *more)
+    topics = topic_list([(each.name, each.title) for each in result.topics])
+    if not result.commands:
+        return topics
+    return Page(command_list([(one.group, ', '.join((one.name, *one.aliases)), one.help) for one in result.commands]),
+                Text(''), topics)
+
+
 def help_command(table: Callable[[], Sequence[Command]]) -> Command:
     """`help` over a table that it is itself part of."""
-    def run(context: Context, args: argparse.Namespace) -> list[CommandHelp] | CommandHelp:
-        if args.command:
-            return described(find_command(args.command, table()), context.width)
-        return [described(command, context.width) for command in sorted(table(), key=lambda c: GROUPS.index(c.group))]
-
-    def draw(result: list[CommandHelp] | CommandHelp) -> RenderableType:
-        if isinstance(result, CommandHelp):
-            return command_help(result.text)
-        return command_list([(one.group, ', '.join((one.name, *one.aliases)), one.help) for one in result])
+    def run(context: Context, args: argparse.Namespace) -> Help:
+        return help_of(args.name, table(), context.width) if args.name else help_list(table(), context.width)
 
     def arguments(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('command', metavar='COMMAND', nargs='?', help='show all about this one')
-    return Command('help', 'list the commands, or show all about one', 'keep', run, draw, arguments, ('h', '?'),
-                   examples=('help', 'help break'))
+        parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='show all about this one')
+    return Command('help', 'list the topics of the manual and the commands, or show all about one', 'keep', run, help_view,
+                   arguments, ('h', '?'), examples=('help', 'help stops', 'help break'))
+
+
+SHOWS_HELP = Command('help', 'show all about one', 'keep', lambda context, args: None, help_view)
+"""For an answer that no command line asked for: `lt -h`, `pyfuncdbg help lt`."""

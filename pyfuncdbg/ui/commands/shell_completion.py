@@ -21,6 +21,7 @@ from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.command import Context, options_of, parser_of
 from pyfuncdbg.ui.commands.help import find_command
 from pyfuncdbg.ui.commands.table import TABLE
+from pyfuncdbg.ui.commands.topics import TOPICS
 
 _LARGEST = 64 << 20
 """Bytes of a trace that is looked into: a key is waited for."""
@@ -89,6 +90,8 @@ def _offered(before: Sequence[str], word: str) -> Iterable[str]:
         return ()
     if before[0] == 'show':
         return _of_trace(before[1:], word)
+    if before[0] == 'help':
+        return {*TOPICS, *SUBCOMMANDS, *_commands()} if not before[1:] else ()
     parser, rest = known.parser(), list(before[1:])
     if known.takes_program and split(rest, parser)[1]:
         return ()                               # its arguments are the program's
@@ -110,8 +113,7 @@ def _of_trace(before: Sequence[str], word: str) -> Iterable[str]:
         return ()
     offered = set(_traces()) if not before else set()
     if not rest:
-        return offered | {name for command in TABLE if not (command.needs_stop or command.needs_program)
-                          for name in (command.name, *command.aliases) if name[0].isalpha()}
+        return offered | _commands(of_trace=True)
     if word.startswith('-'):
         with contextlib.suppress(PyfuncdbgError):
             return options_of(parser_of(find_command(rest[0], TABLE)))
@@ -123,6 +125,12 @@ def _of_trace(before: Sequence[str], word: str) -> Iterable[str]:
         kept = text[len(text) - len(word):found.start]
         return [kept + name for name in found.words]
     return ()
+
+
+def _commands(*, of_trace: bool = False) -> set[str]:
+    """Those that are words; `of_trace` leaves out what a finished trace has no use for."""
+    return {name for command in TABLE if not (of_trace and (command.needs_stop or command.needs_program))
+            for name in (command.name, *command.aliases) if name[0].isalpha()}
 
 
 def _traces() -> list[str]:

@@ -1,0 +1,161 @@
+"""Examples on pages of the manual, carried out: programs, shell commands, prompts and IPython cells, with what they print.
+
+A page is worked through from top to bottom in one folder:
+
+- `python` blocks begin with a comment that names the file they are, `toml` and `json` blocks too;
+- `console` blocks are a terminal: `$ ` a command of the shell, `(pfd) ` a line typed at the prompt it has led to;
+- `ipython` blocks are an IPython terminal: `In [N]: ` a cell, `   ...: ` its further lines.
+
+The lines between are what comes, compared word by word. `...` stands for anything in a line, on a line of its own for any
+lines; times, numbers of threads and processes, and how many blanks there are, do not count.
+"""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pexpect
+
+import pyfuncdbg
+
+HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
+MANUAL = files('pyfuncdbg.ui.manual')
+COLUMNS = 76
+"""Of the terminals: what they show fits on a page at 80."""
+PROMPT = '(pfd) '
+PATIENCE = 60
+_FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r'(?:#|//) ([\w./-]+\.\w+)\n')
+_PIPED = re.compile(r'\| (?:pyfuncdbg|python) | < ')
+_VARYING = ((re.compile(r'\b\d[\d,.]* (?:ns|us|µs|ms|s|min)\b'), 'TIME'),
+            (re.compile(r'\b(thread|process|pid) \d+'), r'\1 N'),
+            (re.compile(r'[\u2500-]{4,}'), '----'), (re.compile(r'[ \t]+'), ' '))
+_LANGUAGES = ('python', 'console', 'ipython', 'toml', 'json', 'text')
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An example: its language, and its text."""
+
+    language: str
+    text: str
+
+    @property
+    def file(self) -> str:
+        """The file that it is, '' if it is none."""
+        match = _NAMED.match(self.text)
+        return match[1] if match is not None and self.language in ('python', 'toml', 'json') else ''
+
+
+def blocks(page: str) -> list[Block]:
+    """The examples of a page, from top to bottom."""
+    return [Block(language, text) for language, text in _FENCE.findall(page)]
+
+
+def steps(text: str, begin: str) -> Iterator[tuple[str, str]]:
+    """What is typed behind `begin`, and the lines that follow it."""
+    parts = re.split(f'^{re.escape(begin)}', text, flags=re.MULTILINE)
+    assert parts[0] == '', f'a block begins with {begin!r}, not with {parts[0]!r}'
+    for part in parts[1:]:
+        typed, _, rest = part.partition('\n')
+        yield typed, rest
+
+
+def mismatch(expected: str, came: str) -> str:
+    """'' if what came is what the page shows, else both."""
+    wanted, found = (_settled(text) for text in (expected, came))
+    pattern = ''.join(r'(?:.*\n)*?' if line == '...' else _line_pattern(line) + r'\n' for line in wanted.splitlines())
+    return '' if re.fullmatch(pattern, found) else f'the page shows\n{expected}\nand there came\n{came}'
+
+
+def _line_pattern(line: str) -> str:
+    return r'.*?'.join(map(re.escape, line.split('...')))
+
+
+def _settled(text: str) -> str:
+    for pattern, instead in _VARYING:
+        text = pattern.sub(instead, text)
+    return ''.join(line.strip() + '\n' for line in text.splitlines())
+
+
+class Reader:
+    """Somebody who works through a page.
+
+    Args:
+        folder: Where the programs are and run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / 'work'
+        programs = folder / 'bin'
+        for new in (self.folder, programs):
+            new.mkdir()
+        for name, words in (('pyfuncdbg', '-m pyfuncdbg '), ('python', '')):
+            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+            (programs / name).chmod(0o755)
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith('PYFUNCDBG_')} | {
+            'PATH': f'{programs}:{os.environ["PATH"]}', 'PYTHONPATH': str(HERE), 'TERM': 'dumb', 'COLUMNS': str(COLUMNS),
+            'XDG_STATE_HOME': str(folder / 'state'), 'XDG_CONFIG_HOME': str(folder / 'config'), 'HOME': str(folder),
+            'IPYTHONDIR': str(folder / 'ipython'), 'TF_CPP_MIN_LOG_LEVEL': '3'}
+
+    def carry_out(self, block: Block) -> None:
+        """Do what a block says.
+
+        Raises:
+            AssertionError: Something else came than it shows.
+        """
+        assert block.language in _LANGUAGES, f'nothing tries a block of {block.language!r}'
+        if block.file:
+            path = self.folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding='utf-8')
+            return
+        assert block.language in ('console', 'ipython'), f'the first line names no file: {block.text}'
+        if block.language == 'ipython':
+            wrong = mismatch(block.text, self._ipython(block.text))
+            assert not wrong, wrong
+            return
+        for command, shown in steps(block.text, '$ '):
+            asks = re.search(f'^{re.escape(PROMPT)}', shown, re.MULTILINE) and not _PIPED.search(command)
+            came = self._prompts(command, shown) if asks else self._command(command)
+            wrong = mismatch(shown, came)
+            assert not wrong, f'$ {command}\n{wrong}'
+
+    def _command(self, command: str) -> str:
+        done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
+        return done.stdout
+
+    def _prompts(self, command: str, shown: str) -> str:
+        """A command that asks, at a terminal."""
+        return self._typed(pexpect.spawn('bash', ['-c', command], **self._terminal()), shown, PROMPT)
+
+    def _terminal(self) -> dict[str, object]:
+        return {'cwd': str(self.folder), 'env': self.environment, 'encoding': 'utf-8', 'codec_errors': 'replace',
+                'dimensions': (50, COLUMNS), 'timeout': PATIENCE}
+
+    def _typed(self, child: pexpect.spawn, shown: str, prompt: str) -> str:
+        """Types each line behind a prompt when the prompt has come; all that is on the screen in the end."""
+        child.delaybeforesend = None
+        came = ''
+        lines = [line.removeprefix(prompt) for line in shown.splitlines() if line.startswith(prompt)]
+        try:
+            for line in lines:
+                child.expect_exact(prompt)
+                came += child.before + prompt
+                child.sendline(line)
+            child.expect(pexpect.EOF)
+        except (pexpect.TIMEOUT, pexpect.EOF):
+            raise AssertionError(f'no prompt came, or the program did not end; there was\n{came}{child.before}') from None
+        finally:
+            child.close(force=True)
+        return (came + child.before).replace('\r', '')
+
+    def _ipython(self, text: str) -> str:
+        raise NotImplementedError

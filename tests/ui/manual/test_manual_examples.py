@@ -1,0 +1,50 @@
+"""The manual tells what happens: each example of each page is carried out, and what the page shows comes."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from manual_examples import MANUAL, Reader, blocks, mismatch
+
+from pyfuncdbg.ui.commands.topics import TOPICS, topic
+
+
+def of_tensorflow(name: str) -> bool:
+    return any('import tensorflow' in block.text for block in blocks(topic(name).text))
+
+
+@pytest.mark.timeout(400)                       # a page is a dozen programs
+@pytest.mark.parametrize('name', [pytest.param(name, marks=[pytest.mark.tensorflow] if of_tensorflow(name) else [])
+                                  for name in TOPICS])
+def test_the_examples_of_a_page(name: str, tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    for block in blocks(topic(name).text):
+        reader.carry_out(block)
+
+
+def test_each_page_is_a_topic() -> None:
+    pages = {file.name for file in MANUAL.iterdir() if file.name.endswith('.md')}
+    assert pages == {f'{name}.md' for name in TOPICS}
+
+
+@pytest.mark.parametrize(('shown', 'came'), [
+    ('a 3\n', 'a 4\n'), ('a\n', 'a\nb\n'), ('a\nb\n', 'a\n'), ('a ... c\n', 'a b d\n'), ('a\n...\nz\n', 'a\nb\n'),
+    ('took 3 ms, 2 calls\n', 'took 4 ms, 3 calls\n'), ('', 'b\n')])
+def test_what_differs_is_seen(shown: str, came: str) -> None:
+    assert mismatch(shown, came)
+
+
+@pytest.mark.parametrize(('shown', 'came'), [
+    ('a ... c\n', 'a b c\n'), ('a\n...\nz\n', 'a\nb\nc\nz\n'), ('a\n...\nz\n', 'a\nz\n'),
+    ('took 3.1 ms\n', 'took  12 ms  \n')])
+def test_what_may_differ_is_passed_over(shown: str, came: str) -> None:
+    assert not mismatch(shown, came)
+
+
+def test_an_example_that_does_something_else_fails(tmp_path: Path) -> None:
+    page = '```python\n# a.py\nprint(6 * 7)\n```\n\n```console\n$ python a.py\n41\n```\n'
+    reader = Reader(tmp_path)
+    program, run = blocks(page)
+    reader.carry_out(program)
+    with pytest.raises(AssertionError, match='42'):
+        reader.carry_out(run)
