@@ -73,7 +73,7 @@ def recorded(cwd: Path) -> list[str]:
 
 @pytest.mark.parametrize(('args', 'said'), [
     ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, help, completion'),
-    ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, "
+    ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, help, "
                     "completion. Did you mean 'run'?"),
     ('--verison', 'unrecognized arguments: --verison'),
     ('run', 'run needs a SCRIPT'),
