@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.captured.output import Output
-    from pyfuncdbg.hooks.captured.streams import Standing
+    from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
     from pyfuncdbg.hooks.host import Host, Pausable, RunControl
 
 Kind = Literal['python', 'op', 'gradient', 'run']
@@ -183,7 +183,7 @@ class Call:
     error: BaseException | None
     output: Output | None
     speaker: Call | None
-    standing: Standing
+    standing: WatchedStreams
     sources: Sequence[int]
     run: Run
     site: CallSite

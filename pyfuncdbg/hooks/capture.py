@@ -17,7 +17,8 @@ from pyfuncdbg.hooks.captured import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.captured.fp_errors import states
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import SILENCE, Entry, Output
-from pyfuncdbg.hooks.captured.streams import Standing, Streams
+from pyfuncdbg.hooks.captured.streams import Streams
+from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 
@@ -32,7 +33,7 @@ DEPTH = 100
 """Of the hook: nearer to the function than any other, so that no hook's own words are taken for the program's."""
 
 _SPARE = 8
-_UNSEEN = Standing(object, object, False)       # no stream is one of these
+_UNSEEN = WatchedStreams(object, object, False)   # no stream is one of these
 
 
 class Capture:
@@ -154,7 +155,7 @@ class Capture:
         if heard is not None and call.speaker is call:
             self.returned(call, heard, ())
 
-    def _look(self) -> Standing:
+    def _look(self) -> WatchedStreams:
         """Watch the streams that stand there now."""
         stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
         if not self._standing.holds(stdout, stderr):

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyfuncdbg.hooks.captured import output as module
-from pyfuncdbg.hooks.captured.output import ENTRIES, HEAD, NOWHERE, TAIL, Output, place
+from pyfuncdbg.hooks.captured.output import ENTRIES, HEAD, NOWHERE, TAIL, Output
+from pyfuncdbg.hooks.captured.speaker import place
 
 HERE = ('model.py', 3, 'f')
 
@@ -113,7 +114,7 @@ def test_a_child_forked_while_another_thread_notes_can_note() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with module._lock:
+        with module.lock:
             held.set()
             done.wait(10)
 

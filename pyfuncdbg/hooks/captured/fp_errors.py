@@ -21,7 +21,7 @@ from typing import Any
 from pyfuncdbg.hooks.captured import numpy1_errstate
 from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import state
-from pyfuncdbg.hooks.captured.output import place, say, speaker
+from pyfuncdbg.hooks.captured.speaker import place, say, speaker
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 

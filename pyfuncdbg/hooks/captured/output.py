@@ -1,20 +1,15 @@
 """What one call said, in order and within limits.
 
-Made by `say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy errors,
-on whichever thread the call (or a thread that shares its context) runs.
+Made by `speaker.say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy
+errors, on whichever thread the call (or a thread that shares its context) runs.
 """
 from __future__ import annotations
 
 from collections import deque
-from contextvars import ContextVar
 from time import perf_counter_ns
-from types import CodeType, FrameType
 from typing import Literal
 
-from pyfuncdbg.hooks import source_map
-from pyfuncdbg.hooks.call import Call, current
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.source_map import behind_relays
 
 Said = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
 """What it is; 'host' is a remark of the host's on the call, told by its category alone."""
@@ -27,9 +22,6 @@ ENTRIES = 1000
 
 _LINE = 512
 """A line printed in pieces is one entry up to about this many characters."""
-
-# A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).
-_MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
 
 
 Place = tuple[str, int, str]
@@ -83,7 +75,7 @@ class Output:
 
     def note(self, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
         """Add what was said just now; pieces of one printed line become one entry."""
-        with _lock:
+        with lock:
             if not self.open:
                 return
             kept = self._kept
@@ -99,7 +91,7 @@ class Output:
         kept = self._kept
         if kept is None:
             return ()
-        with _lock:
+        with lock:
             return (*kept.head, *kept.tail)
 
     @property
@@ -116,55 +108,9 @@ class Output:
 SILENCE = Output(0)
 """The output of every captured call that has said nothing; never written to. Most calls say nothing."""
 
-muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
-"""The call to which what is said in this context does not belong, while a message of its own is made into text."""
-
-
-def speaker() -> Call | None:
-    """The call whose output gets what is said here, None if nobody listens."""
-    call = current.get()
-    if call is None or (call := call.speaker) is None or call is muted.get():
-        return None
-    return call
-
-
-def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
-    """Add to the output of a speaking call what was said just now."""
-    output = call.output
-    if output is None or output is SILENCE:
-        with _lock:
-            if call.speaker is not call:
-                return
-            output = call.output
-            if output is None or output is SILENCE:
-                output = Output(call.started)
-                output.open = True
-                call.output = output
-    output.note(kind, text, category, place)
-
-
 # Re-entrant: a signal handler may print while its thread is inside `note`.
-_lock = new_rlock()
-
-
-_places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
-
-
-def place(frame: FrameType | None) -> Place:
-    """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
-    frame = behind_relays(frame)
-    if frame is None:
-        return NOWHERE
-    code = frame.f_code
-    key = id(code), frame.f_lasti               # reading f_lineno walks the line table: 0.5 µs in a long function
-    known = _places.get(key)
-    if known is None:
-        if len(_places) >= 4096:
-            _places.clear()
-        inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
-        found = NOWHERE if inside else source_map.place(frame)
-        known = _places[key] = found, code      # the code stays alive, so its id stays its own
-    return known[0]
+lock = new_rlock()
+"""Held while something is added to an output, or an output is given to a call."""
 
 
 class _Kept:

@@ -13,39 +13,14 @@ import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
-from pyfuncdbg.hooks.captured.output import place, say, speaker
+from pyfuncdbg.hooks.captured.speaker import place, say, speaker
+from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams, Write
 from pyfuncdbg.hooks.locks import new_rlock
-
-Write = Callable[..., Any]
 
 _written: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
 """The stream that the `write` below ours is writing to: another of ours down there only passes on."""
-
-
-class Standing(NamedTuple):
-    """The streams that stand as `sys.stdout` and `sys.stderr`; one value for all calls that find the same.
-
-    A stream that the function itself puts there is its own affair.
-
-    Attributes:
-        stdout, stderr: Give the stream, or None once it is gone.
-        echo: Whether the streams also get what is printed.
-        out, err: The watching `write` on top of each, None where none can be.
-    """
-
-    stdout: Callable[[], Any]
-    stderr: Callable[[], Any]
-    echo: bool
-    out: Write | None = None
-    err: Write | None = None
-
-    def holds(self, stdout: Any, stderr: Any) -> bool:
-        """Whether these stand there still, and nobody has put a `write` over ours or in its place."""
-        return (self.stdout() is stdout and self.stderr() is stderr
-                and (self.out is None or getattr(stdout, 'write', None) is self.out)
-                and (self.err is None or getattr(stderr, 'write', None) is self.err))
 
 
 class Streams:
@@ -59,10 +34,10 @@ class Streams:
         self._on = True
         self._lock = new_rlock()          # re-entrant: the collector may call `forget` while it is held
 
-    def watch(self, stdout: Any, stderr: Any, echo: bool) -> Standing:
+    def watch(self, stdout: Any, stderr: Any, echo: bool) -> WatchedStreams:
         """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
         with self._lock:
-            return Standing(self._find(stdout), self._find(stderr), echo, self._on_top(stdout), self._on_top(stderr))
+            return WatchedStreams(self._find(stdout), self._find(stderr), echo, self._on_top(stdout), self._on_top(stderr))
 
     def undo(self) -> None:
         """Take the watching off; where somebody has put another `write` on top, ours below it only passes on."""

@@ -9,10 +9,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Frame, Kind
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
+from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
+from pyfuncdbg.observers.record.dtypes import OBJECT
 from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText, not_recorded, within
 
 Level = Literal['none', 'stats', 'full']
@@ -109,13 +112,22 @@ class TensorRecord:
         return self.level == 'none' and self.note.startswith(NOT_KNOWN)
 
     def to_numpy(self) -> np.ndarray:
-        """The value; strings as an object array of bytes.
+        """The value, as a new array; strings as an object array of bytes.
 
         Raises:
-            DroppedError: It was not kept.
+            DroppedError: It was not kept, or its bytes are damaged.
         """
-        from pyfuncdbg.observers.record.snapshots.snapshot import restored
-        return restored(self)
+        what = f'{self.name or "this tensor"} ({self.dtype}{list(self.shape)})'
+        if self.key is None or self._read is None:
+            if self.absent:
+                raise DroppedError(f'{self.name or "this"} is None: there is no tensor')
+            why = self.note or {'none': 'the recording kept no values', OBJECT: 'it holds Python objects'}.get(
+                self.dtype if self.dtype == OBJECT else self.level, 'only its statistics were')
+            raise DroppedError(f'the value of {what} was not kept: {why}')
+        try:
+            return array_from(self._read(self.key), self.dtype, self.shape).copy()
+        except UNREADABLE as error:
+            raise DroppedError(f'the value of {what} cannot be read: {error}') from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.errors import UsageError, nearest
+from pyfuncdbg.ui.commands.byte_size import byte_size
 
 _LARGEST = 1 << 20
 UIS = ('auto', 'inspector', 'prompt', 'none')
@@ -148,9 +149,8 @@ def _mistake(name: str, value: Any) -> str:
     if name == 'ui' and value not in UIS:
         return f'ui is {value!r:.60}, expected {", ".join(UIS)}.{nearest(str(value), UIS, 1)}'
     if name == 'budget':
-        from pyfuncdbg.ui.commands.programs.recorded_program import size
         try:
-            size(str(value))
+            byte_size(str(value))
         except UsageError as error:
             return f'budget: {error}'
     return 'traces: a null byte is in no path' if name == 'traces' and '\0' in str(value) else ''

@@ -16,9 +16,9 @@ from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, taken
 from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
 from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
-from pyfuncdbg.ui.commands.programs.recorded_program import size
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 Capture = Literal['tee', 'only', 'off']
@@ -101,7 +101,7 @@ def options_of(args: argparse.Namespace) -> Options:
         CommandError: The size is none, or the trace cannot be made there.
     """
     try:
-        budget = None if args.budget is None else size(args.budget)
+        budget = None if args.budget is None else byte_size(args.budget)
     except UsageError as error:
         raise CommandError(f'--budget: {error}') from None
     if budget is not None and budget < SMALLEST_BUDGET:

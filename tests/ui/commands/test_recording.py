@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pyfuncdbg.errors import UsageError
-from pyfuncdbg.ui.commands.programs.recorded_program import free_path, give_up, size
+from pyfuncdbg.ui.commands.byte_size import byte_size
+from pyfuncdbg.ui.commands.programs.recorded_program import free_path, give_up
 
 ENVIRONMENT = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[3]), COLUMNS='120')
 
@@ -19,13 +20,13 @@ ENVIRONMENT = dict(os.environ, PYTHONPATH=str(Path(__file__).resolve().parents[3
     (' 2tb ', 2 << 40),
 ])
 def test_size(text: str, nbytes: int) -> None:
-    assert size(text) == nbytes
+    assert byte_size(text) == nbytes
 
 
 @pytest.mark.parametrize('text', ['', 'MB', '0', '0.2', '-1MB', '1XB', '1e6', 'nan', '1,5MB', '٣MB', '256MBs'])
 def test_no_size(text: str) -> None:
     with pytest.raises(UsageError) as raised:
-        size(text)
+        byte_size(text)
     assert str(raised.value).startswith(repr(text))
 
 

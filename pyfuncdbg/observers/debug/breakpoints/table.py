@@ -7,8 +7,7 @@ site and thrown away when breakpoints change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks import module_loading, tracing_notice
@@ -18,6 +17,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
 from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
 from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.breakpoints.program import Program
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
 from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
@@ -29,29 +29,11 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
-    from pyfuncdbg.observers.record.recorder import Recorder
 
 Tests = SiteTests
 
 _UNKNOWN: Any = object()
 _MOST = 1 << 16
-
-
-class Program(Protocol):
-    """What breakpoints ask of the debugger."""
-
-    @property
-    def watching(self) -> bool:
-        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
-
-    def stop_here(self, frame: FrameType, reason: str) -> None:
-        """Stop at the line that this frame is at."""
-
-    def stop_at_start(self, frame: FrameType, reason: str) -> None:
-        """Stop where the function of this frame begins, before any line of it."""
-
-    def recorder(self) -> Recorder:
-        """A recording that is on."""
 
 
 class Breakpoints:
@@ -381,4 +363,4 @@ def _check_counts(every: int, after: int) -> None:
         raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
 
 
-__all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Program', 'Tests']
+__all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Tests']

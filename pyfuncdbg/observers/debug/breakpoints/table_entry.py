@@ -17,6 +17,7 @@ from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, Hi
 from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
 from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
 from pyfuncdbg.observers.debug.breakpoints.log_action import log
+from pyfuncdbg.observers.debug.breakpoints.program import Program
 from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
 from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
 from pyfuncdbg.observers.debug.breakpoints.spec import function_names
@@ -27,7 +28,6 @@ from pyfuncdbg.observers.debug.conditions.predicate import shown
 from pyfuncdbg.observers.record.recorder import recorders
 
 if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.breakpoints.table import Program
     from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines, Placed
 
 _SITES = 1 << 16

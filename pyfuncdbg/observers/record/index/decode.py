@@ -182,7 +182,7 @@ def tensor_record(name: str, value: Any, read: ValueReader, summary: Summary) ->
 
 
 def _summary_of(data: bytes, dtype: str, shape: tuple[int, ...]) -> Stats | None:
-    from pyfuncdbg.observers.record.snapshots.snapshot import array_from
+    from pyfuncdbg.observers.record.array_bytes import array_from
     return stats_of(array_from(data, dtype, shape))
 
 

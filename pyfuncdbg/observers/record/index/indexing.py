@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyfuncdbg.errors import TraceError, TraceVersionError
+from pyfuncdbg.observers.record.array_bytes import array_from
 from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
 from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
@@ -19,7 +20,6 @@ from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_f
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, summary_of, unpacked
 from pyfuncdbg.observers.record.log.columns import Packed
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
-from pyfuncdbg.observers.record.snapshots.snapshot import array_from
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
 Progress: TypeAlias = Callable[[int, int], None]

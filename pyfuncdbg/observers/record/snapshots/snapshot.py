@@ -1,23 +1,20 @@
 """What is kept of a host value: nothing, statistics, or the bytes.
 
 `Snapshots` copies on the thread of the call, before the user's function can change anything; what costs more than a copy
-is left to the writer thread. `restored` gives the array back from a trace.
+is left to the writer thread.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgpack
 import numpy as np
 import xxhash
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
 from pyfuncdbg.hooks.value_summary import Summary
-from pyfuncdbg.observers.record.dtypes import OBJECT, STRING, dtype_of
-from pyfuncdbg.observers.record.records import ABSENT, Level, Stats, TensorRecord
+from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
@@ -303,52 +300,4 @@ class Snapshots:
         taken.data = None
 
 
-def packed_text(elements: Sequence[bytes | str]) -> bytes:
-    """Text elements as they are stored: a msgpack list of bytes (text as UTF-8)."""
-    packed: bytes = msgpack.packb([e if isinstance(e, bytes) else e.encode('utf-8', 'surrogatepass') for e in elements])
-    return packed
-
-
-def array_from(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array that stored bytes stand for; it may share their memory and is read-only then.
-
-    Raises:
-        ValueError: The bytes do not fit the type and shape, or the type cannot be made here.
-    """
-    count = 1
-    for size in shape:
-        count *= size
-    if dtype == STRING:
-        elements = msgpack.unpackb(data, raw=True, max_array_len=max(len(data), 1))
-        if not isinstance(elements, list) or len(elements) != count or not all(isinstance(e, bytes) for e in elements):
-            raise ValueError('not a list of text')
-        text = np.empty(count, object)
-        text[:] = elements
-        return text.reshape(shape)
-    element = dtype_of(dtype)
-    if count * element.itemsize != len(data):
-        raise ValueError(f'{len(data)} bytes do not fill {shape} of {dtype}')
-    return np.frombuffer(data, element).reshape(shape) if count else np.empty(shape, element)
-
-
-def restored(record: TensorRecord) -> np.ndarray:
-    """The recorded value, as a new array; strings as an object array of bytes.
-
-    Raises:
-        DroppedError: It was not kept, or its bytes are damaged.
-    """
-    what = f'{record.name or "this tensor"} ({record.dtype}{list(record.shape)})'
-    if record.key is None or record._read is None:
-        if record.absent:
-            raise DroppedError(f'{record.name or "this"} is None: there is no tensor')
-        why = record.note or {'none': 'the recording kept no values', OBJECT: 'it holds Python objects'}.get(
-            record.dtype if record.dtype == OBJECT else record.level, 'only its statistics were')
-        raise DroppedError(f'the value of {what} was not kept: {why}')
-    try:
-        return array_from(record._read(record.key), record.dtype, record.shape).copy()
-    except (ValueError, msgpack.UnpackException) as error:
-        raise DroppedError(f'the value of {what} cannot be read: {error}') from error
-
-
-__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken', 'array_from', 'digest',
-           'packed_text', 'restored']
+__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken', 'digest']

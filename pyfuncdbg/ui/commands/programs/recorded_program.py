@@ -8,35 +8,20 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyfuncdbg.errors import NoRoomError, UsageError
+from pyfuncdbg.errors import NoRoomError
 from pyfuncdbg.hooks.own_process import unfollowed
 from pyfuncdbg.hosts import await_imports
+from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.configuration import Configuration, configuration, location, traces_folder
 from pyfuncdbg.ui.commands.programs.uncaught_exception import uncaught
-
-_POWERS = {'': 0, 'K': 1, 'M': 2, 'G': 3, 'T': 4}
 
 _SHOW = ('import os, sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]); from pyfuncdbg.cli import main; '
          'code = main(["show", sys.argv[2]]); sys.stdout.flush(); '
          'os._exit(code)')                      # without the threads and exit handlers of a `sitecustomize`
-
-
-def size(text: str) -> int:
-    """Bytes of '256MB', '64k', '1.5 GiB' or '4096': units are powers of 1024, as the report prints them.
-
-    Raises:
-        UsageError: It is not a size, or it is zero.
-    """
-    match = re.fullmatch(r'(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?', text.strip(), re.IGNORECASE | re.ASCII)
-    nbytes = int(float(match[1]) * 1024 ** _POWERS[match[2].upper()]) if match else 0
-    if nbytes < 1:
-        raise UsageError(f'{text!r} is not a size; write it as 256MB or 1.5GB')
-    return nbytes
 
 
 def free_path(name: str, folder: Path = Path()) -> Path:
@@ -58,7 +43,7 @@ def budget_of(option: str | None, settings: Configuration) -> int | None:
         UsageError: The option is not a size.
     """
     text = option if option is not None else settings.budget
-    return size(text) if option is not None or text else None
+    return byte_size(text) if option is not None or text else None
 
 
 def kept_in(settings: Configuration) -> Path:

@@ -9,8 +9,8 @@ import ctypes
 import io
 import json
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rich.console import Console
 
@@ -31,7 +31,6 @@ from pyfuncdbg.ui.commands.socket.protocol import ProtocolError, Request, encode
 
 if TYPE_CHECKING:
     from pyfuncdbg.ui.commands.socket.clients import Client
-    from pyfuncdbg.ui.commands.socket.server import Server
 
 _LONGEST = 8 << 20
 """Bytes of an answer."""
@@ -40,6 +39,26 @@ _SERVING = ('terminal', 'kernel', 'inspector')
 _WIDTH = 100
 """Columns of what is logged."""
 _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
+
+
+class ServerOfClients(Protocol):
+    """What requests need of the server.
+
+    Attributes:
+        waiting: Whether the program waits for a client before it begins.
+    """
+
+    waiting: bool
+
+    @property
+    def clients(self) -> Sequence[Client]:
+        """Those that are connected."""
+
+    def broadcast(self, message: dict[str, Any]) -> None:
+        """Send a message to all clients."""
+
+    def begin(self) -> None:
+        """Let a program that waits begin."""
 
 
 class Remote:
@@ -52,7 +71,7 @@ class Remote:
     name = 'remote'
     priority = 1_000
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerOfClients) -> None:
         self._server = server
         self._stop: Stop | None = None
         self._turn = threading.Lock()           # one command at a time: they share the trace and the stop

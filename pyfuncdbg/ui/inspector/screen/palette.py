@@ -5,7 +5,7 @@ import asyncio
 import shlex
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -15,9 +15,6 @@ from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.views.escape import one_line
-
-if TYPE_CHECKING:
-    from pyfuncdbg.ui.inspector.app import Inspector
 
 _NODES = 5_000
 _CALLS = 200
@@ -33,6 +30,15 @@ class Entry:
     line: str
 
 
+class TypingApp(Protocol):
+    """The app whose command line a hit types into."""
+
+    desk: Desk
+
+    def action_typed(self, line: str) -> None:
+        """Carry out a command line, or offer it to be completed where it ends in a blank."""
+
+
 class Everything(Provider):
     """Commands, nodes and calls."""
 
@@ -40,11 +46,11 @@ class Everything(Provider):
 
     async def startup(self) -> None:
         """Read the trace, elsewhere."""
-        self._entries = await asyncio.to_thread(entries, self._inspector.desk)
+        self._entries = await asyncio.to_thread(entries, self._typing_app.desk)
 
     @property
-    def _inspector(self) -> Inspector:
-        return cast('Inspector', self.app)
+    def _typing_app(self) -> TypingApp:
+        return cast(TypingApp, self.app)
 
     async def discover(self) -> Hits:
         """Before anything is typed: the commands."""
@@ -54,14 +60,14 @@ class Everything(Provider):
     async def search(self, query: str) -> Hits:
         """What fits."""
         matcher = self.matcher(query)
-        named = await asyncio.to_thread(_called, self._inspector.desk, query)
+        named = await asyncio.to_thread(_called, self._typing_app.desk, query)
         for entry in (*named, *self._entries):
             score = 1.0 if entry in named else matcher.match(entry.name)
             if score > 0:
                 yield Hit(score, Content(entry.name), partial(self._choose, entry.line), entry.name, entry.help)
 
     def _choose(self, line: str) -> None:
-        self._inspector.action_typed(line)
+        self._typing_app.action_typed(line)
 
 
 def entries(desk: Desk) -> tuple[Entry, ...]:

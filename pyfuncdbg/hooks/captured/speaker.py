@@ -1,0 +1,63 @@
+"""The speaking call: whose output gets what this context prints, warns or logs, and the program's line that says it.
+
+The watched streams, warnings, log records and NumPy errors ask here, on whichever thread the call (or a thread that shares
+its context) runs.
+"""
+from __future__ import annotations
+
+from contextvars import ContextVar
+from types import CodeType, FrameType
+
+from pyfuncdbg.hooks import source_map
+from pyfuncdbg.hooks.call import Call, current
+from pyfuncdbg.hooks.captured.output import NOWHERE, SILENCE, Output, Place, Said, lock
+from pyfuncdbg.hooks.source_map import behind_relays
+
+# A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).
+_MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
+
+muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
+"""The call to which what is said in this context does not belong, while a message of its own is made into text."""
+
+
+def speaker() -> Call | None:
+    """The call whose output gets what is said here, None if nobody listens."""
+    call = current.get()
+    if call is None or (call := call.speaker) is None or call is muted.get():
+        return None
+    return call
+
+
+def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+    """Add to the output of a speaking call what was said just now."""
+    output = call.output
+    if output is None or output is SILENCE:
+        with lock:
+            if call.speaker is not call:
+                return
+            output = call.output
+            if output is None or output is SILENCE:
+                output = Output(call.started)
+                output.open = True
+                call.output = output
+    output.note(kind, text, category, place)
+
+
+_places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
+
+
+def place(frame: FrameType | None) -> Place:
+    """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
+    frame = behind_relays(frame)
+    if frame is None:
+        return NOWHERE
+    code = frame.f_code
+    key = id(code), frame.f_lasti               # reading f_lineno walks the line table: 0.5 µs in a long function
+    known = _places.get(key)
+    if known is None:
+        if len(_places) >= 4096:
+            _places.clear()
+        inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
+        found = NOWHERE if inside else source_map.place(frame)
+        known = _places[key] = found, code      # the code stays alive, so its id stays its own
+    return known[0]

@@ -1,0 +1,24 @@
+"""The debugged program, as breakpoints see it: what they ask of the debugger when a call or a line meets their condition."""
+from __future__ import annotations
+
+from types import FrameType
+from typing import Protocol
+
+from pyfuncdbg.observers.record.recorder import Recorder
+
+
+class Program(Protocol):
+    """What breakpoints ask of the debugger."""
+
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+
+    def stop_here(self, frame: FrameType, reason: str) -> None:
+        """Stop at the line that this frame is at."""
+
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
