@@ -4,21 +4,19 @@ Read and changed on the threads of the runs, and by commands at their stops.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import WeakSet
 
 from pyfuncdbg.hooks.call import Call, Run, renew
-from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
-
-if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
+from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,25 @@ class RunOrder:
         return replace(self, times=self.times - 1) if self.times > 1 else None
 
 
+class Policy(Protocol):
+    """How runs are debugged; `run_policy.RunPolicy` is it.
+
+    Attributes:
+        title: What cards call the runs.
+        order: What an earlier `run` asks for of the next run; None: a card.
+    """
+
+    title: str
+    order: RunOrder | None
+
+    @property
+    def on(self) -> bool:
+        """Whether runs are debugged."""
+
+    def around(self, threads: ThreadControl, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        """Execute one run, from its card to the stop at its end."""
+
+
 class DebuggedRun:
     """One run that is debugged.
 
@@ -61,7 +78,7 @@ class DebuggedRun:
 
     __slots__ = ('begun', 'call', 'card', 'number', 'plain', 'policy', 'run', 'stops', 'thread', 'watch', 'watched')
 
-    def __init__(self, call: Call, policy: RunPolicy, number: int) -> None:
+    def __init__(self, call: Call, policy: Policy, number: int) -> None:
         self.run: Run = call.run
         self.call = call
         self.policy = policy
@@ -99,9 +116,9 @@ class Runs:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._under_way: dict[int, DebuggedRun] = {}
-        self._policies: WeakSet[RunPolicy] = WeakSet()
+        self._policies: WeakSet[Policy] = WeakSet()
         self.generation = 0
-        self.sessions: RunPolicy | None = None
+        self.sessions: Policy | None = None
 
     @property
     def wanted(self) -> bool:
@@ -109,7 +126,7 @@ class Runs:
         with self._lock:
             return any(one.on for one in self._policies)
 
-    def know(self, one: RunPolicy) -> None:
+    def know(self, one: Policy) -> None:
         """There is one more policy."""
         with self._lock:
             self._policies.add(one)
@@ -118,7 +135,7 @@ class Runs:
         """The user has left debugging: no policy that was on before is on any more."""
         self.generation += 1
 
-    def policy_of(self, call: Call) -> RunPolicy | None:
+    def policy_of(self, call: Call) -> Policy | None:
         """How a run that begins is debugged; None: not at all, or as part of the one that it is in."""
         found = policy.get()
         if found is None and self.sessions is not None and call.run.label.startswith('Session.') and (
@@ -156,7 +173,7 @@ class Policies:
         self.count = 0
 
     @contextmanager
-    def applied(self, wanted: RunPolicy) -> Iterator[None]:
+    def applied(self, wanted: Policy) -> Iterator[None]:
         """Runs in this block are debugged by this policy."""
         self._change(1)
         token = policy.set(wanted)
@@ -173,5 +190,5 @@ class Policies:
 
 
 policies = Policies()
-policy: ContextVar[RunPolicy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
+policy: ContextVar[Policy | None] = ContextVar('pyfuncdbg_run_policy', default=None)
 """How runs that begin in this context are debugged, None: not at all."""

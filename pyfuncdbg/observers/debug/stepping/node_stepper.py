@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,11 +18,8 @@ from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.host import RunControl
 from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
 from pyfuncdbg.observers.debug.stepping.tensor_differences import differences, held
+from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
-
-if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.debugger import Debugger
-
 
 RUN_GRAPHS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
                         'StatefulPartitionedCall'))
@@ -52,9 +49,9 @@ def paused(run: Run | None) -> bool:
     return run is not None and hasattr(run.control, 'go_to')
 
 
-def pause(debugger: Debugger, run: Any, decision: Decision) -> None:
+def pause(threads: ThreadControl, run: Any, decision: Decision) -> None:
     """Carry out a decision as soon as the run is between two nodes."""
-    run.control.pause(_Pause(debugger, run, decision))
+    run.control.pause(_Pause(threads, run, decision))
 
 
 def resume(run: Run | None) -> None:
@@ -92,8 +89,8 @@ class _Pause:
         decision: Made in a call before the run could pause; `to`, `rewind` and `into` are carried out at the first pause.
     """
 
-    def __init__(self, debugger: Debugger, run: Run, decision: Decision) -> None:
-        self._debugger = debugger
+    def __init__(self, threads: ThreadControl, run: Run, decision: Decision) -> None:
+        self._threads = threads
         self._run = run
         self._decision: Decision | None = decision if decision.verb in ('to', 'rewind', 'into') else None
         self._before: Mapping[str, np.ndarray] = {}
@@ -101,25 +98,25 @@ class _Pause:
     def __call__(self) -> None:
         control = cast(RunControl, self._run.control)
         decision, self._decision = self._decision, None
-        if not self._debugger.on:
+        if not self._threads.on:
             control.resume()
             return
         reason = 'node'
         if decision is not None and decision.verb == 'into':    # from within a function: on to the next one
             control.resume()
-            self._debugger.flow(threading.get_native_id()).entering = True
+            self._threads.flow(threading.get_native_id()).entering = True
             return
         if decision is not None:
             reason = self._carry_out(control, decision, 0)
             if not reason:
                 return
         elif control.error is not None:
-            if self._debugger.told(control.error):
+            if self._threads.told(control.error):
                 return
             reason = f'raised {type(control.error).__name__}'
         while True:
             stop = self._stop(control, reason)
-            decision = self._debugger.stopped(stop)
+            decision = self._threads.stopped(stop)
             reason = self._carry_out(control, decision, stop.thread)
             if not reason:
                 return
@@ -150,20 +147,20 @@ class _Pause:
         if decision.verb in ('cont', 'quit', 'run'):
             control.resume()
         else:                                   # to where the program meets it
-            self._debugger.step_out(decision, thread)
+            self._threads.step_out(decision, thread)
 
     def _beyond(self, control: RunControl, decision: Decision, thread: int) -> None:
         """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
         control.go_to(len(control.sites) + 1)
         outer = _run_around(self._run)
         if decision.verb == 'into':
-            self._debugger.flow(thread).entering = True
+            self._threads.flow(thread).entering = True
         elif decision.verb in STEPS:
-            self._debugger.step_out(decision, thread)
+            self._threads.step_out(decision, thread)
         elif pausable(outer):
-            pause(self._debugger, outer, decision)
+            pause(self._threads, outer, decision)
         else:
-            self._debugger.stop_at_next_call(thread)
+            self._threads.stop_at_next_call(thread)
 
     # ------------------------------------------------------------------ verbs
     def _resume(self, control: RunControl, decision: Decision, thread: int) -> None:
@@ -173,7 +170,7 @@ class _Pause:
         control.go_to(control.position + 1)
 
     def _step(self, control: RunControl, decision: Decision, thread: int) -> None:
-        self._debugger.flow(thread).entering = control.sites[control.position].kind == 'python'
+        self._threads.flow(thread).entering = control.sites[control.position].kind == 'python'
         control.enter()
 
     def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
@@ -183,11 +180,11 @@ class _Pause:
             self._step(control, decision, thread)
         else:
             control.resume()
-            self._debugger.flow(thread).entering = True
+            self._threads.flow(thread).entering = True
 
     def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(len(control.sites) + 1)
-        self._debugger.step_out(decision, thread)
+        self._threads.step_out(decision, thread)
 
     def _to(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(decision.argument)
@@ -201,7 +198,7 @@ class _Pause:
         if control.error is None and position > 0:
             before = held(control, self._run.host, control.sites[position - 1].outputs)
         control.retry()
-        mark_retry(self._debugger.live.trace(), self._run, control.sites[control.position])
+        mark_retry(self._threads.live.trace(), self._run, control.sites[control.position])
         if decision.argument == 'into':
             self._step(control, decision, thread)
         else:

@@ -1,6 +1,6 @@
 """How runs are debugged: a card before, a stop after, and what `run` says in between.
 
-A face sets `runs.policy` around a run; the debugger hands it the run's own call, on the thread of the run. A run inside of
+A front end sets `debugged_runs.policy` around a run; the debugger hands it the run's own call, on its thread. A run inside of
 a debugged one (a function called by a node) is part of it.
 """
 from __future__ import annotations
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from time import perf_counter_ns
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
@@ -20,10 +19,8 @@ from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
 from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
 from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
+from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
-
-if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.debugger import Debugger
 
 _OVER = ('next', 'until', 'return')
 _IN_PYTHON = ('step', *_OVER)
@@ -73,9 +70,9 @@ class RunPolicy:
         self._carding = self._every
         self.order = None
 
-    def around(self, debugger: Debugger, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+    def around(self, threads: ThreadControl, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """One run, from its card to the stop at its end."""
-        flow = debugger.flows.get(call.thread)
+        flow = threads.flows.get(call.thread)
         if not self.on or (flow is not None and flow.asking):
             return proceed()
         with self._lock:
@@ -84,53 +81,53 @@ class RunPolicy:
         token = policy.set(None)
         self._runs.add(debugged)
         try:
-            return self._debugged(debugger, debugged, proceed)
+            return self._debugged(threads, debugged, proceed)
         finally:
             self._runs.remove(debugged)
             policy.reset(token)
 
-    def _debugged(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
-        over = self._begin(debugger, debugged)
+    def _debugged(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+        over = self._begin(threads, debugged)
         while True:
             if debugged.plain:
-                return _undebugged(debugger, debugged.thread, proceed)
+                return _undebugged(threads, self._runs, debugged.thread, proceed)
             try:
-                outputs = self._watched(debugger, debugged, proceed)
+                outputs = self._watched(threads, debugged, proceed)
             except RunAborted:
                 raise
             except Exception as error:          # the program's: shown, and raised again unless the user retries
-                if self._end(debugger, debugged, error):
+                if self._end(threads, debugged, error):
                     debugged.renew()
                     continue
                 raise
             passed = debugged.watch is not None and debugged.watch.count > 0
-            if (debugged.stops or passed) and self._end(debugger, debugged, None):
+            if (debugged.stops or passed) and self._end(threads, debugged, None):
                 debugged.renew()
                 continue
             if over is not None and self.on:
-                _step_on(debugger, debugged.thread, over)
+                _step_on(threads, debugged.thread, over)
             return outputs
 
-    def _begin(self, debugger: Debugger, debugged: DebuggedRun) -> Decision | None:
+    def _begin(self, threads: ThreadControl, debugged: DebuggedRun) -> Decision | None:
         """Show the card, unless an earlier order covers this run; gives a decision about Python, for after the run."""
-        if not self.stops or debugger.broker.front_end() is None:
+        if not self.stops or threads.broker.front_end() is None:
             debugged.watched = False            # nobody will look at it
             if str(debugged.number).strip('0') == '1':
-                _log(debugger, self._card(debugged))        # the first, the tenth, ...: a training loop has a million
+                _log(threads, self._card(debugged))         # the first, the tenth, ...: a training loop has a million
             return None
         with self._lock:
             order = self.order
             if order is not None:
                 debugged.obey(order)
                 return None
-        flow = debugger.flows.get(debugged.thread)
+        flow = threads.flows.get(debugged.thread)
         if not (self._carding or (flow is not None and flow.next_call)):
             return None
-        debugger.flow(debugged.thread).next_call = False
-        debugger.live.recorder().announce(debugged.run, debugged.call.site)     # its nodes can be looked at before they run
+        threads.flow(debugged.thread).next_call = False
+        threads.live.recorder().announce(debugged.run, debugged.call.site)      # its nodes can be looked at before they run
         card = self._card(debugged)
         debugged.card = card.number
-        decision = debugger.stopped(card)
+        decision = threads.stopped(card)
         debugged.begun = debugged.call.started = perf_counter_ns()      # the run took its own time, not the user's
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
@@ -141,33 +138,33 @@ class RunPolicy:
         elif verb in _OVER:
             return decision
         elif verb in ('step', 'into'):
-            debugged.stops = debugged.run.stepwise = debugger.flow(debugged.thread).entering = True
+            debugged.stops = debugged.run.stepwise = threads.flow(debugged.thread).entering = True
         elif verb != 'cont':
             debugged.stops = True
-            debugger.carry_on(decision, debugged.run, debugged.thread)
+            threads.carry_on(decision, debugged.run, debugged.thread)
         return None
 
     def _card(self, debugged: DebuggedRun) -> Stop:
         reason = f'{ordinal(debugged.number)} run of {self.title}'
         return Stop('run', call=debugged.call, frame=sys._getframe(), reason=reason)
 
-    def _watched(self, debugger: Debugger, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+    def _watched(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         """The run itself, its nodes recorded and tested."""
         if not debugged.watched:
             return proceed()
         call, order = debugged.call, self.order
-        watch = debugged.watch = NodeWatch(call.run, debugger.live.recorder(), order.until if order is not None else None)
+        watch = debugged.watch = NodeWatch(call.run, threads.live.recorder(), order.until if order is not None else None)
         if watch.test is not None:
             watch.look(watch.test, call.inputs, call.run.feeds, call.site.host)
         watch.start()
-        debugger.breakpoints.begin_watched()
+        threads.breakpoints.begin_watched()
         try:
             return proceed()
         finally:
-            debugger.breakpoints.end()
+            threads.breakpoints.end()
             watch.stop()
 
-    def _end(self, debugger: Debugger, debugged: DebuggedRun, error: Exception | None) -> bool:
+    def _end(self, threads: ThreadControl, debugged: DebuggedRun, error: Exception | None) -> bool:
         """The stop after a run, if nobody has left debugging in it; whether to run it once more."""
         self.order = None
         if not self.on:
@@ -178,19 +175,19 @@ class RunPolicy:
                     reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')
         stop.chain = chain
         if not self.stops:
-            _log(debugger, stop)
+            _log(threads, stop)
             return False
-        flow = debugger.flow(debugged.thread)
+        flow = threads.flow(debugged.thread)
         flow.stepper.disarm()
         flow.next_call = flow.entering = False
-        decision = debugger.stopped(stop)
+        decision = threads.stopped(stop)
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
         if verb == 'run':
             order = decision.argument or RunOrder()
             self.order = order if order != RunOrder() else None
         elif verb not in ('cont', 'retry', 'quit'):
-            _step_on(debugger, debugged.thread, decision)
+            _step_on(threads, debugged.thread, decision)
         return verb == 'retry'
 
 
@@ -205,26 +202,26 @@ def _chain(error: Exception | None) -> tuple[BaseException, ...]:
     return tuple(found)
 
 
-def _undebugged(debugger: Debugger, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
+def _undebugged(threads: ThreadControl, runs: Runs, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
     """A run in which nothing stops, and of which nothing is recorded that only the debugger would look at."""
-    flow = debugger.flow(thread)
+    flow = threads.flow(thread)
     flow.asking = True
-    if debugger.runs.count == 1:
-        debugger.live.sleep()
+    if runs.count == 1:
+        threads.live.sleep()
     try:
         return proceed()
     finally:
-        if debugger.on:
-            debugger.live.recorder()
+        if threads.on:
+            threads.live.recorder()
         flow.asking = False
         if flow.idle:
-            debugger.flows.pop(thread, None)
+            threads.flows.pop(thread, None)
 
 
-def _step_on(debugger: Debugger, thread: int, decision: Decision) -> None:
+def _step_on(threads: ThreadControl, thread: int, decision: Decision) -> None:
     """Go on stepping where the run was asked for: through Python, or to the next call."""
     frame = _asking_frame()
-    flow = debugger.flow(thread)
+    flow = threads.flow(thread)
     if decision.verb in _IN_PYTHON and frame is not None:
         flow.stepper.follow(decision, frame)
     else:
@@ -239,6 +236,6 @@ def _asking_frame() -> FrameType | None:
     return frame
 
 
-def _log(debugger: Debugger, stop: Stop) -> None:
-    if debugger.broker.on_log is not None:
-        debugger.broker.on_log(stop)
+def _log(threads: ThreadControl, stop: Stop) -> None:
+    if threads.broker.on_log is not None:
+        threads.broker.on_log(stop)
