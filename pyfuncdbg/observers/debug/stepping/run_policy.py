@@ -1,7 +1,7 @@
 """How runs are debugged: a card before, a stop after, and what `run` says in between.
 
-A front end sets `debugged_runs.policy` around a run; the debugger hands it the run's own call, on its thread. A run inside of
-a debugged one (a function called by a node) is part of it.
+A front end sets `debugged_runs.policy` around a run; the debugger hands it the run's own call, on the thread of the run. A
+run inside of a debugged one (a function called by a node) is part of it.
 """
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import batches, joined, made, structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
-from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.looping import over
+from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs, over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
 from pyfuncdbg.hosts.numpy.ops.data.reducing import cardinality_of, reduced
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN

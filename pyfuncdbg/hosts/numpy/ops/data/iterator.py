@@ -4,8 +4,8 @@ An eager iterator reads on the thread that asks for elements.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.captured import numpy_errstate
@@ -13,15 +13,15 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import variant
+from pyfuncdbg.hosts.numpy.ops.autograph.state import State
+from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import Variables, traced_loop
+from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.getting import Cursor, Maybe, end
 from pyfuncdbg.hosts.numpy.ops.data.source import Element
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.ops.data.dataset import Dataset
 
 
 def output_attrs(spec: Any) -> dict[str, Any]:
@@ -38,6 +38,16 @@ def tensors(element: Element, spec: Any) -> Any:
                                        for value in element])
 
 
+class ReadDataset(Protocol):
+    """The dataset that an iterator reads."""
+
+    _variant_tensor: Tensor
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element looks like."""
+
+
 class OwnedIterator:
     """Reads a dataset; threads that work for it end when it is gone.
 
@@ -50,7 +60,7 @@ class OwnedIterator:
         element_spec: What an element looks like.
     """
 
-    def __init__(self, dataset: Dataset | None = None, resource: Tensor | None = None, element_spec: Any = None) -> None:
+    def __init__(self, dataset: ReadDataset | None = None, resource: Tensor | None = None, element_spec: Any = None) -> None:
         self._cursor: Cursor | None = None
         if dataset is None:
             assert resource is not None
@@ -111,7 +121,6 @@ class OwnedIterator:
 
     def _autograph_for(self, stop: Any, body: Callable[[Any], Any], state: Any, options: dict[str, Any]) -> None:
         """A `for` over it in a traced function: a loop of the graph."""
-        from pyfuncdbg.hosts.numpy.ops.data.looping import over  # which needs iterators
         over(self, stop, body, state, options)
 
     def _next(self) -> Element | None:
@@ -184,3 +193,36 @@ class Optional:
     def empty(element_spec: Any) -> Optional:
         """An optional without."""
         return Optional(apply('OptionalNone', ()), element_spec)
+
+
+def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable[[Any], Any], state: State,
+         options: dict[str, Any]) -> None:
+    """Run a block for each element: a loop of the graph that goes on while the iterator gives something.
+
+    Args:
+        iterator: What is read.
+        stop: Whether to go on, where the loop has a `break` or `return`.
+        body: Takes one element.
+        state: The variables that it changes.
+        options: Of the loop.
+    """
+    spec = iterator.element_spec
+    current = iterator.get_next_as_optional()._variant_tensor
+
+    def get() -> tuple[Any, ...]:
+        return (current, *state.get())
+
+    def put(given: Sequence[Any]) -> None:
+        nonlocal current
+        current = given[0]
+        state.set(given[1:])
+
+    def test() -> Any:
+        there = Optional(current, spec).has_value()
+        return there if stop is None else cond(there, stop, lambda: False)
+
+    def step() -> None:
+        nonlocal current
+        body(Optional(current, spec).get_value())
+        current = iterator.get_next_as_optional()._variant_tensor
+    traced_loop(test, step, Variables(('<internal iterate>', *state.names), get, put), options)

@@ -4,14 +4,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int64
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
 
 
 class RowsMade:
@@ -40,7 +37,7 @@ class RowsMade:
         _check_flag(validate)
         if isinstance(row_splits, (list, tuple)) and not row_splits:
             raise ValueError('row_splits tensor may not be empty.')
-        values = as_values(values)
+        values = cls.as_values(values)
         splits = rows.as_partition(row_splits, 'row_splits', _splits_dtype(values))
         splits.shape.assert_has_rank(1)
         return cls._made(values, rows.checked_splits(splits) if validate else splits, validate)
@@ -49,7 +46,7 @@ class RowsMade:
     def from_row_lengths(cls, values: Any, row_lengths: Any, name: Any = None, validate: bool = True) -> Self:
         """Rows of these lengths."""
         _check_flag(validate)
-        values = as_values(values)
+        values = cls.as_values(values)
         lengths = rows.as_partition(row_lengths, 'row_lengths', _splits_dtype(values))
         lengths.shape.assert_has_rank(1)
         return cls._made(values, rows.of_lengths(lengths, validate), validate)
@@ -58,7 +55,7 @@ class RowsMade:
     def from_row_starts(cls, values: Any, row_starts: Any, name: Any = None, validate: bool = True) -> Self:
         """Rows that begin at `row_starts`."""
         _check_flag(validate)
-        values = as_values(values)
+        values = cls.as_values(values)
         starts = rows.as_partition(row_starts, 'row_starts', _splits_dtype(values))
         starts.shape.assert_has_rank(1)
         return cls._made(values, rows.of_starts(starts, count_of(values, starts.dtype), validate), validate)
@@ -67,7 +64,7 @@ class RowsMade:
     def from_row_limits(cls, values: Any, row_limits: Any, name: Any = None, validate: bool = True) -> Self:
         """Rows that end at `row_limits`."""
         _check_flag(validate)
-        values = as_values(values)
+        values = cls.as_values(values)
         limits = rows.as_partition(row_limits, 'row_limits', _splits_dtype(values))
         limits.shape.assert_has_rank(1)
         return cls._made(values, rows.of_limits(limits, validate), validate)
@@ -77,7 +74,7 @@ class RowsMade:
                           validate: bool = True) -> Self:
         """Rows by the number of the row of each value; `nrows` of them, by default up to the last one with a value."""
         _check_flag(validate)
-        values = as_values(values)
+        values = cls.as_values(values)
         numbers = rows.as_partition(value_rowids, 'value_rowids', _splits_dtype(values))
         numbers.shape.assert_has_rank(1)
         values.shape[:1].assert_is_compatible_with(numbers.shape)
@@ -88,7 +85,7 @@ class RowsMade:
                                 name: Any = None) -> Self:
         """Rows of one length; the size of that axis is then known."""
         _check_flag(validate)
-        values = as_values(values)
+        values = cls.as_values(values)
         length = rows.as_partition(uniform_row_length, 'uniform_row_length', _splits_dtype(values))
         length.shape.assert_has_rank(0)
         splits = rows.of_uniform_length(length, nrows, count_of(values, length.dtype), validate)
@@ -132,27 +129,13 @@ class RowsMade:
         return flat_values
 
     @classmethod
-    def from_tensor(cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: Any = 1, name: Any = None,
-                    row_splits_dtype: Any = int64) -> RaggedTensor:
-        """The rows of a tensor: up to `lengths`, or without `padding` at their ends."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import from_tensor
-        return from_tensor(tensor, lengths, padding, ragged_rank, as_dtype(row_splits_dtype))
-
-    @classmethod
-    def from_sparse(cls, st_input: Any, name: Any = None, row_splits_dtype: Any = int64) -> RaggedTensor:
-        """The rows of a sparse matrix whose elements stand at the beginning of their rows."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import from_sparse
-        return from_sparse(st_input, as_dtype(row_splits_dtype))
-
-
-def as_values(value: Any) -> Any:
-    """What a ragged tensor can have as values."""
-    if isinstance(value, (RowsMade, Tensor)):
-        return value
-    if isinstance(value, RaggedTensorValue):
-        from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
-        return RaggedTensor.from_nested_row_splits(value.flat_values, value.nested_row_splits, validate=False)
-    return convert_to_tensor(value, name='values')
+    def as_values(cls, value: Any) -> Any:
+        """What a ragged tensor can have as values."""
+        if isinstance(value, (RowsMade, Tensor)):
+            return value
+        if isinstance(value, RaggedTensorValue):
+            return cls.from_nested_row_splits(value.flat_values, value.nested_row_splits, validate=False)
+        return convert_to_tensor(value, name='values')
 
 
 def count_of(values: Any, dtype: DType) -> Tensor:

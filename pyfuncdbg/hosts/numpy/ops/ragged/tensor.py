@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
-from pyfuncdbg.hosts.numpy.ops.ragged.factory import RowsMade, as_values, count_of
+from pyfuncdbg.hosts.numpy.ops.ragged.factory import RowsMade, count_of
 from pyfuncdbg.hosts.numpy.ops.ragged.value import Fetched, RaggedTensorValue
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
@@ -35,6 +35,19 @@ class RaggedTensor(RowsMade):
 
     __slots__ = ('__weakref__', 'row_splits', 'uniform_row_length', 'values')
     __array_priority__ = 200
+
+    if TYPE_CHECKING:                           # `methods` puts them here
+        @classmethod
+        def from_tensor(cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: Any = 1, name: Any = None,
+                        row_splits_dtype: Any = int64) -> RaggedTensor: ...
+        @classmethod
+        def from_sparse(cls, st_input: Any, name: Any = None, row_splits_dtype: Any = int64) -> RaggedTensor: ...
+        def bounding_shape(self, axis: Any = None, name: Any = None, out_type: Any = None) -> Tensor: ...
+        def merge_dims(self, outer_axis: int, inner_axis: int) -> Any: ...
+        def to_tensor(self, default_value: Any = None, name: Any = None, shape: Any = None) -> Tensor: ...
+        def to_sparse(self, name: Any = None) -> Any: ...
+        def combined(self, function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor: ...
+        def __getitem__(self, key: Any) -> Any: ...
 
     def __init__(self, values: Any, row_partition: Any, internal: bool = False, uniform: Any = None) -> None:
         if not internal:
@@ -118,15 +131,10 @@ class RaggedTensor(RowsMade):
         """The lengths of all levels, outermost first."""
         return tuple(rows.lengths_of(splits) for splits in self.nested_row_splits)
 
-    def bounding_shape(self, axis: Any = None, name: Any = None, out_type: Any = None) -> Tensor:
-        """The shape of the smallest tensor that the rows fit in."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import bounding_shape
-        return bounding_shape(self, axis, self.row_splits.dtype if out_type is None else as_dtype(out_type))
-
     # ------------------------------------------------------------------ others made of it
     def with_values(self, new_values: Any) -> RaggedTensor:
         """The same rows of other values."""
-        new = as_values(new_values)
+        new = self.as_values(new_values)
         new.shape.with_rank_at_least(1)
         self.values.shape[:1].assert_is_compatible_with(new.shape[:1])
         if isinstance(new, RaggedTensor) and new.row_splits.dtype is not self.row_splits.dtype:
@@ -150,33 +158,9 @@ class RaggedTensor(RowsMade):
         uniform = None if self.uniform_row_length is None else cast(self.uniform_row_length, wanted)
         return RaggedTensor(inner, cast(self.row_splits, wanted), True, uniform)
 
-    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
-        """The same with some axes made one."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import merged
-        return merged(self, outer_axis, inner_axis)
-
-    def to_tensor(self, default_value: Any = None, name: Any = None, shape: Any = None) -> Tensor:
-        """A tensor that short rows are filled up in."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import to_tensor
-        return to_tensor(self, default_value, shape)
-
-    def to_sparse(self, name: Any = None) -> Any:
-        """The values as those of a sparse tensor."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.dense import to_sparse
-        return to_sparse(self)
-
     def mapped(self, function: Callable[[Any], Any]) -> RaggedTensor:
         """An elementwise function of each value, in the same rows."""
         return self.with_flat_values(function(self.flat_values))
-
-    def combined(self, function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
-        """An elementwise function of two operands, of which it is one, with broadcasting."""
-        from pyfuncdbg.hosts.numpy.ops.ragged.arithmetic import binary
-        return binary(function, x, y)
-
-    def __getitem__(self, key: Any) -> Any:
-        from pyfuncdbg.hosts.numpy.ops.ragged.indexing import getitem
-        return getitem(self, key)
 
     def __eq__(self, other: object) -> Any:
         if other is None:
@@ -251,11 +235,6 @@ class RaggedTensor(RowsMade):
         return f'tf.RaggedTensor(values={self.values!s}, row_splits={self.row_splits!s})'
 
     # ------------------------------------------------------------------ as a composite
-    @property
-    def _type_spec(self) -> Any:
-        from pyfuncdbg.hosts.numpy.ops.ragged.spec import RaggedTensorSpec
-        return RaggedTensorSpec.from_value(self)
-
     def _as_tensor(self) -> Any:
         raise ValueError("TypeError: object of type 'RaggedTensor' has no len()")
 
@@ -274,6 +253,9 @@ class RaggedTensor(RowsMade):
         """Its tensors with the value of each, where a run is fed `value` for it."""
         return list(zip((*self.nested_row_splits, self.flat_values), (*value.nested_row_splits, value.flat_values),
                         strict=False))
+
+
+as_values = RaggedTensor.as_values
 
 
 def is_ragged(value: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, int64
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, gather_nd, tensor_scatter_nd_add
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, tensor_scatter_nd_add
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
@@ -16,44 +16,15 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum as greater_of
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum as smaller_of
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import truediv
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import greater_equal
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
 from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matrix_transpose
+from pyfuncdbg.hosts.numpy.ops.sparse.dense import to_dense
 from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, SparseTensorValue, is_sparse
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, as_sparse, is_sparse
 from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_max, unsorted_segment_sum
 from pyfuncdbg.hosts.numpy.ops.sums.sorting import unique
-
-
-def as_sparse(value: Any) -> SparseTensor:
-    """A sparse tensor, also of the value of one.
-
-    Raises:
-        TypeError: It is neither.
-    """
-    if isinstance(value, SparseTensorValue):
-        return SparseTensor.from_value(value)
-    if not isinstance(value, SparseTensor):
-        raise TypeError('Input must be a SparseTensor.')
-    return value
-
-
-def _with_dense(function: Callable[[Any, Any], Any], sparse: SparseTensor, other: Any) -> SparseTensor:
-    dense = convert_to_tensor(other, dtype_hint=sparse.dtype)
-    whole = dense if not dense.shape.rank else gather_nd(broadcast_to(dense, sparse.dense_shape), sparse.indices)
-    return SparseTensor(sparse.indices, function(sparse.values, whole), sparse.dense_shape)
-
-
-def times(sparse: SparseTensor, other: Any) -> SparseTensor:
-    """The elements that are there times those of a tensor in their places."""
-    return _with_dense(lambda x, y: x * y, sparse, other)
-
-
-def divided(sparse: SparseTensor, other: Any) -> SparseTensor:
-    """The elements that are there, divided by those of a tensor in their places."""
-    return _with_dense(truediv, sparse, other)
 
 
 def add(a: Any, b: Any, threshold: Any = 0) -> Any:
@@ -138,7 +109,6 @@ def reduce_max(sp_input: Any, axis: Any = None, keepdims: Any = None, output_is_
 
 
 def _reduced(by_segment: Callable[..., Any], sp_input: Any, axis: Any, keepdims: bool, output_is_sparse: bool) -> Any:
-    from pyfuncdbg.hosts.numpy.ops.sparse.dense import to_dense
     sparse = as_sparse(sp_input)
     rank = sparse.shape.rank
     if rank is None:
@@ -166,7 +136,6 @@ def _reduced(by_segment: Callable[..., Any], sp_input: Any, axis: Any, keepdims:
 
 def to_indicator(sp_input: Any, vocab_size: Any, name: Any = None) -> Tensor:
     """A tensor of bools: for each row which ids are in it."""
-    from pyfuncdbg.hosts.numpy.ops.sparse.dense import to_dense
     sparse = as_sparse(sp_input)
     ids = reshape(cast(sparse.values, int64), [-1, 1])
     indices = concat([sparse.indices[:, :-1], ids], 1)

@@ -21,9 +21,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import as_sparse
 from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, as_sparse
 from pyfuncdbg.hosts.numpy.ops.sums.segments import unsorted_segment_sum
 
 

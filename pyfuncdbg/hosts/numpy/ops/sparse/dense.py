@@ -19,8 +19,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value, conver
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import not_equal, where
-from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import as_sparse
-from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor
+from pyfuncdbg.hosts.numpy.ops.sparse.tensor import SparseTensor, as_sparse
 from pyfuncdbg.hosts.numpy.ops.variables.handles import placeholder as tensor_placeholder
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

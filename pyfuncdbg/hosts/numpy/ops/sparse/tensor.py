@@ -9,9 +9,12 @@ from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather_nd
+from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import truediv
 
 
 class SparseTensorValue(NamedTuple):
@@ -121,14 +124,19 @@ class SparseTensor:
         return list(zip((self.indices, self.values, self.dense_shape), value, strict=False))
 
     def __mul__(self, other: Any) -> SparseTensor:
-        from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import times
-        return times(self, other)
+        """The elements that are there times those of a tensor in their places."""
+        return self._with_dense(lambda x, y: x * y, other)
 
     def __truediv__(self, other: Any) -> SparseTensor:
-        from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import divided
-        return divided(self, other)
+        """The elements that are there, divided by those of a tensor in their places."""
+        return self._with_dense(truediv, other)
 
     __div__ = __truediv__
+
+    def _with_dense(self, function: Callable[[Any, Any], Any], other: Any) -> SparseTensor:
+        dense = convert_to_tensor(other, dtype_hint=self.dtype)
+        whole = dense if not dense.shape.rank else gather_nd(broadcast_to(dense, self.dense_shape), self.indices)
+        return SparseTensor(self.indices, function(self.values, whole), self.dense_shape)
 
     def mapped(self, function: Callable[[Any], Any]) -> SparseTensor:
         """An elementwise function of the elements that are there."""
@@ -192,3 +200,16 @@ class SparseTensorSpec(CompositeTypeSpec):
 def is_sparse(x: Any) -> bool:
     """Whether it is a sparse tensor or the value of one."""
     return isinstance(x, (SparseTensor, SparseTensorValue))
+
+
+def as_sparse(value: Any) -> SparseTensor:
+    """A sparse tensor, also of the value of one.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError('Input must be a SparseTensor.')
+    return value
