@@ -6,6 +6,7 @@ message. No state but the classes: any thread may use them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -169,3 +170,13 @@ def datatype_name(number: int) -> str:
     """'DT_FLOAT'; '' for a number that means no dtype."""
     found = _pool.FindEnumTypeByName('tensorflow.DataType').values_by_number.get(number)
     return '' if found is None else found.name
+
+
+def shape_proto(sizes: Iterable[int | None] | None) -> Any:
+    """The TensorShapeProto of static sizes, None for one that is not known; None: the rank is not known."""
+    message = TensorShapeProto()
+    if sizes is None:
+        message.unknown_rank = True
+    for size in sizes or ():
+        message.dim.add(size=-1 if size is None else int(size))
+    return message

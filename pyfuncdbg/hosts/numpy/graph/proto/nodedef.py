@@ -11,8 +11,8 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
-from pyfuncdbg.hosts.numpy.graph.proto.messages import AttrValue, NodeDef, OpDef
-from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import make_ndarray, shape_of, shape_proto, tensor_proto
+from pyfuncdbg.hosts.numpy.graph.proto.messages import AttrValue, NodeDef, OpDef, shape_proto
+from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import make_ndarray, shape_of, tensor_proto
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -103,7 +103,7 @@ def _content(value: Any) -> tuple[str, Any]:
     if isinstance(value, (np.ndarray, np.generic)):
         return 'tensor', tensor_proto(value)
     if isinstance(value, TensorShape):
-        return 'shape', shape_proto(value)
+        return 'shape', shape_proto(value.sizes)
     if isinstance(value, FunctionName):
         return 'func', AttrValue(func={'name': value.name}).func
     if isinstance(value, DType):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.proto.messages import TensorProto, TensorShapeProto
+from pyfuncdbg.hosts.numpy.graph.proto.messages import TensorProto, shape_proto
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -25,16 +25,6 @@ _FIELDS: dict[DType, str] = {
     dtypes.complex128: 'dcomplex_val', dtypes.float16: 'half_val', dtypes.bfloat16: 'half_val'}
 _LARGEST = 1 << 31
 """Bytes of the largest array that a message may hold, and that a damaged one may ask for."""
-
-
-def shape_proto(shape: TensorShape) -> Any:
-    """A TensorShapeProto."""
-    proto = TensorShapeProto()
-    if shape.sizes is None:
-        proto.unknown_rank = True
-    for size in shape.sizes or ():
-        proto.dim.add(size=-1 if size is None else int(size))
-    return proto
 
 
 def shape_of(proto: Any) -> TensorShape:
@@ -65,7 +55,7 @@ def tensor_proto(value: Any) -> Any:
     """
     array = np.asarray(value)
     dtype = dtypes.of_value(array)
-    proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_proto(TensorShape(list(array.shape))))
+    proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_proto(array.shape))
     if array.size * max(dtype.size, 1) >= _LARGEST:
         raise ValueError('Cannot create a tensor proto whose content is larger than 2GB.')
     if array.size > 1 and not any(array.strides):           # one number in every place

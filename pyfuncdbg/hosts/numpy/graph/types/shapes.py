@@ -104,10 +104,8 @@ class TensorShape:
 
     def as_proto(self) -> Any:
         """The shape as a TensorShapeProto."""
-        from pyfuncdbg.hosts.numpy.graph.proto.tensor_proto import (
-            shape_proto,  # who wants none does not load the protobuf library
-        )
-        return shape_proto(self)
+        from pyfuncdbg.hosts.numpy.graph.proto.messages import shape_proto  # the protobuf library takes 60 ms to load
+        return shape_proto(self.sizes)
 
     def num_elements(self) -> int | None:
         """How many elements, or None if a size is unknown."""

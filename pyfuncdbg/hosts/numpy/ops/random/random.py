@@ -24,7 +24,8 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import as_static_shape, in
 from pyfuncdbg.hosts.numpy.ops.random import philox
 from pyfuncdbg.hosts.numpy.ops.random.philox import Distribution, Philox
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 _DEFAULT_GRAPH_SEED = 87654321
 """What TensorFlow uses where only the op has a seed."""

@@ -24,7 +24,8 @@ from pyfuncdbg.hosts.numpy.ops.script.serialized import restored
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES, UNFOLDED, Execution, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, UNFOLDED
 
 
 def boxed(value: Any) -> EagerTensor:
@@ -39,7 +40,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     """Tensors never show their memory, so nothing needs protection here."""
     inputs = [boxed(value) for value in values]
     try:
-        function = registry.found(token) if _py_function is None else _py_function
+        function: PythonFunction = registry.found(token) if _py_function is None else _py_function
         keeping = Keeping(function.traced) if record else None
         if function.variables:
             count = len(inputs) - len(function.variables)
@@ -77,7 +78,7 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
     inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
               for position, value in enumerate(values)]
     try:
-        function = registry.found(token) if _py_function is None else _py_function
+        function: PythonFunction = registry.found(token) if _py_function is None else _py_function
         outputs = function.invoke(execution, inputs)
         if type(outputs) is Exhausted:
             raise outputs.error

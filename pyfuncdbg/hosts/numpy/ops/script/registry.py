@@ -9,24 +9,35 @@ import itertools
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pyfuncdbg.hooks.locks import new_lock
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 _REMEMBERED = 4096
 """So many tokens of dead graphs can be revived, at about 200 bytes each."""
 
+
+class Record(Protocol):
+    """A Python function as nodes refer to it; `function.PythonFunction` is one."""
+
+    func: Any
+
+    @property
+    def token(self) -> str:
+        """What a node has in its attrs."""
+
+    def facts(self) -> tuple[Any, ...]:
+        """The arguments that make this record again, after the function."""
+
+
 numbers = itertools.count()
 """Numbers of tokens, one per public call."""
-_living: weakref.WeakValueDictionary[str, PythonFunction] = weakref.WeakValueDictionary()
-_remembered: OrderedDict[str, Callable[[], PythonFunction | None]] = OrderedDict()
+_living: weakref.WeakValueDictionary[str, Record] = weakref.WeakValueDictionary()
+_remembered: OrderedDict[str, Callable[[], Record | None]] = OrderedDict()
 _lock = new_lock()
 
 
-def register(function: PythonFunction) -> None:
+def register(function: Record) -> None:
     """Let nodes find a record by its token, while it lives or its user's function does."""
     token = function.token
     revive = _reviver(function)
@@ -38,21 +49,22 @@ def register(function: PythonFunction) -> None:
                 _remembered.popitem(last=False)
 
 
-def _reviver(function: PythonFunction) -> Callable[[], PythonFunction | None] | None:
+def _reviver(function: Record) -> Callable[[], Record | None] | None:
     """Makes the record again if the user's function still lives. A bound method is a new object each time: none."""
     try:
         reference: Callable[[], Any] = weakref.ref(function.func)
     except TypeError:
         return None
-    make, facts = type(function), function.facts()       # not the record itself: it may not live for this
+    make: Callable[..., Record] = type(function)
+    facts = function.facts()                    # not the record itself: it may not live for this
 
-    def revive() -> PythonFunction | None:
+    def revive() -> Record | None:
         func = reference()
         return None if func is None else make(func, *facts)
     return revive
 
 
-def found(token: bytes) -> PythonFunction:
+def found(token: bytes) -> Any:
     """The record of a token.
 
     Raises:

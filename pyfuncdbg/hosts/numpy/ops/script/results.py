@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,19 +18,28 @@ from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.script.errors import refusal
+from pyfuncdbg.hosts.numpy.ops.script.outputs import OutputTypes
 from pyfuncdbg.hosts.numpy.ops.script.structure import matched
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 _NUMPY_NAMES = {'M': 'NPY_DATETIME', 'm': 'NPY_TIMEDELTA', 'g': 'NPY_LONGDOUBLE', 'G': 'NPY_CLONGDOUBLE',
                 'T': 'not a numpy type'}
 
 
+class DeclaredFunction(Protocol):
+    """The function whose results are converted, with what it was declared to return; `function.PythonFunction` is it."""
+
+    func: Any
+    outputs: OutputTypes
+
+    @property
+    def token(self) -> str:
+        """How messages name it."""
+
+
 # ---------------------------------------------------------------- py_function
-def as_tensors(function: PythonFunction, result: Any) -> list[EagerTensor]:
+def as_tensors(function: DeclaredFunction, result: Any) -> list[EagerTensor]:
     """The tensors of a py_function's result: Python and NumPy values are cast to `Tout`, tensors must agree with it.
 
     Raises:
@@ -48,7 +57,7 @@ def as_tensors(function: PythonFunction, result: Any) -> list[EagerTensor]:
     return tensors
 
 
-def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
+def _values(function: DeclaredFunction, result: Any) -> Sequence[Any]:
     """The values in a result. TensorFlow drops what is too much in a list."""
     if function.outputs.form == 'composite':
         return _of_composites(function, result)
@@ -63,7 +72,7 @@ def _values(function: PythonFunction, result: Any) -> Sequence[Any]:
     return (result,)
 
 
-def _of_composites(function: PythonFunction, result: Any) -> Sequence[Any]:
+def _of_composites(function: DeclaredFunction, result: Any) -> Sequence[Any]:
     """The tensors of a result of which parts may be composites.
 
     Raises:
@@ -87,7 +96,7 @@ def _of_composites(function: PythonFunction, result: Any) -> Sequence[Any]:
     return found
 
 
-def _mismatch(function: PythonFunction, values: Sequence[Any], wanted: Sequence[Any], why: str) -> ValueError:
+def _mismatch(function: DeclaredFunction, values: Sequence[Any], wanted: Sequence[Any], why: str) -> ValueError:
     return ValueError(f'py_function: func={function.func} returned {values!r}, which did not match Tout={wanted!r}.\n'
                       f'In particular, {why}')
 
@@ -108,7 +117,7 @@ def _tensor(value: Any, dtype: DType) -> EagerTensor:
     return tensor
 
 
-def check_count(function: PythonFunction, count: int) -> None:
+def check_count(function: DeclaredFunction, count: int) -> None:
     """Refuse another number of values than `Tout` has."""
     expected = len(function.outputs.dtypes)
     if count != expected:
@@ -116,7 +125,7 @@ def check_count(function: PythonFunction, count: int) -> None:
                       f'{function.token} returns {count} values, but expects to see {expected} values.')
 
 
-def _check_shapes(function: PythonFunction, values: Sequence[Any]) -> None:
+def _check_shapes(function: DeclaredFunction, values: Sequence[Any]) -> None:
     for index, (value, shape) in enumerate(zip(values, function.outputs.shapes, strict=True)):
         if shape.rank is not None and not shape.is_compatible_with(value.shape):
             raise refusal(InvalidArgumentError, f'{index}-th value returned by {function.token} has shape '
@@ -124,7 +133,7 @@ def _check_shapes(function: PythonFunction, values: Sequence[Any]) -> None:
 
 
 # ---------------------------------------------------------------- numpy_function in a graph
-def as_arrays(function: PythonFunction, result: Any) -> list[Any]:
+def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
     """The NumPy values of a numpy_function's result in a graph, which must be of `Tout` exactly.
 
     Raises:

@@ -6,12 +6,11 @@ import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.tracing_notice import about_to_trace
+from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import unconverted
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 
 
@@ -20,11 +19,9 @@ class _Status(threading.local):
 
 
 status = _Status()
-OPERATORS = 'ag__'
 operators = CellType()
 """Holds what converted code calls, its variable `ag__`; `ops` fills it."""
 _said: set[int] = set()
-_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 @contextmanager
@@ -80,14 +77,3 @@ def _converted(function: FunctionType) -> FunctionType:
         made = function
     about_to_trace(made.__code__)
     return made
-
-
-def is_foreign(code: CodeType) -> bool:
-    """Whether code is ours, of Python or of an installed library."""
-    return is_machinery(code.co_filename) or is_library(code.co_filename)
-
-
-def unconverted(code: CodeType) -> bool:
-    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
-    return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
-        code)

@@ -57,7 +57,7 @@ class Branches:
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node's branches, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Branch  # who writes no graph needs no messages
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import Branch  # who writes no graph needs no messages
         return [Branch(branch, feeds, node.inputs[1:]) for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
     def kept(self) -> list[list[Tensor]]:

@@ -203,7 +203,7 @@ def _hidden(node: Node) -> Sequence[Output]:
 
 
 def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Attrs:
-    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_library import restored  # who reads no graph needs no messages
+    from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_import import restored  # who reads no graph needs no messages
     return restored(inputs, attrs, functions)
 
 

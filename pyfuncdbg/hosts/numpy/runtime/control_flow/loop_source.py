@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 _OWN_NAMES = re.compile(r'\b([rckaog]\d+(?:_\d+)?)\b')
 """What a plan calls its locals, constants, kernels and attrs: those of the condition get a name of their own."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,8 +20,12 @@ from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import zeros_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
+
+class DifferentiatedTape(Protocol):
+    """The tape that the rows are computed with."""
+
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = ...) -> Any:
+        """The gradients of `target` with respect to `sources`, in their structure."""
 
 
 class _Loops:
@@ -36,7 +40,7 @@ def at_run_time(rows: Callable[[Any, Any, Sequence[Any]], list[Any]], columns: C
     _Loops.rows, _Loops.columns = staticmethod(rows), staticmethod(columns)
 
 
-def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) -> Any:
+def jacobian(tape: DifferentiatedTape, target: Any, sources: Any, unconnected: str) -> Any:
     """d target / d source for each of `sources`, in their structure; None where unconnected, or zeros."""
     flat = nest.flatten(sources)
     empty = target.shape.num_elements() == 0
@@ -55,7 +59,7 @@ def jacobian(tape: GradientTape, target: Any, sources: Any, unconnected: str) ->
                                            for i, source in enumerate(flat)])
 
 
-def batch_jacobian(tape: GradientTape, target: Any, source: Any) -> Any:
+def batch_jacobian(tape: DifferentiatedTape, target: Any, source: Any) -> Any:
     """For each element b of the first axis d target[b] / d source[b].
 
     The sum over the batch is differentiated, so each target[b] may depend on source[b] only. As in

@@ -8,19 +8,27 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, saved
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
-    from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import Mark
+
+
+class Locator(Protocol):
+    """Finds what an execution is at, from the frames of its thread; `plans.stack_position` is it."""
+
+    def innermost(self, execution: Execution) -> RunView | None:
+        """What the innermost plan is at that is under way."""
+
+    def marked(self, execution: Execution) -> Any:
+        """The state before the Python call that a plan at full speed is at: a `Mark`, None in one that runs step by step."""
 
 
 class Execution:
@@ -33,12 +41,15 @@ class Execution:
         paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
         on_pause: What the executor then calls before the next step.
         failed: The step that failed, where the executor ran it.
-        marked: The Python call that runs now, as it stood before it, if somebody may want to go back there.
+        marked: The `Mark` of the Python call that runs now, if somebody may want to go back there.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.
         used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
     """
+
+    locator: ClassVar[Locator | None] = None
+    """Put here by `plans.stack_position`; there is no plan to be found without."""
 
     __slots__ = ('deadline', 'errstate', 'failed', 'feeds', 'gradient_calls', 'marked', 'on_pause', 'paused', 'resources',
                  'run', 'used')
@@ -50,7 +61,7 @@ class Execution:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.failed: Any = None
-        self.marked: Mark | None = None
+        self.marked: Any = None
         self.feeds: Sequence[Any] = ()
         self.gradient_calls: dict[Any, int] = {}
         self.deadline: int | None = None
@@ -87,14 +98,12 @@ class Execution:
         return None
 
     def mark(self) -> None:
-        """The Python call that a plan is at is about to begin: keep how things stand."""
-        from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import marked
-        self.marked = marked(self)
+        """The Python call that a plan is at is about to begin: keep the state before it."""
+        self.marked = None if self.locator is None else self.locator.marked(self)
 
     def look(self) -> RunView | None:
         """What the run is at; on its thread, from within a Python call."""
-        from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import innermost  # who never stops does not need it
-        return innermost(self)
+        return self.standing() if self.locator is None else self.locator.innermost(self)
 
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:
         """The shared object of this key, made at first use."""
@@ -104,18 +113,6 @@ class Execution:
         if found is None:
             found = self.resources.setdefault(key, make())
         return found
-
-
-def saved(resource: Any) -> tuple[Any, Any]:
-    """A resource with its content, where it has some that changes in place."""
-    if isinstance(resource, np.random.Generator):
-        return resource, resource.bit_generator.state
-    return resource, list(resource) if isinstance(resource, list) else None
-
-
-UNFOLDED = 'unfolded'
-"""A key among the resources of sessions that compute again in each run what depends on constants only."""
-EAGER_RESOURCES: dict[Any, Any] = {}
 
 
 class _EagerThread(threading.local):

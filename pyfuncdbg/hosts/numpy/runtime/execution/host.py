@@ -10,7 +10,9 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.runtime.execution import state_guard
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 
 class GraphHost:
@@ -60,8 +62,7 @@ class GraphHost:
 
     def untouched(self) -> AbstractContextManager[Changed]:
         """Put back random states and variables at the end."""
-        from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import untouched
-        return untouched(self)
+        return state_guard.untouched(self)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
         """Call another function at a Python site."""
@@ -74,8 +75,6 @@ class GraphHost:
     def rng_state(self) -> Any:
         """NumPy's global generator, `random`'s, and those of eager random ops."""
         import random  # a program that never pauses need not have it
-
-        from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES  # which imports this
         eager = {key: (value, value.bit_generator.state) for key, value in list(EAGER_RESOURCES.items())
                  if isinstance(value, np.random.Generator)}
         return np.random.get_state(), random.getstate(), eager
@@ -83,8 +82,6 @@ class GraphHost:
     def set_rng_state(self, state: Any) -> None:
         """Put back what `rng_state` gave; a generator that was not there yet is made again when it is needed."""
         import random
-
-        from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES
         numpy_state, python_state, eager = state
         np.random.set_state(numpy_state)
         random.setstate(python_state)

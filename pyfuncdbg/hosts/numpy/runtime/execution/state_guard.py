@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Changed
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import EAGER_RESOURCES
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 storages: weakref.WeakSet[Any] = weakref.WeakSet()
 """Where variables have their values; `variables.handles` puts each in. A value is replaced, never written to."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
 
 if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.runtime.plans.plan import Step
+    from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 _WORTH_REUSING = 64
 """Elements from which writing into an old buffer beats making a new one."""

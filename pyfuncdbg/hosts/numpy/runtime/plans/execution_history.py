@@ -13,7 +13,8 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.undo import Outcome, State
 
 

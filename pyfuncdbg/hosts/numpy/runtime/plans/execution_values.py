@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import nearest
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
 class Values:

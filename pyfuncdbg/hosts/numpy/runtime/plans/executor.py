@@ -16,9 +16,10 @@ from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import result_stands
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, has_effects
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step, op_site, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, op_site, sites_around
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed, unpacked
 from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import innermost
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView

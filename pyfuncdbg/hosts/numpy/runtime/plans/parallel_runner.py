@@ -21,9 +21,10 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
 from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
 
 _orders: weakref.WeakKeyDictionary[Plan, Order] = weakref.WeakKeyDictionary()

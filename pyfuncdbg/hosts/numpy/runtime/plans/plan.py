@@ -6,7 +6,6 @@ and call it; `executor` walks the same steps one by one when somebody wants to p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -28,30 +27,10 @@ from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, site
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
 from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import Source
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
 """`hand_over(plan, execution, position, locals)`: the results of the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One op in a plan.
-
-    Attributes:
-        op: The node.
-        kernel: Its kernel with the attrs bound; takes the execution first if `op.definition.in_execution`.
-        inputs: Slots of its inputs.
-        outputs: Slots of its outputs, the hidden ones last.
-        recorded: Whether its kernel gets `record=True` and returns a `Recorded`.
-        gradients: Backward steps whose results are complete after this op, where gradient calls are watched.
-    """
-
-    op: Operation
-    kernel: Kernel
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    recorded: bool
-    gradients: tuple[GradientStep, ...] = ()
 
 
 class Plan:

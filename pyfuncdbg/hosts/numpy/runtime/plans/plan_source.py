@@ -1,9 +1,9 @@
 """The text of a plan: one line of Python for each op, values in a few local names that are used again when a value dies."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,17 @@ from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
-    from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+    from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
+
+
+class PlanParts(Protocol):
+    """The parts of a plan that its text is written from; see `plan.Plan`."""
+
+    steps: tuple[Step, ...]
+    feeds: tuple[SymbolicTensor, ...]
+    fetches: tuple[SymbolicTensor, ...]
+    slots: Mapping[int, int]
+    constants: Mapping[int, Any]
 
 
 class Source:
@@ -27,7 +37,7 @@ class Source:
         ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
     """
 
-    def __init__(self, plan: Plan, sharing: Sharing) -> None:
+    def __init__(self, plan: PlanParts, sharing: Sharing) -> None:
         self._plan = plan
         self._sharing = sharing
         self._local: dict[int, str] = {}

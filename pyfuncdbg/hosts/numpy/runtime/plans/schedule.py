@@ -10,7 +10,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
 class Order:

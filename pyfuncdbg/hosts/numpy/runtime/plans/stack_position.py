@@ -8,12 +8,12 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
-    from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
 def innermost(execution: Execution) -> RunView | None:
@@ -51,3 +51,6 @@ def _of_plan(frame: FrameType, execution: Execution) -> History | None:
     history.values.load(execution.feeds, frame.f_locals, plan.during[position])
     history.position = position
     return history
+
+
+Execution.locator = sys.modules[__name__]

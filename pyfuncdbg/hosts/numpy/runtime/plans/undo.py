@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, saved
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import saved
 from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import storages as every_storage
 
 

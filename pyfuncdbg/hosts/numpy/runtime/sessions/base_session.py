@@ -20,8 +20,9 @@ from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import string
 from pyfuncdbg.hosts.numpy.runtime.cluster import devices, server
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
-from pyfuncdbg.hosts.numpy.runtime.execution.execution import UNFOLDED, Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import UNFOLDED
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled
 from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import check_conditions, run_located

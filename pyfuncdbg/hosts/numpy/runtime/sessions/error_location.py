@@ -15,7 +15,8 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, session_error
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, Step, failed_in
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, failed_in
+from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
 def check_conditions(steps: Sequence[Step]) -> None:

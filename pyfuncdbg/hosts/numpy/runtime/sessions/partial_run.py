@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import run_located
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
-
 _SITES = {name: CallSite(name, name, 'run', host) for name in ('Session.partial_run_setup', 'Session.partial_run')}
 _NO_HANDLE = "Must run 'setup' before performing partial runs!"
 
@@ -41,7 +38,15 @@ def _refused(message: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f'Graph execution error:\n\n{message}')
 
 
-def _usable(session: BaseSession) -> Graph:
+class UsedSession(Protocol):
+    """The session of a partial run, as far as a run depends on it."""
+
+    _closed: bool
+    _graph: Graph
+    _resources: dict[Any, Any]
+
+
+def _usable(session: UsedSession) -> Graph:
     if session._closed:
         raise RuntimeError('Attempted to use a closed Session.')
     if not session._graph.version:
@@ -170,7 +175,7 @@ class PartialRuns:
         self._numbers = itertools.count()
         self._under_way: dict[str, PartialRun] = {}
 
-    def setup(self, session: BaseSession, fetches: Any, feeds: Any) -> str:
+    def setup(self, session: UsedSession, fetches: Any, feeds: Any) -> str:
         """What `Session.partial_run_setup` does; what needs no feed runs now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
@@ -194,7 +199,7 @@ class PartialRuns:
         self._under_way[handle] = partial
         return handle
 
-    def run(self, session: BaseSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
+    def run(self, session: UsedSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
         """What `Session.partial_run` does."""
         graph = _usable(session)
         flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
@@ -225,7 +230,7 @@ class PartialRuns:
         found.update((tensor, own_feed(value)) for tensor, value in fed.items())
         return wanted.pack([bytes_at_rank_0(found[t]) for t in wanted.tensors])
 
-    def _step(self, session: BaseSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
+    def _step(self, session: UsedSession, name: str, partial: PartialRun, fed: Mapping[SymbolicTensor, Any],
               asked: Sequence[SymbolicTensor]) -> dict[SymbolicTensor, Any]:
         """Run what the fetches need, then what else can run now."""
         partial.unfed -= set(fed)

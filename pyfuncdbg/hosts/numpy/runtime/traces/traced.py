@@ -91,9 +91,7 @@ class Traced:
 
     def function_def(self) -> Any:
         """Its FunctionDef, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_library import (
-            function_def,  # who writes no graph needs no messages
-        )
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def  # who writes no graph needs no messages
         return function_def(self)
 
     def kept(self) -> Sequence[SymbolicTensor]:
