@@ -4,35 +4,21 @@ Native threads that come and go start in the process default; a body of a wrappe
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.thread_state import (
+    default_session,
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    process,
+    state,
+)
 
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.graph.graph import Graph
-
-
-class _ThreadState(threading.local):
-    def __init__(self) -> None:
-        self.graphs: list[Graph | None] = []        # None: eager
-        self.sessions: list[Any] = []
-
-
-class _Process:
-    """Defaults that every thread starts from."""
-
-    def __init__(self) -> None:
-        self.eager = True
-        self.graph: Graph | None = None
-        self.mixed = False                          # nodes were made in eager mode: a program of TensorFlow 1
-        self.lock = new_rlock()
-
-
-state = _ThreadState()
-process = _Process()
+__all__ = ['current_graph', 'default_session', 'disable_eager_execution', 'enable_eager_execution', 'executing_eagerly',
+           'executing_eagerly_outside_functions', 'get_default_graph', 'global_graph', 'graph_for_nodes', 'process',
+           'reset_default_graph', 'state', 'under']
 
 
 def current_graph() -> Graph | None:
@@ -47,13 +33,14 @@ def global_graph() -> Graph:
     """The process's default graph, made at first use."""
     with process.lock:
         if process.graph is None:
-            from pyfuncdbg.hosts.numpy.graph.graph import Graph
             process.graph = Graph()
-        return process.graph
+        graph: Graph = process.graph
+        return graph
 
 
 def get_default_graph() -> Graph:
     """The innermost graph of this thread, else the process's default graph (also in eager mode)."""
+    graph: Graph | None
     for graph in reversed(state.graphs):
         if graph is not None:
             return graph
@@ -82,21 +69,6 @@ def reset_default_graph() -> None:
     process.mixed = False
 
 
-def executing_eagerly() -> bool:
-    """Whether an op called now would be computed at once."""
-    return current_graph() is None
-
-
-def executing_eagerly_outside_functions() -> bool:
-    """Whether the outermost context is eager: a function being traced does not count as a graph."""
-    for graph in reversed(state.graphs):
-        if graph is None:
-            return True
-        if graph.outer_is_graph:
-            return False
-    return process.eager
-
-
 @context_for_program
 def under(graph: Graph | None) -> Iterator[None]:
     """Make `graph` (None: eager mode) current in this thread."""
@@ -106,11 +78,6 @@ def under(graph: Graph | None) -> Iterator[None]:
         yield
     finally:
         graphs.pop()
-
-
-def default_session() -> Any:
-    """The innermost default session of this thread, or None."""
-    return state.sessions[-1] if state.sessions else None
 
 
 def enable_eager_execution() -> None:

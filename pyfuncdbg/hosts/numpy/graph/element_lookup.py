@@ -6,26 +6,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT
+from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
-def is_repeated(graph: Graph, tensor: Tensor) -> bool:
+class SearchedGraph(NodeGraph, Protocol):
+    """The graph whose elements are looked up."""
+
+    def admit(self, tensor: Tensor) -> SymbolicTensor:
+        """An outer tensor as one of the graph."""
+
+
+def is_repeated(forward: object, tensor: Tensor) -> bool:
     """Whether a function repeats a constant from outside: a backward function those of the function it differentiates, as
-    nothing that a call has to give. All other constants are captured: a gradient by them goes the same way."""
-    if graph.forward is None or not isinstance(tensor, SymbolicTensor):
+    nothing that a call has to give. All other constants are captured: a gradient by them goes the same way.
+
+    Args:
+        forward: The graph of the function that is differentiated; None in any other function.
+        tensor: The tensor from outside.
+    """
+    if forward is None or not isinstance(tensor, SymbolicTensor):
         return False
-    return tensor.op.type == CONSTANT and tensor.op.graph is graph.forward
+    return tensor.op.type == CONSTANT and tensor.op.graph is forward
 
 
-def element(graph: Graph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
+def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allow_tensor: bool,
+            allow_operation: bool) -> Any:
     """The tensor or operation of `graph` that `obj` means; `known` are its operations by name.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.public_function import context_for_program, unwrapped
-from pyfuncdbg.hosts.numpy.graph import context
+from pyfuncdbg.hosts.numpy.graph import thread_state
 from pyfuncdbg.hosts.numpy.graph.collections import Collections
 from pyfuncdbg.hosts.numpy.graph.control import ControlStack
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
@@ -24,7 +24,8 @@ from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
 from pyfuncdbg.hosts.numpy.graph.naming import Names
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shape_errors import completed
 
 
@@ -153,7 +154,7 @@ class Graph(Collections):
         """The placeholder that stands for an outer tensor in this function."""
         known = self._captured.get(id(tensor))
         if known is None:
-            made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self, tensor) else  # type: ignore[attr-defined]
+            made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self.forward, tensor) else  # type: ignore[attr-defined]
                     (INPUT, (), {'dtype': tensor.dtype, 'shape': tensor.shape}, 'captured'))
             with self.outside_scopes():
                 known = self._captured[id(tensor)] = self.create_op(*made).outputs[0]
@@ -166,8 +167,7 @@ class Graph(Collections):
         known = self._captured.get(id(tensor))
         if known is None:
             with self.outside_scopes():
-                known = self._stand_in(tensor)
-            self._captured[id(tensor)] = known
+                known = self._captured[id(tensor)] = self._stand_in(tensor)
             self.embedded.append((tensor, known))
         return known
 
@@ -246,7 +246,7 @@ class Graph(Collections):
     # ------------------------------------------------------------------ scopes
     def as_default(self) -> DefaultScope:
         """Make this graph the one that ops are added to, in this thread."""
-        return DefaultScope(context.state.graphs, self)
+        return DefaultScope(thread_state.state.graphs, self)
 
     @context_for_program
     def name_scope(self, name: str | None) -> Iterator[str]:

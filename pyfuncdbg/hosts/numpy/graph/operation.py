@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import Frame
@@ -10,11 +10,10 @@ from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import shown
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, Output
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor, evaluated
+from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluated
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-
-if TYPE_CHECKING:                               # 3 ms to import, for programs that print nodes
-    from pyfuncdbg.hosts.numpy.graph.graph import Graph
 
 
 class Operation:
@@ -32,7 +31,7 @@ class Operation:
                  'name', 'outputs', 'serial', 'stack', 'type', 'version')
 
     @unwrapped
-    def __init__(self, graph: Graph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
+    def __init__(self, graph: NodeGraph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
                  attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...],
                  serial: int) -> None:
         self.graph = graph

@@ -2,13 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from pyfuncdbg.hosts.numpy.graph.node_graph import NodeGraph
 from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef, VersionDef
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put
-
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.graph.graph import Graph
 
 PRODUCER, OLDEST = 2474, 0
 """The version that TensorFlow 2.21 writes, and the oldest that it reads."""
@@ -30,7 +28,7 @@ def versions() -> Any:
     return VersionDef(producer=PRODUCER)
 
 
-def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> Any:
+def graph_def(graph: NodeGraph, from_version: int | None = None, add_shapes: bool = False) -> Any:
     """All nodes of a graph and the functions that they call.
 
     Args:
@@ -56,7 +54,7 @@ def graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = 
     return message
 
 
-def called_functions(graph: Graph) -> Iterator[LibraryFunction]:
+def called_functions(graph: NodeGraph) -> Iterator[LibraryFunction]:
     """Functions that nodes of the graph call, and those that their nodes call."""
     waiting, seen = [graph], {id(graph)}
     while waiting:
@@ -76,7 +74,7 @@ def _called_by(op: Any) -> Iterator[LibraryFunction]:
             yield from library(op) if callable(library) else [value] if isinstance(value, LibraryFunction) else []
 
 
-def _add_shapes(definition: Any, graph: Graph) -> None:
+def _add_shapes(definition: Any, graph: NodeGraph) -> None:
     for node in definition.node_def:
         op = graph.get_operation_by_name(node.name)
         if op.outputs:

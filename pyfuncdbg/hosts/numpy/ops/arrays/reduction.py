@@ -8,7 +8,8 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, unknown

@@ -7,7 +7,8 @@ from typing import Any
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.autograph.builtin import len_
 from pyfuncdbg.hosts.numpy.ops.autograph.conditional import as_tensor, is_tensor
 from pyfuncdbg.hosts.numpy.ops.autograph.state import State, Undefined

@@ -6,7 +6,8 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CASE, IDENTITY, IF, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.shapes import common
 from pyfuncdbg.hosts.numpy.ops.control.parts import Returned, entered, graph_around, scalar_condition, waited_for

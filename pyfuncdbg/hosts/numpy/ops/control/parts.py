@@ -12,7 +12,8 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -23,7 +24,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
 
 def graph_around(values: Iterable[Any]) -> Graph | None:
     """The graph that control flow over these values is part of: the current one, or that of a symbolic value."""
-    return context.current_graph() or next((v.graph for v in values if isinstance(v, SymbolicTensor)), None)
+    return context.current_graph() or next((owner(v) for v in values if isinstance(v, SymbolicTensor)), None)
 
 
 def entered(graph: Graph) -> AbstractContextManager[Any]:

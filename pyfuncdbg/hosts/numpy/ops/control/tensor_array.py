@@ -12,7 +12,8 @@ from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.public_function import methods_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape

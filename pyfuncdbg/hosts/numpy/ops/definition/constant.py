@@ -9,7 +9,8 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
 from pyfuncdbg.hosts.numpy.graph.known_value import known_value
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, of_value, string
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten

@@ -9,7 +9,8 @@ from typing import Any
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.known_value import captured
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 _DEFAULT = 'PlaceholderWithDefault'
 _MOST = 1_000
@@ -28,7 +29,7 @@ def is_constant(tensor: Any) -> bool:
         op = one.op
         if op.type == INPUT:
             outer = captured(one)
-            if not isinstance(outer, SymbolicTensor) or not _runs_with(one.graph, outer.graph):
+            if not isinstance(outer, SymbolicTensor) or not _runs_with(owner(one), owner(outer)):
                 return False
             needed: Any = (outer,)
         elif op.type == CONSTANT or op.attrs.get('_py_constant'):

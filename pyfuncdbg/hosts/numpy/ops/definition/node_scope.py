@@ -8,7 +8,9 @@ from typing import Any
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import check_types
@@ -27,7 +29,7 @@ def graph_of_inputs(values: Sequence[Any]) -> Graph | None:
     graph = current_graph()
     if graph is None or graph.building_function:
         return None
-    found = (value.op.graph for value in values if isinstance(value, SymbolicTensor))
+    found = (owner(value) for value in values if isinstance(value, SymbolicTensor))
     return next((other for other in found if other is not graph and not other.building_function), None)
 
 

@@ -13,7 +13,9 @@ from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
@@ -84,7 +86,7 @@ def name_scope_v1(name: str | None, default_name: str | None = None,
 
 
 def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[str]:
-    graph = context.current_graph() or next((v.graph for v in values if isinstance(v, SymbolicTensor)), None)
+    graph = context.current_graph() or next((owner(v) for v in values if isinstance(v, SymbolicTensor)), None)
     if graph is None and context.process.mixed:
         graph = context.get_default_graph()
         return _both(graph, name)
@@ -107,7 +109,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
     graph = context.current_graph()
     items = None if control_inputs is None else list(control_inputs)
     if graph is None:
-        graph = next((item.graph for item in items or () if isinstance(item, (SymbolicTensor, Operation))), None)
+        graph = next((owner(item) for item in items or () if isinstance(item, (SymbolicTensor, Operation))), None)
     if graph is None:
         for item in items or ():
             if callable(item):
@@ -195,7 +197,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
     ops = [item if isinstance(item, Operation) else item.op for item in items
            if not isinstance(getattr(item, 'handle', item), EagerTensor)]
     if ops and not graph.building_function and not ops[0].graph.building_function:
-        graph = ops[0].graph                            # where its inputs are, as other nodes
+        graph = owner(ops[0])                            # where its inputs are, as other nodes
     with graph.as_default():
         return _joined(graph, ops, name or 'group_deps')
 
@@ -220,7 +222,7 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
     for item in items:
         thing = getattr(item, '_handle', item)
         if isinstance(thing, (SymbolicTensor, Operation)):
-            return thing.graph
+            return owner(thing)
     return None
 
 

@@ -15,7 +15,8 @@ from pyfuncdbg.hooks.public_function import for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, no_gradient
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
@@ -104,7 +105,7 @@ def _read_before(results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The trainable variables whose handles results of a graph lead back to, without those behind the arguments."""
     stops = set(map(id, leaves))
     stack = [result for result in results if isinstance(result, SymbolicTensor)]
-    known = {variable.handle.op: variable for graph in {result.graph for result in stack} if not graph.building_function
+    known = {variable.handle.op: variable for graph in {owner(result) for result in stack} if not graph.building_function
              for variable in graph.get_collection(TRAINABLE) if _is_variable(variable)}
     met, found = set(), []
     while stack and known:

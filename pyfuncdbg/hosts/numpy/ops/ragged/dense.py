@@ -5,7 +5,8 @@ import builtins
 from math import prod
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor, evaluated
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluated
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill

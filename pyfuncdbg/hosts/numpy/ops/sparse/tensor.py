@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pyfuncdbg.hosts.numpy.graph.tensor import evaluated
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluated
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.control.case import case
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast

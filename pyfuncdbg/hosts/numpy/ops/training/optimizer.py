@@ -7,7 +7,9 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
@@ -108,7 +110,7 @@ class Optimizer:
         wanted = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not wanted:
             raise ValueError(f'No gradients provided for any variable: {[str(v) for _, v in pairs]}.')
-        graph = context.current_graph() or next((g.graph for g, _ in wanted if isinstance(g, SymbolicTensor)), None)
+        graph = context.current_graph() or next((owner(g) for g, _ in wanted if isinstance(g, SymbolicTensor)), None)
         with nullcontext() if graph is None else graph.as_default():
             powers = self._powers_in(graph)
             slots = [[self._slot(variable, name, start) for name, start in self._rule.slots.items()]

@@ -14,7 +14,8 @@ from typing import Any
 from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import Reference, SymbolicTensor, Tensor, evaluated, loaded
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluated, loaded
+from pyfuncdbg.hosts.numpy.graph.tensor import Reference, Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor

@@ -9,7 +9,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import GATE, IDENTITY, SUM, differentiated
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Step
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import gradient_call, gradient_site

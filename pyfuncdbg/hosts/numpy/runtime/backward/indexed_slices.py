@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.public_function import stack_level
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CAST, CONCAT, CONSTANT, RANGE, READ, SEGMENT_SUM, SHAPE, ZEROS
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int32, int64, resource

@@ -12,7 +12,9 @@ from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, of_value
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, filled
@@ -119,7 +121,7 @@ def _graph_of(items: Sequence[Any]) -> Graph | None:
             if item.graph is not first.graph:
                 raise ValueError(f'{item} must be from the same graph as {first} (graphs are {item.graph} and '
                                  f'{first.graph}).')
-    return current if first is None else first.graph
+    return current if first is None else owner(first)
 
 
 def _in_graph(graph: Graph, value: Any, name: str) -> Any:
@@ -218,7 +220,7 @@ class _Edges:
         return [self._around(tensor) for tensor in op.inputs] if op.graph.building_function else op.inputs
 
     def _around(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        graph = tensor.op.graph
+        graph = owner(tensor)
         while graph.building_function and tensor.op.type == INPUT and id(tensor) not in self._sources:
             known = self._captured.get(graph)
             if known is None:
@@ -227,7 +229,7 @@ class _Edges:
             outer = known.get(id(tensor))
             if outer is None:
                 break
-            tensor, graph = outer, outer.op.graph
+            tensor, graph = outer, owner(outer)
         return tensor
 
 
@@ -293,7 +295,7 @@ def _outer_first(ops: set[Operation]) -> list[Operation]:
     """Nodes so that each comes after what it needs, those of a graph after those of the graphs around it."""
     graphs: dict[Graph, set[Operation]] = {}
     for op in ops:
-        graphs.setdefault(op.graph, set()).add(op)
+        graphs.setdefault(owner(op), set()).add(op)
     return [op for graph in sorted(graphs, key=_depth) for op in in_order(graphs[graph])]
 
 

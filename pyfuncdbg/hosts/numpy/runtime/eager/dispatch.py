@@ -17,7 +17,9 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
@@ -69,7 +71,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
     elif not graph.building_function:
         for tensor in inputs:                   # a node goes where its inputs are, as in TensorFlow 1
             if isinstance(tensor, SymbolicTensor) and not tensor.graph.building_function:
-                graph = tensor.graph
+                graph = owner(tensor)
                 break
     op = graph.create_op(op_type, inputs, attrs, name)
     if tape_recording.active.recordings and tape_recording.wanted(inputs):
@@ -91,7 +93,7 @@ def graph_of(inputs: Sequence[Any]) -> Graph | None:
         if type(tensor) is not EagerTensor and isinstance(tensor, SymbolicTensor):
             if tensor.graph.building_function or context.state.graphs:
                 raise out_of_scope(tensor)
-            return tensor.graph
+            return owner(tensor)
     return None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import Changed
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution import state_guard
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES

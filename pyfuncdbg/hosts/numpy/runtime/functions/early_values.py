@@ -11,7 +11,9 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
@@ -38,7 +40,7 @@ def _value(tensor: Any, wanted: SymbolicTensor) -> Any:
         return tensor._value
     outside = _outside(tensor, wanted, arguments=True)
     values = [_value(outer, wanted) for outer in outside.values()]
-    plan = compiled(tensor.graph, (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
+    plan = compiled(owner(tensor), (), [op.outputs[0] for op in outside], [tensor], protect=True, hand_over=take_over)
     (value,) = plan.function(eager_execution(), *values)
     return value
 
@@ -67,7 +69,7 @@ def _repeated(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
 
 def _outside(tensor: SymbolicTensor, wanted: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
     """What the placeholders of its function stand for that a tensor depends on; `arguments`: those of the first call too."""
-    graph = tensor.graph
+    graph = owner(tensor)
     known = {inner.op: outer for outer, inner in (*graph.captures, *(graph.given if arguments else ()))
              if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet
     found = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.plans.step import Step

@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
 from pyfuncdbg.hosts.numpy.runtime.cluster.server import check_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import computed_again

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array
 
 

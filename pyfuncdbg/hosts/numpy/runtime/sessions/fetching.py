@@ -9,7 +9,7 @@ import numpy as np
 from pyfuncdbg.errors import InaccessibleTensorError
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 
 Pack = Callable[[Sequence[Any]], Any]

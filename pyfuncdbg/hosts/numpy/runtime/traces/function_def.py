@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.proto.messages import FunctionDef
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import put
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 
 class FunctionTrace(Protocol):

@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import (
     nodes_in_order,
     place,
 )
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.transaction import all_or_nothing
 
 

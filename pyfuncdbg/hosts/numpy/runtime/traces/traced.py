@@ -31,7 +31,8 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
 )
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import SymbolicTensor, Tensor
+from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value

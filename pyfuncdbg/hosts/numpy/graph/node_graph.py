@@ -1,0 +1,31 @@
+"""The graph of a node, as nodes and their tensors know it. `graph.Graph` is it; `graph.owner` gives that of a node."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+
+class NodeGraph(Protocol):
+    """A graph that nodes are in.
+
+    Attributes:
+        building_function: Whether it is the body of a function.
+        version: Grows with every change.
+        sites: The call sites of nodes, by serial.
+        place: For a part of another graph: the name of its node, with '/', below which it is.
+    """
+
+    building_function: bool
+    version: int
+    sites: dict[int, Any]
+    place: str
+
+    @property
+    def operations(self) -> Sequence[Any]:
+        """All nodes in order of creation."""
+
+    def get_operation_by_name(self, name: str) -> Any:
+        """The node of this name."""
+
+    def changed(self) -> None:
+        """Plans compiled before are out of date."""
