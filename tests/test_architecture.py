@@ -53,6 +53,10 @@ ALLOWED = {
 }
 BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 'demo'}
 
+# Parts of each other: a call names its host and a host is asked about calls; a node has outputs and an output is of a node.
+CIRCLES = {frozenset({'pyfuncdbg.hooks.call', 'pyfuncdbg.hooks.host'}),
+           frozenset({'pyfuncdbg.hosts.numpy.graph.operation', 'pyfuncdbg.hosts.numpy.graph.symbolic_tensor'})}
+
 OPENINGS = {'open', 'fdopen', 'stat', 'lstat', 'read_text', 'read_bytes', 'getline', 'getlines', 'getsource',
             'getsourcelines', 'linecache', 'tokenize', 'inspect', 'pathlib', 'io'}
 """Functions and modules by which a text of a file may be had."""
@@ -93,8 +97,8 @@ def nodes(source: str) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(source)))
 
 
-def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
-    """(line, room) for everything of this package that a file imports, at whatever depth and for whatever reason."""
+def imported_names(source: str, path: str) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) for everything of this package that a file imports, at whatever depth and for whatever reason."""
     package = path.split('/')[:-1]
     if not path.endswith('.py'):
         source = python_imports(source)
@@ -110,9 +114,53 @@ def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
             found = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         else:
             continue
-        for dotted in found:
-            if dotted.split('.')[0] == 'pyfuncdbg':
-                yield node.lineno, room_of(dotted)
+        yield from ((node.lineno, dotted) for dotted in found if dotted.split('.')[0] == 'pyfuncdbg')
+
+
+def imported(source: str, path: str) -> Iterator[tuple[int, str]]:
+    """(line, room) for everything of this package that a file imports."""
+    return ((line, room_of(dotted)) for line, dotted in imported_names(source, path))
+
+
+def dotted_name(path: str) -> str:
+    """'pyfuncdbg.hooks.call' of 'pyfuncdbg/hooks/call.py'; of an `__init__` that of its package."""
+    return path.rpartition('.')[0].replace('/', '.').removesuffix('.__init__')
+
+
+def module_imports(texts: dict[str, str]) -> dict[str, set[str]]:
+    """By module the modules that it imports, of files given by path; what is imported from a module counts as the module."""
+    modules = {dotted_name(path) for path in texts}
+    found: dict[str, set[str]] = {name: set() for name in modules}
+    for path, text in texts.items():
+        importer = dotted_name(path)
+        for _, dotted in imported_names(text, path):
+            while dotted and dotted not in modules:
+                dotted = dotted.rpartition('.')[0]
+            if dotted not in ('', importer):
+                found[importer].add(dotted)
+    return found
+
+
+def circles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The modules of which each imports all others of its set, by whatever way: the strongly connected components."""
+    left = dict(imports)
+    while ends := [name for name, targets in left.items() if not any(target in left for target in targets)]:
+        for name in ends:                       # it imports none that could lead back to it
+            del left[name]
+    reached = {name: _reached(name, left) for name in left}
+    return {frozenset(other for other in reached[name] if name in reached[other]) for name in left if name in reached[name]}
+
+
+def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:
+    """The modules of a table that a module imports, by whatever way."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for target in imports[waiting.pop()]:
+            if target in imports and target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found
 
 
 def room_of(dotted: str) -> str:
@@ -136,7 +184,7 @@ def _called(node: ast.Call) -> str:
 
 
 def wrong_imports(source: str, path: str) -> list[str]:
-    dotted = path.rpartition('.')[0].replace('/', '.').removesuffix('.__init__')
+    dotted = dotted_name(path)
     here = room_of(dotted)
     if dotted == 'pyfuncdbg':
         return []
@@ -241,6 +289,12 @@ def workshop(text: str) -> list[str]:
 def test_every_room_imports_only_to_its_right() -> None:
     found = [complaint for path in (*sources(), *compiled()) for complaint in wrong_imports(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Imports within functions and of types alone count: neither hides a circle."""
+    found = circles(module_imports({name_of(path): path.read_text() for path in (*sources(), *compiled())}))
+    assert found == CIRCLES
 
 
 def test_functions_are_short_or_say_why() -> None:
@@ -372,6 +426,25 @@ def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
 ])
 def test_an_import_to_the_right_is_fine(path: str, source: str) -> None:
     assert wrong_imports(source, path) == []
+
+
+def test_a_circle_of_imports_is_seen() -> None:
+    texts = {
+        'pyfuncdbg/a.py': 'from pyfuncdbg import b',
+        'pyfuncdbg/b.py': 'def f():\n    from pyfuncdbg.c import g',
+        'pyfuncdbg/c.py': 'if TYPE_CHECKING:\n    from pyfuncdbg.a import A',
+        'pyfuncdbg/under.py': 'import os',
+        'pyfuncdbg/over.py': 'import pyfuncdbg.a, pyfuncdbg.under, pyfuncdbg.p.q',
+        'pyfuncdbg/p/__init__.py': '',
+        'pyfuncdbg/p/q.pyx': 'cimport pyfuncdbg.p.r',
+        'pyfuncdbg/p/r.py': 'from .q import x',
+    }
+    imports = module_imports(texts)
+    assert imports['pyfuncdbg.b'] == {'pyfuncdbg.c'} and imports['pyfuncdbg.over'] == {
+        'pyfuncdbg.a', 'pyfuncdbg.under', 'pyfuncdbg.p.q'}
+    assert circles(imports) == {frozenset({'pyfuncdbg.a', 'pyfuncdbg.b', 'pyfuncdbg.c'}),
+                                frozenset({'pyfuncdbg.p.q', 'pyfuncdbg.p.r'})}
+    assert not circles(module_imports({**texts, 'pyfuncdbg/c.py': '', 'pyfuncdbg/p/r.py': ''}))
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:
