@@ -139,7 +139,7 @@ def _debug(options: argparse.Namespace) -> None:
         return                                  # `breakpoint()` in the program brings along what it needs
     from pyfuncdbg.observers.debug.breakpoints.listing import pending
     from pyfuncdbg.observers.debug.debugger import debugger
-    from pyfuncdbg.ui.commands.breaking import breakpoint_of
+    from pyfuncdbg.ui.commands.break_commands import breakpoint_of
     from pyfuncdbg.ui.prompt.install import install
     from pyfuncdbg.ui.prompt.pending_commands import command_file
     commands = command_file(options.commands) if options.commands is not None else []
@@ -290,7 +290,7 @@ def _open(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     if path is None:
         from pyfuncdbg.ui.commands.traces import newest_here
         path = newest_here('open')
-    from pyfuncdbg.ui.inspector.opening import open_trace
+    from pyfuncdbg.ui.inspector.launch import open_trace
     code = open_trace(path)
     return lambda: code
 

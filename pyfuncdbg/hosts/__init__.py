@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hosts.importing import Watch
+from pyfuncdbg.hosts.framework_import import Watch
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.script.calls import py_function as py_function
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients as gradients
 from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.graphs import *  # noqa: F403
-from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.lazy_names import late
 from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 

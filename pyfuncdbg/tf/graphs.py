@@ -29,7 +29,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation
 from pyfuncdbg.hosts.numpy.ops.variables.handles import no_op, placeholder, placeholder_with_default
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import AggregationMethod
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 from pyfuncdbg.hosts.numpy.runtime.functions.function import function

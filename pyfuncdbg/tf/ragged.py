@@ -1,7 +1,7 @@
 """`tf.ragged`."""
 from pyfuncdbg.hosts.numpy.ops.ragged.arithmetic import map_flat_values
 from pyfuncdbg.hosts.numpy.ops.ragged.constant import constant, constant_value, placeholder
-from pyfuncdbg.hosts.numpy.ops.ragged.making import (
+from pyfuncdbg.hosts.numpy.ops.ragged.construction import (
            boolean_mask,
            range,
            row_splits_to_segment_ids,

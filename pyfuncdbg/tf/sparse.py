@@ -8,7 +8,7 @@ from pyfuncdbg.hosts.numpy.ops.sparse.arithmetic import (
     sparse_dense_matmul,
     to_indicator,
 )
-from pyfuncdbg.hosts.numpy.ops.sparse.arranging import (
+from pyfuncdbg.hosts.numpy.ops.sparse.arrangement import (
     concat,
     expand_dims,
     fill_empty_rows,

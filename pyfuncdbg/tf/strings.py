@@ -1,11 +1,6 @@
 """`tf.strings`."""
-from pyfuncdbg.hosts.numpy.ops.strings.regex import (
-    bytes_split,
-    regex_full_match,
-    regex_replace,
-    split,
-    unsorted_segment_join,
-)
+from pyfuncdbg.hosts.numpy.ops.ragged.string_split import bytes_split, split
+from pyfuncdbg.hosts.numpy.ops.strings.regex import regex_full_match, regex_replace, unsorted_segment_join
 from pyfuncdbg.hosts.numpy.ops.strings.strings import (
     as_string,
     format,

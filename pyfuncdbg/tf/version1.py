@@ -57,10 +57,11 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
 )
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matrix_transpose
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing, log_sigmoid
+from pyfuncdbg.hosts.numpy.ops.ragged.string_split import string_split
 from pyfuncdbg.hosts.numpy.ops.random.random import get_seed, multinomial, random_normal, random_uniform, truncated_normal
 from pyfuncdbg.hosts.numpy.ops.random.random import set_seed as set_random_seed
 from pyfuncdbg.hosts.numpy.ops.random.random import shuffle as random_shuffle
-from pyfuncdbg.hosts.numpy.ops.strings.regex import regex_replace, string_split
+from pyfuncdbg.hosts.numpy.ops.strings.regex import regex_replace
 from pyfuncdbg.hosts.numpy.ops.strings.strings import reduce_join, substr
 from pyfuncdbg.hosts.numpy.ops.strings.strings import string_to_number_v1 as string_to_number
 from pyfuncdbg.hosts.numpy.ops.strings.strings import strip as string_strip

@@ -23,15 +23,15 @@ from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
-from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
+from pyfuncdbg.observers.debug.conditions.session_variables import session_variables
+from pyfuncdbg.observers.debug.inspecting.saved_inputs import restore, save
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selected_frame
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import arrays, differences
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import LeftBy, Stepper, program_around, settle
-from pyfuncdbg.observers.debug.stepping.saved_inputs import restore, save
 from pyfuncdbg.observers.debug.stepping.swapped_functions import Swaps
-from pyfuncdbg.observers.debug.stepping.tensor_differences import arrays, differences
 from pyfuncdbg.observers.debug.stepping.thread_plan import Flow, Flows
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop

@@ -1,15 +1,20 @@
-"""The bytes of an array as a trace stores them, and the array that they were.
+"""The bytes of an array as a trace stores them, their content hash, and the array that they were.
 
 The recorder's writer thread packs text; readers of traces make arrays. Stored bytes may be damaged or hostile: nothing runs.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgpack
 import numpy as np
+import xxhash
 
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_of
+
+digest: Callable[[Any], bytes] = xxhash.xxh3_128_digest
+"""The content hash of bytes; arrays and files of equal content are stored once."""
 
 UNREADABLE = (ValueError, msgpack.UnpackException)
 """What `array_from` raises for bytes that are no array of the type and shape."""

@@ -25,8 +25,9 @@ from pyfuncdbg.observers.record.index.query import Condition, check_sort, in_ord
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
 from pyfuncdbg.observers.record.index.sorted_calls import Ordering
 from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, StaleIndexError
-from pyfuncdbg.observers.record.index.tables import RETRY, UNFINISHED, site_key
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
+from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     OPS,

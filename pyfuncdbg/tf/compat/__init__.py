@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.ops.strings.text import (
     path_to_str,
     real_types,
 )
-from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.lazy_names import late
 from pyfuncdbg.tf.public import publish as _publish
 
 if TYPE_CHECKING:

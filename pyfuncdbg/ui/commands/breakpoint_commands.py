@@ -12,7 +12,7 @@ from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.ui.commands.breaking import Changed, draw_changed
+from pyfuncdbg.ui.commands.break_commands import Changed, draw_changed
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
 

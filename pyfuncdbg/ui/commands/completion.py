@@ -14,7 +14,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.inspecting.displays import displays
 from pyfuncdbg.observers.debug.inspecting.evaluate import Names

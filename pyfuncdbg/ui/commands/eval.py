@@ -25,7 +25,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import elements, find_tensor, parse_tensor
 from pyfuncdbg.ui.commands.engine.slice_syntax import sliced
 from pyfuncdbg.ui.commands.live_values import live_value
-from pyfuncdbg.ui.views.tensors.evaluated import evaluated_view
+from pyfuncdbg.ui.views.tensors.expression_value import evaluated_view
 
 _QUOTED = re.compile(r'`([^`]+)`|(?<![\w\'"#`])(#\d+(?:\.\d+)?:(?:in|out)?\d+)')
 """'`norm[3]:0`', and '#17:in0', which needs no quotes."""

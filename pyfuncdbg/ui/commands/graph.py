@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, graph_of, plan_of
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow, node_rows
-from pyfuncdbg.observers.debug.reports.recorded_graph import Graph, graph_of, plan_of
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at
+from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at
 from pyfuncdbg.observers.debug.reports.profile import By, Cost, costs
 from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches

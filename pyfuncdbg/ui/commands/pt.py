@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import scope_of
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
-from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of

@@ -22,7 +22,7 @@ from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
-from pyfuncdbg.ui.views.reports.annotated import annotated_view
+from pyfuncdbg.ui.views.reports.annotated_source import annotated_view
 from pyfuncdbg.ui.views.reports.source_files import source_files_view
 
 SHOWN = 40

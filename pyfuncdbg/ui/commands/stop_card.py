@@ -15,7 +15,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
 from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.commands.run import RunResult, at_run, draw_at_run
-from pyfuncdbg.ui.views.calls.stopped import stop_view
+from pyfuncdbg.ui.views.calls.stop_card import stop_view
 
 _Result = StopCard | RunCard | RunResult
 

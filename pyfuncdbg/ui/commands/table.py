@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from pyfuncdbg.ui.commands.alias import UNALIAS, alias_command
-from pyfuncdbg.ui.commands.breaking import BREAKING
+from pyfuncdbg.ui.commands.break_commands import BREAKING
 from pyfuncdbg.ui.commands.breakpoint_commands import COMMANDS
 from pyfuncdbg.ui.commands.calls import CALL, CALLS, OUT
 from pyfuncdbg.ui.commands.check import CHECK

@@ -13,12 +13,12 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.observers.debug.inspecting.saved_inputs import changes
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.function_start import at_start
 from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
 from pyfuncdbg.observers.debug.stepping.node_stepper import RUN_GRAPHS, pausable
 from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded, reloaded
-from pyfuncdbg.observers.debug.stepping.saved_inputs import changes
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.inspector.opening import open_trace
+from pyfuncdbg.ui.inspector.launch import open_trace
 from pyfuncdbg.ui.views.escape import one_line
 
 

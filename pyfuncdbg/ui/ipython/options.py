@@ -15,7 +15,7 @@ from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, taken
 from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
-from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.byte_size import byte_size
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words

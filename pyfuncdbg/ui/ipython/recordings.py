@@ -23,7 +23,7 @@ from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.ipython.leftover_threads import Lingering, Others, Threads
 from pyfuncdbg.ui.ipython.options import Options

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.creation_line import Unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated
 from pyfuncdbg.ui.views.units import count
 
 _ATTACH = "attach before the graph is made, or start the program with 'pyfuncdbg run'"

@@ -14,8 +14,8 @@ import pyfuncdbg
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.cards.node_card import node_card
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
-from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context

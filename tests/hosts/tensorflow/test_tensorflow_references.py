@@ -15,11 +15,11 @@ from scripted_user import ScriptedUser, context_of
 import pyfuncdbg
 from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.debugger import debugger
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.inspecting.scope import node_inputs
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, stack_of
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
-from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace

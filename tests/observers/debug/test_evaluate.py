@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.conditions.session_variables import session_variables
 from pyfuncdbg.observers.debug.inspecting.evaluate import (
     FrameNames,
     NodeNames,
@@ -16,7 +17,6 @@ from pyfuncdbg.observers.debug.inspecting.evaluate import (
     is_python,
     without_colons,
 )
-from pyfuncdbg.observers.debug.inspecting.session_variables import session_variables
 
 LEVEL = 1
 

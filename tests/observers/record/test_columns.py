@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.observers.record.index.site_usage import _ranked
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, Table
+from pyfuncdbg.observers.record.index.tables import Table
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
 from pyfuncdbg.observers.record.log.call_batch import unpacked
 from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
+from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 

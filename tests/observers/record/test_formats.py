@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.observers.record.index.tables import RETRY
 from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
+from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 

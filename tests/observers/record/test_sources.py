@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 
+from pyfuncdbg.observers.record.index.trace_sources import checked
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources import loaded_source, local_source
@@ -22,7 +23,6 @@ from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 from pyfuncdbg.observers.record.sources.local_source import candidate, read_regular
 from pyfuncdbg.observers.record.sources.matching_code import fits
 from pyfuncdbg.observers.record.sources.source_text import CHANGED, DIFFERS, NOT_HERE, NOT_RECORDED
-from pyfuncdbg.observers.record.sources.trace_sources import checked
 from pyfuncdbg.observers.record.trace import Trace
 
 WARNS, RAISES = HELPER.split('\n').index("    warnings.warn('not a number')") + 1, HELPER.split('\n').index(

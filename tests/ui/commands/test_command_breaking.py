@@ -9,7 +9,7 @@ import pytest
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.ui.commands.breaking import breakpoint_of
+from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.views.sample_trace import sample

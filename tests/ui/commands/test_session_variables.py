@@ -9,8 +9,8 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, session_variables, translated
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.inspecting.session_variables import MARK, session_variables, translated
 
 SCALE = 2.0
 

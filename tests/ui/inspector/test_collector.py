@@ -22,7 +22,7 @@ App.run = run
 '''
 WAYS = {
     'opening': ('Inspector', '''
-from pyfuncdbg.ui.inspector import opening
+from pyfuncdbg.ui.inspector import launch
 opening.unusable = lambda: ''
 opening.open_trace(sys.argv[1])
 '''),

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import pyfuncdbg.ui.views
 from pyfuncdbg.observers.debug.cards.stop_card import StopCard
-from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.picture import has_picture

@@ -15,7 +15,7 @@ from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.views.calls.stack import row_view, stack_view
-from pyfuncdbg.ui.views.calls.stopped import demo_cards, stop_view
+from pyfuncdbg.ui.views.calls.stop_card import demo_cards, stop_view
 from pyfuncdbg.ui.views.sources.listing import listing_view
 from pyfuncdbg.ui.views.tensors.variable import Variable, value_page, variables_table
 

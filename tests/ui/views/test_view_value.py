@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.observers.debug.stepping.tensor_differences import difference
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.ui.views.sample_trace import tensor
 from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view

@@ -19,6 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lookup
+from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import completed
 from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
 from pyfuncdbg.hosts.numpy.graph.naming import Names
@@ -26,7 +27,6 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.shape_errors import completed
 
 
 class Graph(Collections):

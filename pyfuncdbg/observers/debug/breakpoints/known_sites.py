@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import CallSite, Kind, Run
-from pyfuncdbg.observers.debug.breakpoints.spec import Spec, function_names, names_of
+from pyfuncdbg.observers.debug.breakpoints.spec import Spec, names_of
 from pyfuncdbg.observers.debug.conditions import function_parameters as parameters
+from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.record.records import SiteRecord
 
 _MOST = 1 << 16

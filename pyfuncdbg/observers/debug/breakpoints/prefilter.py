@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.conditions.binding import OfValues
 from pyfuncdbg.observers.debug.conditions.predicate import truth
-from pyfuncdbg.observers.debug.stepping.saved_inputs import Saved, save
+from pyfuncdbg.observers.debug.inspecting.saved_inputs import Saved, save
 
 _ignoring = numpy_errstate.state
 _ndarray = np.ndarray

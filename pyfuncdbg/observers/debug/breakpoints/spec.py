@@ -10,17 +10,16 @@ Read by commands; `means` is asked once for each site that is called.
 from __future__ import annotations
 
 import fnmatch
-import functools
 import os.path
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.patched_code import name_of, qualified_name_of
+from pyfuncdbg.observers.debug.conditions.function_names import function_names
 
 SpecKind = Literal['name', 'call', 'line']
 
@@ -137,19 +136,3 @@ def _is_file(name: str) -> bool:
 def names_of(site: CallSite) -> tuple[str, ...]:
     """The names under which a site is known: node, op type, function."""
     return (site.name, site.op_type, *function_names(site.function))
-
-
-def function_names(function: Any) -> tuple[str, ...]:
-    """`__qualname__` and `__name__` of what the user wrote, below partials; of a callable object its class."""
-    for _ in range(10):
-        if not isinstance(function, functools.partial):
-            break
-        function = function.func
-    if function is None:
-        return ()
-    name = name_of(function)
-    if not isinstance(name, str):
-        function = type(function)
-        name = function.__name__
-    qualified = qualified_name_of(function) or name
-    return (name,) if qualified == name or not isinstance(qualified, str) else (name, qualified)

@@ -20,7 +20,7 @@ from pyfuncdbg.observers.debug.breakpoints.log_action import log
 from pyfuncdbg.observers.debug.breakpoints.program import Program
 from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
 from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names
+from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.past_calls import stands_for

@@ -12,9 +12,9 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Found, Graph, Node, Use
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
-from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Found, Graph, Node, Use
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.index.decode import unknown_site

@@ -18,12 +18,12 @@ from pyfuncdbg.hooks.own_files import is_library
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import blocks, enclosing, frame_line, function_variables, is_relay, place, program_code
 from pyfuncdbg.observers.debug.inspecting.backtrace import created_at
+from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, around, context, head_of, line_of
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, stack_of
-from pyfuncdbg.observers.debug.reports.creation_line import Unlocated, unlocated
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.observers.record.snapshots.frame_locals import order_of

@@ -11,8 +11,8 @@ import numpy as np
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.observers.debug.breakpoints.spec import function_names
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN, OF_CALL, UNLESS_PARAMETER, Evaluation, Expression
+from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.observers.debug.conditions.past_calls import (
     NOT_KEPT,

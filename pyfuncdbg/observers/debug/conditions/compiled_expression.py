@@ -21,8 +21,8 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.call_attributes import unknown
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE, VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.session_variables import MARK, AsCalls, as_typed, translated, value_of
 
 OF_CALL = ('out', 'inputs', 'call', 'history', 'error')
 """Names that a call gives, beside its parameters."""

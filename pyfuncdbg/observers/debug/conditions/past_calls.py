@@ -18,7 +18,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.conditions.function_parameters import Get
-from pyfuncdbg.observers.record.snapshots.snapshot import digest
+from pyfuncdbg.observers.record.array_bytes import digest
 
 CALLS = 100
 """Calls that are kept."""

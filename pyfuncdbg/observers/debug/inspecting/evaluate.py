@@ -16,8 +16,8 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
 from pyfuncdbg.hooks.source_map import blocks, function_variables, variables
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, as_typed, session_variables, translated
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.session_variables import MARK, Presets, as_typed, session_variables, translated
 
 FILENAME = '<pfd>'
 """Of code that was typed."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, Node, owner
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.recorded_graph import Graph, Node, owner
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
 from pyfuncdbg.observers.record.dtypes import little_endian

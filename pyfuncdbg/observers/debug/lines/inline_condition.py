@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
-from pyfuncdbg.observers.debug.inspecting.session_variables import MARK, AsCalls, as_typed, translated, value_of
 
 _REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
             ast.Await: 'await would change the order in which the program runs',

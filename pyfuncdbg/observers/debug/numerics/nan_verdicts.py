@@ -11,8 +11,8 @@ from typing import Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.observers.debug.numerics.bad_feeds import is_sessions, untaken
+from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.data_order import in_data_order
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
 
 Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.observers.debug.gradients.tape import Gradient, Tape, TapeNode
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, Use
 from pyfuncdbg.observers.debug.reports.lineage import Lineage
-from pyfuncdbg.observers.debug.reports.recorded_graph import Graph, Use
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 Form = Literal['mermaid', 'dot']

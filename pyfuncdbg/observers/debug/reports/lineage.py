@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.observers.debug.reports.recorded_graph import Constant, Graph, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Graph, Use
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Direction = Literal['inputs', 'outputs']

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.recorded_graph import Graph
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key
+from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key
 from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key, unlocated
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.creation_line import by_name, made_at, twin_key, unlocated
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord
 

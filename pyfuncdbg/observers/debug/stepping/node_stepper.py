@@ -16,8 +16,8 @@ import numpy as np
 from pyfuncdbg.hooks.call import Run, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.host import RunControl
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import differences, held
 from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
-from pyfuncdbg.observers.debug.stepping.tensor_differences import differences, held
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
 

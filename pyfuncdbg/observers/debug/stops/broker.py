@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.stops.stop import Decision, Stop, Verb
-from pyfuncdbg.observers.debug.stops.unattended import log_stop
+from pyfuncdbg.observers.debug.stops.unattended_stop import log_stop
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""

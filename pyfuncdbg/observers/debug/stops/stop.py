@@ -89,7 +89,7 @@ class Stop:
         anew: Whether the call is to begin anew, with what was changed of it where its function began.
         stack: As `inspecting.stack` has worked it out, None before that.
         listed: Last line that `list` has shown, 0 before that.
-        differences: After `swap` or `retry`: what came out before, and now (`stepping.tensor_differences.Difference`).
+        differences: After `swap` or `retry`: what came out before, and now (`inspecting.tensor_differences.Difference`).
         printed: The value that was printed last here, in a tuple; () before that. Not kept beyond the stop: the program may
             ask who else holds it, as NumPy's `resize` does.
         attended: Whether the commands of its breakpoints have been begun.

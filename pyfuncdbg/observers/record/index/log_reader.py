@@ -14,15 +14,15 @@ import numpy as np
 
 from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
-from pyfuncdbg.observers.record.array_bytes import array_from
+from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.sqlite_index import Index, SiteEntry
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT, SITE_BITS, View
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, View
+from pyfuncdbg.observers.record.index.trace_sources import Sources
 from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
+from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
-from pyfuncdbg.observers.record.snapshots.snapshot import digest
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
-from pyfuncdbg.observers.record.sources.trace_sources import Sources
 
 _BATCHES = 64
 

@@ -13,7 +13,8 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
-from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
+from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED
 from pyfuncdbg.observers.record.records import SiteRecord
 
 Sites = Mapping[int, SiteEntry]

@@ -12,7 +12,8 @@ import numpy as np
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.log_reader import Reading
 from pyfuncdbg.observers.record.index.query import Condition
-from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, RETRY, SITE_BITS, UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, View
+from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
 
 _SOME = 1 << 12

@@ -12,7 +12,8 @@ import numpy as np
 
 from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites, in_order
 from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
-from pyfuncdbg.observers.record.index.tables import FAILED, PRINTED, View
+from pyfuncdbg.observers.record.index.tables import View
+from pyfuncdbg.observers.record.log.call_flags import FAILED, PRINTED
 from pyfuncdbg.observers.record.records import CallRecord
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')

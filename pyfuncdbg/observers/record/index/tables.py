@@ -11,17 +11,11 @@ import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
 
-FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
-"""Bits of the column `flags`; the last of a call whose function wrote to an input."""
-
 SITE_BITS = 40
 """A site's key is `process << SITE_BITS | id`."""
 
 UNFINISHED = -1
 """Duration of a call that had not returned when it was written."""
-
-NO_ELEMENT = -1 << 63
-"""Element of a run that works on none of a dataset."""
 
 MOST_ROWS = 1 << 26
 """Rows of a table: of a log that claims more, the rest is damage. So many calls take 6 GB."""

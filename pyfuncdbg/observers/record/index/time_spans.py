@@ -10,7 +10,8 @@ import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites
-from pyfuncdbg.observers.record.index.tables import BAD, FAILED, UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
+from pyfuncdbg.observers.record.log.call_flags import BAD, FAILED
 
 _STRETCH = 100_000
 """Calls that are looked through at once."""

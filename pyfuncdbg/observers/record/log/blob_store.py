@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.record.array_bytes import packed_text
+from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
-from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot, digest
+from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 

@@ -14,8 +14,8 @@ import msgpack
 import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
-from pyfuncdbg.observers.record.index.tables import BAD, CHANGED, FAILED, PRINTED, RETRY
 from pyfuncdbg.observers.record.log import columns
+from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED, RETRY
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.observers.record.index.tables import NO_ELEMENT
 from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 
+NO_ELEMENT = -1 << 63
+"""Element of a run that works on none of a dataset."""
 _COLUMNS = 4
 
 

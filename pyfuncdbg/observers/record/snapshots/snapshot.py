@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import xxhash
 
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
 from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
@@ -36,8 +36,6 @@ _SMALL = 16 << 10
 _WIDEST = 16                                    # a complex128
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
-
-digest: Callable[[Any], bytes] = xxhash.xxh3_128_digest
 
 
 class Snapshot:
@@ -300,4 +298,4 @@ class Snapshots:
         taken.data = None
 
 
-__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken', 'digest']
+__all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken']

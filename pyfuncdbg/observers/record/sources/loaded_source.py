@@ -16,7 +16,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.hooks.signal_handlers import pass_on
-from pyfuncdbg.observers.record.snapshots.snapshot import digest
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.sources.local_source import decoded, read_regular
 from pyfuncdbg.observers.record.sources.matching_code import fits, module_fits
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pyfuncdbg.hooks.signal_handlers import pass_on
-from pyfuncdbg.observers.record.snapshots.snapshot import digest
+from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 
 LARGEST = 4_000_000

@@ -8,7 +8,7 @@ from pyfuncdbg.tf import messages
 from pyfuncdbg.tf.compat.v1.errors import OpError as OpError
 from pyfuncdbg.tf.compat.v1.own import *  # noqa: F403  (after what it replaces)
 from pyfuncdbg.tf.graphs import *  # noqa: F403
-from pyfuncdbg.tf.late import late
+from pyfuncdbg.tf.lazy_names import late
 from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.vocabulary import *  # noqa: F403
 

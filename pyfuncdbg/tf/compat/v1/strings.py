@@ -1,5 +1,5 @@
 """`tf.compat.v1.strings`: `split` gives a sparse tensor."""
-from pyfuncdbg.hosts.numpy.ops.strings.regex import split_v1 as split
+from pyfuncdbg.hosts.numpy.ops.ragged.string_split import split_v1 as split
 from pyfuncdbg.tf.public import publish as _publish
 from pyfuncdbg.tf.strings import (
     as_string,

@@ -10,7 +10,7 @@ import re
 import tokenize
 from collections.abc import Callable, Sequence
 
-from pyfuncdbg.observers.debug.inspecting.session_variables import translated
+from pyfuncdbg.observers.debug.conditions.session_variables import translated
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
 from pyfuncdbg.ui.commands.execute import is_for_python, name_of
 

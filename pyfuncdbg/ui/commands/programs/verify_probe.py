@@ -18,7 +18,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hosts import await_imports
-from pyfuncdbg.hosts.importing import Watch
+from pyfuncdbg.hosts.framework_import import Watch
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
 from pyfuncdbg.ui.commands.programs import run_script
 from pyfuncdbg.ui.commands.programs.output_by_thread import Listener

@@ -57,6 +57,10 @@ class HostedInspector(Inspector):
                 yield self._terminal
             yield widget
 
+    @property
+    def _at_once(self) -> bool:
+        return super()._at_once and self.focused is not self._terminal      # the program gets its keys as they come
+
     def on_mount(self) -> None:
         """Where the program has stopped already, the commands are for this stop."""
         if not self._handed:

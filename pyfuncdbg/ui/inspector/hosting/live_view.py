@@ -20,8 +20,9 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
-from pyfuncdbg.ui.inspector.hosting.program_pane import TO_PROGRAM, ProgramPane
+from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
 from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
+from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.reports.pulse import pulse_view

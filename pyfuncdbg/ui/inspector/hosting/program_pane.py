@@ -18,10 +18,9 @@ from textual.strip import Strip
 
 from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
 from pyfuncdbg.ui.inspector.hosting.keystrokes import encoded, pasted
+from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 
 LEAVE = 'ctrl+right_square_bracket'
-TO_PROGRAM = '9'
-"""The key of the app that leads here."""
 _PERIOD = 1 / 30
 _CURSOR = Style(reverse=True)
 

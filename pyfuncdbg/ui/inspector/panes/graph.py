@@ -9,8 +9,8 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.panes import stopped
-from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.panes import stop_panes
+from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.units import count

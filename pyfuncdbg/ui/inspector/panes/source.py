@@ -6,15 +6,15 @@ import textwrap
 
 from rich.text import Text
 
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
-from pyfuncdbg.observers.debug.reports.creation_line import unlocated
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.panes import stopped
-from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.panes import stop_panes
+from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place

@@ -17,7 +17,7 @@ from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.screen.proposed_commands import offers_of
+from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.escape import one_line, visible

@@ -5,8 +5,8 @@ from rich.text import Text
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
-from pyfuncdbg.ui.inspector.panes import stopped
-from pyfuncdbg.ui.inspector.panes.nothing import nothing
+from pyfuncdbg.ui.inspector.panes import stop_panes
+from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card

@@ -9,7 +9,6 @@ import time
 from textual import events
 from textual.timer import Timer
 
-from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
@@ -59,8 +58,8 @@ class KeyByKey(FullScreen):
 
     @property
     def _at_once(self) -> bool:
-        return (len(self.screen_stack) == 1 and bool(self.query(CommandLine))
-                and not isinstance(self.focused, ProgramPane))
+        """Whether a key is dealt with before the next one is looked at."""
+        return len(self.screen_stack) == 1 and bool(self.query(CommandLine))
 
     @property
     def _command_line(self) -> CommandLine:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from textual.binding import Binding
 
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.inspector.hosting.program_pane import TO_PROGRAM
 from pyfuncdbg.ui.inspector.panes.table import PANES
 
 
@@ -109,6 +108,8 @@ _MOVING = (
     Key('ctrl+z', 'Ctrl-Z', 'suspend', 'suspend', "'open': to the shell, fg: back", LEAVE),
     Key('q', 'q', 'leave_inspector', 'quit', 'leave the inspector', LEAVE, '', True))
 
+TO_PROGRAM = '9'
+"""The key of the app that leads here."""
 _TO_PROGRAM = Key(TO_PROGRAM, TO_PROGRAM, 'program', 'program', "program's screen; Ctrl-] back", PANES_, stopped=True)
 
 _HERE = 'a trace runs nothing: '

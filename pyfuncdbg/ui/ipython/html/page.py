@@ -18,7 +18,7 @@ from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.heatmap import heatmap_html
 from pyfuncdbg.ui.ipython.html.pages import paged_table
 from pyfuncdbg.ui.ipython.html.picture import picture_html
-from pyfuncdbg.ui.ipython.html.styled import classes, console, spans, text_html
+from pyfuncdbg.ui.ipython.html.styled_text import classes, console, spans, text_html
 from pyfuncdbg.ui.views.page import Fitted, Page
 from pyfuncdbg.ui.views.pictures.heatmap import HeatMap
 from pyfuncdbg.ui.views.pictures.picture import Picture

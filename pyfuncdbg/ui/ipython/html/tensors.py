@@ -13,7 +13,7 @@ from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
 from pyfuncdbg.ui.ipython.html.pages import paged_table
-from pyfuncdbg.ui.ipython.html.styled import text_html
+from pyfuncdbg.ui.ipython.html.styled_text import text_html
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.tensors.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.creation_line import unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference
 from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.output import output_view

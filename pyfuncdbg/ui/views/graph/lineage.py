@@ -82,8 +82,8 @@ def _indent(row: Branch, marks: tuple[str, str, str, str]) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
+    from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
     from pyfuncdbg.observers.debug.reports.lineage import lineage
-    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     node = find_node(sample(), 'scale')

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Use
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
-from pyfuncdbg.observers.debug.reports.creation_line import unlocated
 from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
-from pyfuncdbg.observers.debug.reports.recorded_graph import Use
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
@@ -256,7 +256,7 @@ def _dumps(calls: Sequence[CallRecord]) -> Page:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.cards.node_card import node_card
-    from pyfuncdbg.observers.debug.reports.recorded_graph import find_node
+    from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))

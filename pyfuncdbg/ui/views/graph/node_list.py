@@ -98,8 +98,8 @@ def _value(row: NodeRow, found: NodeList) -> Text:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.debug.inspecting.recorded_graph import graph_of, plan_of
     from pyfuncdbg.observers.debug.reports.node_list import node_rows
-    from pyfuncdbg.observers.debug.reports.recorded_graph import graph_of, plan_of
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, difference, distances
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, difference, distances
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.observers.debug.reports.recorded_graph import Constant
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flag_line, flags

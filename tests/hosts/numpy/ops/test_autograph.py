@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import operators
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted
 
 

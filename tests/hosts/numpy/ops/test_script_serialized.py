@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.ops.script import serialized
+from pyfuncdbg.hosts.numpy.ops.script import stored_function
 
 v1 = tf.compat.v1
 

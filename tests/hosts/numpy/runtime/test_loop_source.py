@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.runtime.control_flow import looping
+from pyfuncdbg.hosts.numpy.runtime.control_flow import loop_kernel
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource
 
 

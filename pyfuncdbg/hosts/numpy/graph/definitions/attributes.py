@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.hosts.numpy.graph.definitions.prototext import boolean, float32, quoted
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Typed
-from pyfuncdbg.hosts.numpy.graph.proto.prototext import boolean, float32, quoted
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 

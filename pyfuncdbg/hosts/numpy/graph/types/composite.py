@@ -12,6 +12,9 @@ from typing import Any, ParamSpec, Protocol, TypeGuard, TypeVar
 P = ParamSpec('P')
 R = TypeVar('R')
 
+ABSENT: Any = object()
+"""A part of a composite that it does not have: its value is None."""
+
 
 class CompositeSpec(Protocol):
     """What is known of a composite, and how it is made of tensors."""

@@ -4,7 +4,7 @@ Importing the package puts `ag__` where converted functions find it; what stands
 """
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph import calling
+from pyfuncdbg.hosts.numpy.runtime.autograph import converted_call
 
 
 class _Operators:

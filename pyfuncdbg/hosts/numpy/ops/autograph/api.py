@@ -10,7 +10,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.public_function import for_program
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion, operators
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted, tree
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.ops.autograph.builtin import OVERLOADS
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable, status
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_callable, status
 
 
 def callee(function: Any) -> Any:

@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
 from pyfuncdbg.hosts.numpy.ops.control.while_loop import while_loop_v1
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope_v1
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_callable
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import traced_inner
 
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 def graph_around(values: Iterable[Any]) -> Graph | None:

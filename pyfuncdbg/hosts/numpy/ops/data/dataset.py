@@ -12,7 +12,9 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.ops.data import batches, joined, made, structure
+from pyfuncdbg.hosts.numpy.ops.data import batches, structure
+from pyfuncdbg.hosts.numpy.ops.data import factories
+from pyfuncdbg.hosts.numpy.ops.data import combinations
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
 from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs, over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options

@@ -19,14 +19,14 @@ from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.source import Reading
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import converted_callable
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_callable
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, host_error, kernel_text
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, failed_in
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced, traced
 
 _numbers = itertools.count()
 USER_ERROR = 'Error in user-defined function'

@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
 from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading
 from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 class _Generators:

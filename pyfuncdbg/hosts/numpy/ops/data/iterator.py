@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.ops.autograph.state import State
 from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import Variables, traced_loop
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.getting import Cursor, Maybe, end
+from pyfuncdbg.hosts.numpy.ops.data.iterator_resource import Cursor, Maybe, end
 from pyfuncdbg.hosts.numpy.ops.data.source import Element
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.ops.data.parallel import opened as opened_in_parallel
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
 from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,12 +7,12 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Outpu
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.joined import check_state
+from pyfuncdbg.hosts.numpy.ops.data.combinations import check_state
 from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Reading, Source
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 def cardinality_of(dataset: Any, name: str | None) -> Any:

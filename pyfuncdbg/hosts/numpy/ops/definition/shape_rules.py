@@ -97,7 +97,7 @@ def check_types(op: str, inputs: Sequence[Any]) -> None:
     Raises:
         InvalidArgumentError: With TensorFlow's text.
     """
-    from pyfuncdbg.hosts.numpy.graph.types.dtype_errors import fault  # takes 1 ms, and eager programs do without
+    from pyfuncdbg.hosts.numpy.graph.definitions.dtype_errors import fault  # takes 1 ms, and eager programs do without
     found = fault(op, inputs)
     if found:
         raise invalid(found)

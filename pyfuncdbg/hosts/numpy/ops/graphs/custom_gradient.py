@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.variable import TRAINABLE
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.numpy.ops.script.errors import word_for_eager
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.hosts.numpy.ops.script.kernel import call_eagerly
 from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, output_types
-from pyfuncdbg.hosts.numpy.ops.script.serialized import ATTR, stored
+from pyfuncdbg.hosts.numpy.ops.script.stored_function import ATTR, stored
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, is_row, leaves
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply, graph_of

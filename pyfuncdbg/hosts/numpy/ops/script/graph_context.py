@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 _TYPES = frozenset(('EagerPyFunc', 'PyFunc', 'PyFuncStateless'))
 _QUIET = _TYPES | {CALL, PURE_CALL, IF, STATELESS_IF, CASE, STATELESS_CASE, 'While', 'StatelessWhile', 'Identity', 'NoOp',

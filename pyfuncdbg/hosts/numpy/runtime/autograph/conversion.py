@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import OPERATORS, is_foreign
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
-from pyfuncdbg.hosts.numpy.runtime.autograph.mangling import Mangling
+from pyfuncdbg.hosts.numpy.runtime.autograph.private_names import Mangling
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import Found, definition
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.fixed import fixed_test
+from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test
 
 _OWN = 'ag__'
 LATER = 'ag__later'

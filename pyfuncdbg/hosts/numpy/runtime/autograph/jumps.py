@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.fixed import fixed_test, fixed_values
+from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test, fixed_values
 from pyfuncdbg.hosts.numpy.runtime.autograph.names import fresh
 
 Loop = ast.For | ast.While

@@ -36,7 +36,7 @@ from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, z
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Output
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import BELOW, BOTH, CONSTANT, NEXT
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import attr_value
 from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 _COUNTER = 'while_loop_counter'
 

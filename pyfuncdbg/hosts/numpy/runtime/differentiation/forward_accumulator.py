@@ -11,7 +11,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import ones_like
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients, connected_or, zeros_of
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 

@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import zeros_of
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import zeros_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, fill
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_graph
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, dense
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected import UnconnectedGradients, connected_or, zeros_of
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients, connected_or, zeros_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
 

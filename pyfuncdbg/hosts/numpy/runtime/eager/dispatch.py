@@ -196,7 +196,7 @@ def _op_error(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, error: Exc
     """The host's error for what a kernel raised; the shape rule knows better words than NumPy."""
     text = kernel_text(error)
     if text == str(error):
-        from pyfuncdbg.hosts.numpy.graph.types.dtype_errors import fault  # takes 1 ms, and eager programs do without
+        from pyfuncdbg.hosts.numpy.graph.definitions.dtype_errors import fault  # takes 1 ms, and eager programs do without
         refused = fault(definition.name, inputs)
         if refused:
             return InvalidArgumentError(None, None, refused)

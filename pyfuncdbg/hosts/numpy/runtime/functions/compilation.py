@@ -7,7 +7,7 @@ from typing import Any
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 def check_compilable(trace: Traced) -> None:

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced, call_traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced, call_traced
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
 
 

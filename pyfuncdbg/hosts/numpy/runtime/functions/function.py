@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
 from pyfuncdbg.hosts.numpy.runtime.functions.retracing import Retracing, retracing_of
 from pyfuncdbg.hosts.numpy.runtime.functions.signature import Signature
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import traced
 
 _numbers = itertools.count()
 _run_eagerly = False

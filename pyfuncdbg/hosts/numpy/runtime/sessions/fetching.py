@@ -11,10 +11,9 @@ from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
+from pyfuncdbg.hosts.numpy.graph.types.composite import ABSENT
 
 Pack = Callable[[Sequence[Any]], Any]
-ABSENT: Any = object()
-"""A part of a composite that it does not have: its value is None."""
 
 
 class Fetches:

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
-from pyfuncdbg.hosts.numpy.runtime.traces.traced import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 class Library:

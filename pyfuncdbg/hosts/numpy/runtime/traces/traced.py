@@ -36,7 +36,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import of_value
-from pyfuncdbg.hosts.numpy.runtime.autograph.calling import conversion, converted_callable
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, converted_callable
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices, SlicesType, as_slices, dense
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import backpropagated

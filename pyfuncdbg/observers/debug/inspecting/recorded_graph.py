@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.creation_line import twin_key
 from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
 
 _JOINED = 100

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.stepping.tensor_differences import Difference, difference
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, difference
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Pool
 
 _LARGE = 32 << 10
