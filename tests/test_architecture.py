@@ -53,6 +53,28 @@ ALLOWED = {
 }
 BEFORE_THE_DOOR = {'cli', 'session', 'ui.ipython', 'ui.inspector', 'ui.prompt', 'demo'}
 
+SUBFOLDERS = {
+    'hosts.numpy.ops': 'data autograph graphs script ragged sparse training control checks variables nn random sums strings '
+                       'linalg arrays elementwise definition',
+    'hosts.numpy.runtime': 'functions control_flow traces differentiation sessions autograph plans backward eager cluster '
+                           'execution',
+    'hosts.numpy.graph': 'proto definitions types',
+    'hosts.tensorflow': 'graph_ops tapes examination sessions python_calls nodes',
+    'observers.debug': 'cards reports numerics diagnosis gradients stepping breakpoints inspecting lines stops conditions',
+    'observers.record': 'index log snapshots sources',
+    'hooks': 'captured',
+    'ui.views': 'reports numerics graph calls tensors pictures sources',
+    'ui.commands': 'programs socket engine',
+    'ui.prompt': 'connecting lending front_ends terminal_io',
+    'ui.inspector': 'hosting lent screen panes lists desks',
+    'ui.ipython': 'html',
+    'tf': 'contrib compat data autograph',
+}
+"""The sub-folders of each room: those to the left may import those to their right. Files in none stand beside them all."""
+UPWARDS = {
+    ('pyfuncdbg.hosts.numpy.graph.types.shapes', 'pyfuncdbg.hosts.numpy.graph.proto.messages'),     # `TensorShape.as_proto`
+}
+
 # Parts of each other: a call names its host and a host is asked about calls; a node has outputs and an output is of a node.
 CIRCLES = {frozenset({'pyfuncdbg.hooks.call', 'pyfuncdbg.hooks.host'}),
            frozenset({'pyfuncdbg.hosts.numpy.graph.operation', 'pyfuncdbg.hosts.numpy.graph.symbolic_tensor'})}
@@ -63,6 +85,20 @@ OPENINGS = {'open', 'fdopen', 'stat', 'lstat', 'read_text', 'read_bytes', 'getli
 
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
 NAMELESS = {'util', 'utils', 'helper', 'helpers', 'common', 'base', 'misc'}
+NOUNS = frozenset("""
+    batching binding clipping counting debugging feeding fetching filling finding gathering heading indexing joining listing
+    logging mapping naming ordering padding patching pooling printing ragged rearranging reducing retracing shaping slicing
+    solving sorting stepping timing
+""".split())
+"""What the field or TensorFlow calls an operation or a thing, though it looks like a participle: it may name a module."""
+NO_NOUNS = frozenset("""
+    begun bound built done drawn fed found given gone held kept known left lent made meant met put said seen sent shown taken
+    thrown told written
+    afterwards again already anew apart else here late later midway never once otherwise soon still then there together
+    about above after against around at before behind below beside between beyond by during for from in inside into of on
+    outside over to toward under until within without
+""".split())
+"""Irregular participles, adverbs and prepositions."""
 LONGEST_FILE, LONGEST_FUNCTION = 400, 40
 
 # Written in pieces, so that this file does not name them.
@@ -161,6 +197,27 @@ def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:
                 found.add(target)
                 waiting.append(target)
     return found
+
+
+def upward_imports(imports: dict[str, set[str]]) -> set[tuple[str, str]]:
+    """Imports between sub-folders of one room that `SUBFOLDERS` does not allow, or that are of none it names."""
+    found = set()
+    for importer, targets in imports.items():
+        for target in targets:
+            room = room_of(importer)
+            if room == room_of(target) and room in SUBFOLDERS:
+                above, below = (subfolder(name, room) for name in (importer, target))
+                order = ['', *SUBFOLDERS[room].split()]
+                if above and below and above != below and not (
+                        above in order and below in order and order.index(above) < order.index(below)):
+                    found.add((importer, target))
+    return found
+
+
+def subfolder(dotted: str, room: str) -> str:
+    """'plans' of 'pyfuncdbg.hosts.numpy.runtime.plans.plan'; '' of a module that is in none."""
+    folder, _, module = dotted.removeprefix(f'pyfuncdbg.{room}').lstrip('.').partition('.')
+    return folder if module else ''
 
 
 def room_of(dotted: str) -> str:
@@ -280,6 +337,11 @@ def nameless(path: Path) -> bool:
     return bool(NAMELESS & {part.partition('.')[0] for part in path.parts})
 
 
+def no_noun(name: str) -> bool:
+    """Whether a module is named by a bare participle, adverb or preposition."""
+    return name in NO_NOUNS or (name not in NOUNS and re.fullmatch('[a-z]+(ed|ing|ly)', name) is not None)
+
+
 def workshop(text: str) -> list[str]:
     return [match[0] for match in WORKSHOP.finditer(text)]
 
@@ -297,6 +359,21 @@ def test_modules_import_each_other_in_no_circle() -> None:
     assert found == CIRCLES
 
 
+def test_sub_folders_of_a_room_import_downwards() -> None:
+    found = upward_imports(module_imports({name_of(path): path.read_text() for path in (*sources(), *compiled())}))
+    assert found == UPWARDS
+
+
+def test_every_sub_folder_has_its_place() -> None:
+    packages = [dotted_name(name_of(path)) for path in sources() if path.name == '__init__.py']
+    rooms = [room for room in ALLOWED if f'pyfuncdbg.{room}' in packages and not any(
+        other.startswith(f'{room}.') for other in ALLOWED)]
+    found = {room: {dotted.rpartition('.')[2] for dotted in packages if dotted.rpartition('.')[0] == f'pyfuncdbg.{room}'}
+             for room in rooms}
+    assert {room: names for room, names in found.items() if names and room != 'demo'} == {
+        room: set(names.split()) for room, names in SUBFOLDERS.items()}
+
+
 def test_functions_are_short_or_say_why() -> None:
     found = [complaint for path in sources() for complaint in long_functions(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
@@ -310,6 +387,10 @@ def test_files_are_short_or_say_why() -> None:
 
 def test_files_name_a_concept() -> None:
     assert not [name_of(path) for path in PACKAGE.rglob('*') if nameless(path.relative_to(PACKAGE))]
+
+
+def test_modules_are_named_by_nouns() -> None:
+    assert not [name_of(path) for path in (*sources(), *compiled()) if no_noun(path.stem)]
 
 
 def test_nothing_swallows_every_exception_without_a_reason() -> None:
@@ -445,6 +526,23 @@ def test_a_circle_of_imports_is_seen() -> None:
     assert circles(imports) == {frozenset({'pyfuncdbg.a', 'pyfuncdbg.b', 'pyfuncdbg.c'}),
                                 frozenset({'pyfuncdbg.p.q', 'pyfuncdbg.p.r'})}
     assert not circles(module_imports({**texts, 'pyfuncdbg/c.py': '', 'pyfuncdbg/p/r.py': ''}))
+
+
+def test_an_import_between_sub_folders_is_seen() -> None:
+    plan, step, old = (f'pyfuncdbg.hosts.numpy.runtime.{name}' for name in ('plans.plan', 'backward.step', 'attic.old'))
+    assert not upward_imports({plan: {step, 'pyfuncdbg.hosts.numpy.runtime.plans.step', 'pyfuncdbg.hooks.call'}})
+    assert upward_imports({step: {plan}}) == {(step, plan)}
+    assert upward_imports({plan: {old}, old: {plan}}) == {(plan, old), (old, plan)}
+
+
+@pytest.mark.parametrize('name', ['traced', 'made', 'late', 'midway', 'looping', 'within', 'quickly'])
+def test_a_module_without_a_noun_is_seen(name: str) -> None:
+    assert no_noun(name)
+
+
+@pytest.mark.parametrize('name', ['traced_function', 'padding', 'feeds', 'spare_time', 'late_reads'])
+def test_a_noun_is_fine(name: str) -> None:
+    assert not no_noun(name)
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:

@@ -21,10 +21,10 @@ def run(self):
 App.run = run
 '''
 WAYS = {
-    'opening': ('Inspector', '''
+    'launch': ('Inspector', '''
 from pyfuncdbg.ui.inspector import launch
-opening.unusable = lambda: ''
-opening.open_trace(sys.argv[1])
+launch.unusable = lambda: ''
+launch.open_trace(sys.argv[1])
 '''),
     'hosted': ('HostedInspector', '''
 from pyfuncdbg.ui.inspector.hosting import screen_process

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import around, current_call
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients

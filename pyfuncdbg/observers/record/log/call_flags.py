@@ -2,4 +2,4 @@
 from __future__ import annotations
 
 FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
-"""The last of a call whose function wrote to an input."""
+"""`CHANGED` is that of a call whose function wrote to an input."""

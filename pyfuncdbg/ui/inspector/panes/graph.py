@@ -25,7 +25,7 @@ _NODES = 5_000
 def graph(desk: Desk, scene: Scene, width: int) -> Picture:
     """The nodes of the run."""
     if scene.stopped:
-        return stopped.graph(desk, width)
+        return stop_panes.graph(desk, width)
     call = scene.call
     if call is None:
         return nothing('graph', desk)

@@ -13,7 +13,7 @@ from pyfuncdbg.ui.views.calls.output import output_view
 def output(desk: Desk, scene: Scene, width: int) -> Picture:
     """What the call said."""
     if scene.stopped:
-        return stopped.output(desk, width)
+        return stop_panes.output(desk, width)
     call = scene.call
     if call is None:
         return nothing('output', desk)

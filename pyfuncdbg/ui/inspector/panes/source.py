@@ -25,7 +25,7 @@ from pyfuncdbg.ui.views.unknown_line import unlocated_text
 def source(desk: Desk, scene: Scene, width: int) -> Picture:
     """The source of the call."""
     if scene.stopped:
-        return stopped.source(desk, width)
+        return stop_panes.source(desk, width)
     if scene.call is None:
         return nothing('source', desk)
     call = scene.call

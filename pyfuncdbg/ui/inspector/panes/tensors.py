@@ -15,7 +15,7 @@ from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
     """Inputs and outputs."""
     if scene.stopped:
-        return stopped.tensors(desk, width)
+        return stop_panes.tensors(desk, width)
     call = scene.call
     if call is None:
         return nothing('tensors', desk)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import operators
 
 
 def convert(function: Any) -> FunctionType:

@@ -12,8 +12,8 @@ class _Operators:
 
     def __getattr__(self, name: str) -> Any:
         from pyfuncdbg.hosts.numpy.ops.autograph import operators as loaded  # programs that trace nothing do without
-        calling.operators.cell_contents = loaded
+        converted_call.operators.cell_contents = loaded
         return getattr(loaded, name)
 
 
-calling.operators.cell_contents = _Operators()
+converted_call.operators.cell_contents = _Operators()

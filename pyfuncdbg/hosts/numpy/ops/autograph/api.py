@@ -10,8 +10,8 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.public_function import for_program
-from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted, tree
+from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
 
 _NOT_GIVEN = object()

@@ -12,9 +12,7 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.ops.data import batches, structure
-from pyfuncdbg.hosts.numpy.ops.data import factories
-from pyfuncdbg.hosts.numpy.ops.data import combinations
+from pyfuncdbg.hosts.numpy.ops.data import batches, combinations, factories, structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
 from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs, over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
@@ -124,49 +122,49 @@ class Dataset:
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
         """One element."""
-        return made.from_tensors(cls, tensors, name)
+        return factories.from_tensors(cls, tensors, name)
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
         """The slices of tensors along their first axis."""
-        return made.from_tensor_slices(cls, tensors, name)
+        return factories.from_tensor_slices(cls, tensors, name)
 
     @classmethod
     def range(cls, *args: Any, **kwargs: Any) -> Any:
         """Numbers, with the arguments of Python's `range`; `output_type` is int64 by default."""
-        return made.from_range(cls, *args, **kwargs)
+        return factories.from_range(cls, *args, **kwargs)
 
     @classmethod
     def from_generator(cls, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
                        args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
         """What `generator(*args)` yields, begun anew for each reading."""
-        return made.from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
+        return factories.from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
 
     @classmethod
     def random(cls, seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Any:
         """Integers below 2**32 without end."""
-        return made.from_random(cls, seed, name)
+        return factories.from_random(cls, seed, name)
 
     @classmethod
     def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
         """One element of each of a structure of datasets, side by side."""
-        return joined.zipped(cls, args, datasets, name)
+        return combinations.zipped(cls, args, datasets, name)
 
     @classmethod
     def choose_from_datasets(cls, datasets: Sequence[Dataset], choice_dataset: Dataset,
                              stop_on_empty_dataset: bool = True) -> Any:
         """An element of the dataset whose number `choice_dataset` gives, for each such number."""
-        return joined.chosen(datasets, choice_dataset, stop_on_empty_dataset)
+        return combinations.chosen(datasets, choice_dataset, stop_on_empty_dataset)
 
     @classmethod
     def sample_from_datasets(cls, datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None,
                              stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Any:
         """Elements of datasets that are drawn at random."""
-        return joined.sampled(datasets, weights, seed, stop_on_empty_dataset)
+        return combinations.sampled(datasets, weights, seed, stop_on_empty_dataset)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Any:
         """The elements of this one, then those of another."""
-        return joined.concatenated(self, dataset, name)
+        return combinations.concatenated(self, dataset, name)
 
     # ------------------------------------------------------------------ functions
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, deterministic: bool | None = None,
@@ -203,7 +201,7 @@ class Dataset:
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
         """A function from (state, element) to (new state, output), element by element."""
-        return joined.scanned(self, initial_state, scan_func, name)
+        return combinations.scanned(self, initial_state, scan_func, name)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """The last state of a function from (state, element) to the next state."""
@@ -270,7 +268,7 @@ class Dataset:
         """The elements in random order, drawn from a buffer of `buffer_size`; another order in each reading unless
         `reshuffle_each_iteration` is False."""
         size = convert_to_tensor(UNKNOWN if buffer_size is None else buffer_size, dtypes.int64, name='buffer_size')
-        first, second = made.seed_pair(_seeds(seed))
+        first, second = factories.seed_pair(_seeds(seed))
         return self._derived('ShuffleDatasetV3', self._spec, '_ShuffleDataset', size, first, second, name=name,
                              reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
@@ -318,7 +316,7 @@ class Dataset:
         Raises:
             InvalidArgumentError: It has none, or more.
         """
-        return joined.single(self, name)
+        return combinations.single(self, name)
 
 
 def _as_numpy(leaf: Any) -> Any:

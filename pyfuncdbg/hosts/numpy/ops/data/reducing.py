@@ -5,9 +5,9 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.combinations import check_state
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.combinations import check_state
 from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Reading, Source
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply

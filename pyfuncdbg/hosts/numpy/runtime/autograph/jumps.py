@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test, fixed_values
 from pyfuncdbg.hosts.numpy.runtime.autograph.names import fresh
+from pyfuncdbg.hosts.numpy.runtime.autograph.static_code import fixed_test, fixed_values
 
 Loop = ast.For | ast.While
 

@@ -1,4 +1,4 @@
-"""What a While node runs: a traced body again and again, in the run of the graph around. `ops` makes it, `looping` runs it.
+"""What a While node runs: a traced body again and again, in the run of the graph around. `loop_kernel` runs it.
 
 Loops are closed under differentiation (`loop_gradient`):
 

@@ -1,7 +1,7 @@
 """A loop without Python calls as one Python function: the lines of its two plans inside of a real `while`.
 
-Compiled once for each pair of plans; `looping` calls it where nobody watches nodes. It leaves the loop when the run is to
-be paused, and the iterations that are left run plan by plan.
+Compiled once for each pair of plans; `loop_kernel` calls it where nobody watches nodes. It leaves the loop when the run is
+to be paused, and the iterations that are left run plan by plan.
 """
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 
 
 class FunctionTrace(Protocol):
-    """The trace that is written; `traced.Traced` is one.
+    """The trace that is written; `traced_function.Traced` is one.
 
     Attributes:
         name: Of the function.

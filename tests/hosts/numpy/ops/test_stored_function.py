@@ -79,8 +79,8 @@ class Trap:
 def test_nothing_is_unpickled_without_trust() -> None:
     changed = message()
     for node in changed.node:
-        if serialized.ATTR in node.attr:
-            node.attr[serialized.ATTR].s = pickle.dumps(Trap())
+        if stored_function.ATTR in node.attr:
+            node.attr[stored_function.ATTR].s = pickle.dumps(Trap())
     with v1.Graph().as_default():
         assert tf.import_graph_def(changed, return_elements=['y'])[0].type == 'EagerPyFunc'
         with pytest.raises(pytest.fail.Exception):
@@ -95,7 +95,7 @@ def test_damaged_bodies(body: bytes, match: str) -> None:
     changed = message()
     for node in changed.node:
         if node.name == 'z':
-            node.attr[serialized.ATTR].s = body
+            node.attr[stored_function.ATTR].s = body
     with v1.Graph().as_default() as graph:
         with pytest.raises(ValueError, match=match):
             tf.import_graph_def(changed, trust=True)
