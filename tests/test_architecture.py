@@ -60,7 +60,7 @@ SUBFOLDERS = {
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
     'hosts.tensorflow': 'graph_ops tapes examination sessions python_calls nodes',
-    'observers.debug': 'cards reports numerics diagnosis gradients stepping breakpoints inspecting lines stops conditions',
+    'observers.debug': 'diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops conditions',
     'observers.record': 'index log snapshots sources',
     'hooks': 'captured',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
