@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pyfuncdbg.hooks.traits import NONE, Traits
+
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.captured.output import Output
     from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
@@ -47,7 +49,7 @@ class CallSite:
         id: Number in this process. Sites of one id are one place: an eager call makes a new `CallSite`
             with the id and the counter of the last one, because the function object may differ.
         name: Node name as the host prints it, such as 'layer/norm'.
-        op_type: 'EagerPyFunc', 'MatMul', ...
+        op_type: What the host calls its op, such as 'MatMul'; for display and search, `traits` say what it means.
         kind: Grain of the calls made here.
         host: Whose values the calls hold.
         function: The user's own Python function, unwrapped, where there is one.
@@ -58,14 +60,16 @@ class CallSite:
         steady: The host promises that the inputs of a call here can only be written to while a Python call runs, and that
             an array it makes (neither a view nor one of its inputs) is never written to.
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
+        traits: What the host knows of its op.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs',
-                 'stack', 'steady')
+                 'stack', 'steady', 'traits')
 
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
-                 attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None, steady: bool = False) -> None:
+                 attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None, steady: bool = False,
+                 traits: Traits = NONE) -> None:
         self.id: int = next(_site_ids) if same_as is None else same_as.id
         self.counter: Iterator[int] = itertools.count() if same_as is None else same_as.counter
         self.name = name
@@ -78,6 +82,7 @@ class CallSite:
         self.outputs = outputs
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
         self.steady = steady
+        self.traits = traits
 
     def __repr__(self) -> str:
         return f'<CallSite {self.name!r} {self.op_type} {self.kind}>'

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, Typed
 from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked, is_foreign
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
 from pyfuncdbg.observers.debug.gradients.tape import is_source
 from pyfuncdbg.observers.debug.queries import Queries
@@ -50,7 +50,7 @@ class CheckReport:
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     trace = context.trace
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
-    recorded, steps = len(steps), [step for step in steps if not is_foreign(step)]
+    recorded, steps = len(steps), [step for step in steps if not step.site.traits.foreign]
     if args.call is not None:
         steps = _of_call(steps, find_call(trace, args.call, context.stop))
     if recorded and not steps:

@@ -17,7 +17,7 @@ from pyfuncdbg.observers.debug.inspecting.saved_inputs import changes
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.function_start import at_start
 from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
-from pyfuncdbg.observers.debug.stepping.node_stepper import RUN_GRAPHS, pausable
+from pyfuncdbg.observers.debug.stepping.node_stepper import pausable
 from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded, reloaded
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
@@ -111,7 +111,7 @@ class Place:
         self.repeats = self.view is not None and self.view.repeats
         within = self.view is not None and bool(self.view.within)
         self.around = frozenset(site.name for site in run.sites) if within else frozenset()
-        self.has_parts = within or any(site.op_type in RUN_GRAPHS for site in self.sites)
+        self.has_parts = within or any(site.traits.runs_graph for site in self.sites)
 
     def find(self, name: str) -> int:
         """The position of a node by its name, or by that of one of its outputs.

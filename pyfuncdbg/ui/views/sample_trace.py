@@ -12,6 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, TraceError, nearest
 from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.observers.record.dtypes import dtype_name, little_endian
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
@@ -252,7 +253,8 @@ def _normalized(x: np.ndarray) -> np.ndarray:
 def _as_calls(runs: Sequence[RunRecord]) -> list[CallRecord]:
     calls = []
     for i, run in enumerate(runs):
-        site = SiteRecord(0, run.process, run.label, 'Run', 'run', run.host, '', '', 0, '', (), (), ())
+        site = SiteRecord(0, run.process, run.label, 'Run', 'run', run.host, '', '', 0, '', (), (), (),
+                          traits=Traits(backward_pass=run.label.startswith('__backward_')))
         calls.append(CallRecord(str(-run.id), run.process, run.id, site, i, 0, run.started, run.duration, run.feeds,
                                 run.fetches, (), run.error))
     return calls

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.record.index.decode import site_record
 from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
 from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
@@ -86,6 +87,41 @@ def test_a_trace_of_each_version_gives_what_it_gave(version, tmp_path):
     assert len(found['calls']) > 10 and len(found['edges']) > 2
     for part, held in expected.items():
         assert found[part] == held, part
+
+
+def _fields(name: str, op_type: str, kind: str, host: str, attrs: dict[str, Any]) -> list[Any]:
+    return [1, name, op_type, kind, host, '', '', 0, '', [], [], [], attrs]
+
+
+@pytest.mark.parametrize(('fields', 'traits'), [
+    (_fields('f_grad', 'EagerPyFunc', 'gradient', 'pyfuncdbg', {}), ['wraps_python']),
+    (_fields('f_grad', 'EagerPyFunc', 'gradient', 'other', {}), ['wraps_python']),
+    (_fields('mm_grad', 'MatMul', 'gradient', 'other', {}), ['foreign']),
+    (_fields('mm_grad', 'MatMul', 'gradient', 'pyfuncdbg', {}), []),
+    (_fields('f', 'EagerPyFunc', 'python', 'pyfuncdbg', {}), []),
+    (_fields('cond', 'If', 'op', 'pyfuncdbg', {}), ['runs_graph']),
+    (_fields('GradientTape.gradient', 'GradientTape', 'run', 'pyfuncdbg', {}), ['backward_pass']),
+    (_fields('__backward_f_17', 'function', 'run', 'other', {}), ['backward_pass']),
+    (_fields('cond', 'If', 'op', 'pyfuncdbg', {'_traits': []}), []),
+    (_fields('of a later version', 'If', 'op', 'pyfuncdbg', {'_traits': ['foreign', 'unheard_of']}), ['foreign']),
+])
+def test_sites_without_traits_have_those_of_their_op_type(fields: list[Any], traits: list[str]) -> None:
+    site = site_record(fields, 1)
+    assert site.traits.names == traits
+    assert site.attrs == {}
+
+
+@pytest.mark.parametrize('wrong', [3, 'foreign', [1], [['foreign']]])
+def test_wrong_traits_are_damage(wrong: object) -> None:
+    with pytest.raises(ValueError, match='expected'):
+        site_record(_fields('f', 'If', 'op', 'pyfuncdbg', {'_traits': wrong}), 1)
+
+
+def test_an_old_trace_knows_its_steps_of_python_functions() -> None:
+    with Trace.open(FOLDER / 'version-3.pfd') as trace:
+        found = {site.name: site.traits.names for site in trace.sites() if site.kind in ('gradient', 'run')}
+    assert found == {'EagerPyFunc_grad': ['wraps_python'], 'Sum_grad': [], 'mul_grad': [], 'Session.run': [],
+                     'GradientTape.gradient': ['backward_pass']}
 
 
 def test_only_records_with_retries_have_a_field_of_them() -> None:

@@ -21,6 +21,7 @@ from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.live_objects import living
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.traits import Traits, op_traits
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
@@ -188,7 +189,8 @@ class OpCalls:
         key = run.label, 'run'
         site = self._sites.get(key)
         if site is None:
-            site = self._sites[key] = CallSite(run.label, 'function', 'run', self._host)
+            site = self._sites[key] = CallSite(
+                run.label, 'function', 'run', self._host, traits=Traits(backward_pass=run.label.startswith('__backward_')))
         around(site, proceed, run, [self._readable(value) for value in args])
         return kept[0]
 
@@ -255,7 +257,7 @@ class OpCalls:
         if site is None:
             if len(self._sites) > _MOST_PLACES:
                 self._sites.clear()
-            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=frames_of(frame))
+            site = self._sites[key] = CallSite(name, name, 'op', self._host, stack=frames_of(frame), traits=op_traits(name))
         return site
 
 

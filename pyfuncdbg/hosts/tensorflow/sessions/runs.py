@@ -32,9 +32,6 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.tensorflow.quick import Quick
 
-_FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
-                        'StatefulPartitionedCall'))
-"""Nodes that run nodes of their own, which a plan does not know."""
 _DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
 """`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
@@ -191,8 +188,8 @@ class Runs:
     @staticmethod
     def _is_wanted(site: CallSite, plan: Plan, going: Run) -> bool:
         """Whether anything would be seen of runs like this one: asked once, for it takes longer than the rest."""
-        if hooks.op or any(known.op_type in _FUNCTIONS for known in plan.sites):
-            return True
+        if hooks.op or any(known.traits.runs_graph for known in plan.sites):
+            return True                         # the nodes of that graph are not in the plan
         python = [known for known in plan.sites if known.kind == 'python']
         return any(hooks.wanted(known, going) is not False for known in (site, *python))
 

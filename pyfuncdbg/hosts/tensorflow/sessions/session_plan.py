@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
@@ -169,7 +170,7 @@ class Plans:
                 attrs['_call'] = Kernel(op).on_values
             site = sites[op.name] = CallSite(
                 op.name, op.type, 'op', self._host, stack=creation(op), inputs=[t.name for t in op.inputs],
-                outputs=[t.name for t in op.outputs], attrs=attrs)
+                outputs=[t.name for t in op.outputs], attrs=attrs, traits=op_traits(op.type))
         return site
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import around, current_call
+from pyfuncdbg.hooks.traits import framework_step
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
@@ -118,7 +119,8 @@ def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, s
     """The site of a backward step; `slots` are the outputs of its sources that come in, in their order; `inputs` and
     `outputs` are names of gradients in a graph."""
     return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(where,) if where is not None else (),
-                    attrs={'forward': name, 'slots': list(slots), **attrs}, inputs=inputs, outputs=outputs)
+                    attrs={'forward': name, 'slots': list(slots), **attrs}, inputs=inputs, outputs=outputs,
+                    traits=framework_step(kind))
 
 
 def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:

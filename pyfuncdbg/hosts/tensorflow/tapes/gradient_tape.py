@@ -15,6 +15,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
@@ -44,7 +45,7 @@ class Tapes:
         self._forms: dict[tuple[Any, ...], object] = {}
         self._rule: Callable[..., Any] = parts.tape._gradient_function
         self._asked = False
-        self._site = CallSite(_LABEL, 'GradientTape', 'run', host)
+        self._site = CallSite(_LABEL, 'GradientTape', 'run', host, traits=Traits(backward_pass=True))
         self._gradients = gradients
         self._steps = Steps(host, gradients)
         self._watched_rule = self._rules()

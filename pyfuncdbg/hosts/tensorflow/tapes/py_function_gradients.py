@@ -10,6 +10,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, Entry, Last
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import differentiated
@@ -81,7 +82,7 @@ class Gradients:
             if len(self._sites) > _MOST:
                 self._sites.clear()
             site = self._sites[known.site] = CallSite(f'{name}_grad', EAGER, 'gradient', self._host,
-                                                      attrs={'forward': name})
+                                                      attrs={'forward': name}, traits=op_traits(EAGER))
         passes = tuple(self.passes)
         return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), forward)
 

@@ -17,18 +17,11 @@ from pyfuncdbg.observers.debug.gradients.call_again import Again, Made, again, l
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, Outcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, Weighted
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
-from pyfuncdbg.observers.debug.gradients.traced_tape import CALLS
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
-SYMMETRIC = ('Cholesky',)
-"""Ops whose gradient is that of a symmetric matrix."""
-READS = ('ReadVariableOp',)
-"""Ops that give the value of a variable: eager code makes no call of it, and none is needed to know the derivative."""
-GATHERS = ('GatherV2', 'Gather', 'ResourceGather')
-PYTHON_OPS = ('EagerPyFunc', 'EagerPyFuncGrad')
 _SAME = {8: 1e-9, 4: 1e-3, 2: 5e-2}
 
 
@@ -72,7 +65,7 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None,
         return []
     forward, calls = None, 0
     try:
-        if step.site.op_type in READS:
+        if step.site.traits.reads_variable:     # eager code makes no call of it
             outcomes = {slot: _passed_on(step, slot) for slot in wanted}
         elif all(step.outputs[slot].dtype == 'object' for slot in wanted):
             raise CommandError('it made nodes of a backward pass, which have values where that runs')
@@ -107,11 +100,6 @@ def _passed_on(step: CallRecord, slot: int) -> Outcome:
     return Outcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
 
 
-def is_foreign(step: CallRecord) -> bool:
-    """Whether it is the backward step of a framework's own op, which cannot be called again: not of a wrapped function."""
-    return step.site.host == 'tensorflow' and step.site.op_type not in (*PYTHON_OPS, 'CustomGradient')
-
-
 def _reason(error: CommandError) -> str:
     return str(error).partition(' cannot be made again: ')[2] or str(error)
 
@@ -135,9 +123,9 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
 
 
 def _why_missing(trace: Queries, step: CallRecord) -> str:
-    if step.site.op_type in PYTHON_OPS:
+    if step.site.traits.wraps_python:
         return 'it was not recorded'
-    if step.site.op_type in CALLS and trace.count(kind='op'):
+    if step.site.traits.calls_function and trace.count(kind='op'):
         return 'a call of a traced function is checked step by step, by those inside of it'
     if not trace.count(kind='op', run=step.run) and not trace.info().ops:
         return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
@@ -151,7 +139,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Seq
     site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
-    if forward.site.op_type in GATHERS and 0 in gradients:
+    if forward.site.traits.gathers_rows and 0 in gradients:
         gradients[0] = _whole(gradients[0], inputs)
     outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
@@ -159,7 +147,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Seq
     found: dict[int, Outcome] = {}
     with again(site, before_each) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
-        if forward.site.op_type in SYMMETRIC:
+        if forward.site.traits.takes_symmetric:
             function = partial(_of_symmetric, function)
         weighted = _weighted(function, inputs, seeds)
         for slot in wanted:
@@ -266,7 +254,7 @@ def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forw
         return Outcome('unchecked', reason='it is a variable')
     if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
         return Outcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
-    if forward.site.op_type in SYMMETRIC and not np.array_equal(values, values.swapaxes(-1, -2)):
+    if forward.site.traits.takes_symmetric and not np.array_equal(values, values.swapaxes(-1, -2)):
         return Outcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
     if values.shape != gradient.shape:
         return Outcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')

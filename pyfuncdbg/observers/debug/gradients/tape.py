@@ -316,7 +316,7 @@ def _source(step: CallRecord) -> TapeSource:
 def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: str) -> TapeNode:
     """`inside` has the steps inside of functions, by the number of the function's call."""
     name = forward_name(step)
-    steps = inside.get(step.forward, 0) if step.forward and step.site.op_type == 'EagerPyFunc' else 0
+    steps = inside.get(step.forward, 0) if step.forward and step.site.traits.wraps_python else 0
     incoming = tuple(gradient_of(f'{name}:{i}', tensor) for i, tensor in enumerate(step.inputs) if not tensor.absent)
     frame = step.site.stack[-1] if step.site.stack else None
     place = f'{os.path.basename(frame.filename)}:{frame.line}' if frame is not None else ''

@@ -13,9 +13,6 @@ from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 TRACED = ' is traced'
 """How the label of such a run ends."""
-CALLS = ('StatefulPartitionedCall', 'PartitionedCall')
-"""Types of nodes that call a traced function."""
-_PYTHON = 'EagerPyFunc'
 
 
 def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
@@ -26,11 +23,11 @@ def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[Call
         mine: The steps.
         steps: All of the trace.
     """
-    latest = {_forward(step): step for step in steps if step.site.op_type == _PYTHON and known(step.inputs)}
+    latest = {_forward(step): step for step in steps if step.site.traits.wraps_python and known(step.inputs)}
     nodes = _nodes(trace, {tensor.name for step in mine for tensor in (*step.inputs, *step.outputs) if tensor.name})
     found = []
     for step in mine:
-        seen = latest.get(_forward(step)) if step.site.op_type == _PYTHON else None
+        seen = latest.get(_forward(step)) if step.site.traits.wraps_python else None
         if seen is None:
             found.append(replace(step, inputs=_filled(step.inputs, nodes), outputs=_filled(step.outputs, nodes)))
         else:
@@ -41,7 +38,7 @@ def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[Call
 def within_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
     """By number, the steps that were made while another went back through a traced function: on a thread of its graph, where
     no gradient tells what it came from. A pass makes one step after the other."""
-    whole = [step for step in steps if step.site.op_type in CALLS and step.duration is not None]
+    whole = [step for step in steps if step.site.traits.calls_function and step.duration is not None]
     found = {}
     for step in steps if whole else ():
         ended = step.started + (step.duration or 0.0)

@@ -11,7 +11,7 @@ from pyfuncdbg.observers.record.records import CallRecord
 
 def is_pass(run: CallRecord) -> bool:
     """Whether a run is a backward pass of eager code or of a traced function: what it gives are gradients, not fetches."""
-    return run.site.op_type == 'GradientTape' or run.site.name.startswith('__backward_')
+    return run.site.traits.backward_pass
 
 
 def is_sessions(run: CallRecord) -> bool:

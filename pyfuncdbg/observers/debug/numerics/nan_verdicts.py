@@ -27,16 +27,8 @@ from an earlier call. `masked`: it came in, and every output is finite.
 JUDGED = 5_000
 """Calls with non-finite values that are looked at; the rest are counted."""
 
-
 SUSPECTS = 1_000
 """Calls that said something which are searched for errors that NumPy reported."""
-
-SHAPE_ONLY = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
-"""Op types that look at no element: finite outputs of theirs mask nothing."""
-
-FUNCTIONS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
-                       'StatefulPartitionedCall'))
-"""Op types that run ops of their own."""
 
 KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
 
@@ -188,7 +180,7 @@ class _Tracker:
                 self._began(call, before)
                 return Finding('inherited', call, made, call.outputs[made], blamed(call), before,
                                certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
-            if call.site.op_type in FUNCTIONS and (call.process, call.run) in self._last:
+            if call.site.traits.runs_graph and (call.process, call.run) in self._last:
                 return self._stored(call, made)     # it was born inside, in an op that was recorded
             seen = call.site.kind != 'gradient' or bool(call.forward)
             if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
@@ -199,8 +191,8 @@ class _Tracker:
         tensor = call.inputs[came]
         source, certain = self._source(call, tensor)
         if made is None and call.outputs and call.error is None:
-            if call.site.kind == 'op' and call.site.op_type in SHAPE_ONLY:
-                return None
+            if call.site.kind == 'op' and call.site.traits.reads_no_value:
+                return None                     # a finite output of it masks nothing
             return Finding('masked', call, came, tensor, origin=source or '', certain=certain)
         if source is not None:
             self._began(call, source)

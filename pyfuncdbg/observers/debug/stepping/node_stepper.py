@@ -21,10 +21,6 @@ from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
 
-RUN_GRAPHS = frozenset(('If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile', 'PartitionedCall',
-                        'StatefulPartitionedCall'))
-"""Op types that run a graph of their own."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
@@ -176,7 +172,7 @@ class _Pause:
     def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
         """Into what the node runs; one that runs nothing is on the way to the next Python function."""
         site = control.sites[control.position]
-        if site.kind == 'python' or site.op_type in RUN_GRAPHS:
+        if site.kind == 'python' or site.traits.runs_graph:
             self._step(control, decision, thread)
         else:
             control.resume()

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from pyfuncdbg.hooks.call import KINDS, Frame, Kind
+from pyfuncdbg.hooks.traits import NONE, Traits, framework_step, op_traits, traits_named
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.index.tables import UNFINISHED
 from pyfuncdbg.observers.record.log.call_batch import Batch
@@ -28,6 +29,7 @@ from pyfuncdbg.observers.record.records import (
     TensorRecord,
     ValueReader,
 )
+from pyfuncdbg.observers.record.snapshots.site_notes import TRAITS
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.observers.record.sources.source_text import SourceReader
 
@@ -36,6 +38,8 @@ _SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
 _MOST_DIMENSIONS = 64
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 4096
+_OWN_HOST = 'pyfuncdbg'
+"""The name of the host whose ops are all our own."""
 
 Summary = Callable[[bytes, str, tuple[int, ...]], Stats | None]
 """Statistics of the stored bytes under a key, read as a type and shape.
@@ -109,9 +113,23 @@ def site_record(fields: Any, process: int, sources: Sources | None = None) -> Si
         source = sources.function(process, version, number(line), count) if sources is not None else ''
     site = SiteRecord(number(id_), process, name_text(name), name_text(op_type), cast(Kind, kind), name_text(host),
                       name_text(function), name_text(filename), number(line), text(source), frames_of(stack),
-                      texts(inputs), texts(outputs), attrs)
+                      texts(inputs), texts(outputs), {key: value for key, value in attrs.items() if key != TRAITS},
+                      _traits_of(attrs, name, op_type, kind, host))
     versions = tuple(map(number, listed(*more))) if more else None
     return site if sources is None or versions is None else replace(site, _source=sources.reader(site, versions))
+
+
+def _traits_of(attrs: dict[str, Any], name: str, op_type: str, kind: str, host: str) -> Traits:
+    """The traits of a site; of one that was written before sites had any, what its op type tells."""
+    if TRAITS in attrs:
+        return traits_named(texts(attrs[TRAITS]))
+    if kind == 'python':
+        return NONE
+    if kind == 'gradient' and host != _OWN_HOST:
+        return framework_step(op_type)
+    if kind == 'run' and name.startswith('__backward_'):
+        return Traits(backward_pass=True)
+    return op_traits(op_type)
 
 
 def unknown_site(id_: int, process: int) -> SiteRecord:

@@ -26,6 +26,8 @@ _MOST_ITEMS = 1000
 _EXACT = 32
 REMEMBERED = 1 << 16
 """Runs, sites and plans of which a recorder knows that it has announced them."""
+TRAITS = '_traits'
+"""The attribute under which a trace keeps the names of a site's traits."""
 _OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
 """Attributes that are no data: what a host keeps at a site to call it again."""
 
@@ -33,7 +35,8 @@ _OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
 class SiteNote:
     """What a `CallSite` says, without its function and host."""
 
-    __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack')
+    __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
+                 'traits')
 
     def __init__(self, site: CallSite) -> None:
         self.id = site.id
@@ -48,6 +51,7 @@ class SiteNote:
         self.inputs = site.inputs
         self.outputs = site.outputs
         self.attrs = site.attrs
+        self.traits = site.traits
 
     def record(self, sources: LoadedSources) -> list[Any]:
         """Plain data for the log; reads source files, so it runs on the writer thread."""
@@ -57,7 +61,8 @@ class SiteNote:
             source = sources.function(self.code)
         return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
                 [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
-                plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                {**plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                 TRAITS: self.traits.names},
                 sources.frames(self.stack)]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, differentiated
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Step, plain_step
@@ -32,7 +33,7 @@ def gradient_site(node: Any) -> CallSite:
         attrs['inputs'] = [tensor.name for tensor in node.inputs]
     elif variable := _variable(node):
         attrs['inputs'] = [variable]
-    return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs=attrs)
+    return CallSite(f'{node.name}_grad', node.type, 'gradient', host, attrs=attrs, traits=op_traits(node.type))
 
 
 def _variable(node: Any) -> str:

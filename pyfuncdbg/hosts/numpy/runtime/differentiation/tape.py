@@ -9,6 +9,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
@@ -24,7 +25,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
-_PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host)
+_PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host, traits=Traits(backward_pass=True))
 
 
 class GradientTape:

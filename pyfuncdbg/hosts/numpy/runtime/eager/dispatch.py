@@ -13,6 +13,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, current_call, hooks
 from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
@@ -251,7 +252,8 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     if site is None:
         shown = {name: value for name, value in attrs.items() if not name.startswith('_py_')}
         site = _sites[key] = CallSite(definition.name, definition.name, 'op', host, stack=creation_stack(),
-                                      attrs={**shown, '_call': partial(computed_again, definition, shown)})
+                                      attrs={**shown, '_call': partial(computed_again, definition, shown)},
+                                      traits=op_traits(definition.name))
     again = attrs.get('_py_again')
     return site if again is None else _own_site(site, definition, again.args[1:], again.func, again.args[0])
 
@@ -261,7 +263,8 @@ def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: C
     """The site of an op that stands for a function of the user's: each call may have another; none is kept."""
     attrs = {**place.attrs, '_call': partial(computed_again, definition, {'_py_again': partial(again, function, *facts)}),
              '_remake': partial(_own_site, place, definition, facts, again)}
-    return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place)
+    return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place,
+                    traits=place.traits)
 
 
 def computed_again(definition: OpDef, attrs: Attrs, inputs: Sequence[Any]) -> Sequence[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -136,7 +137,7 @@ def op_site(op: Operation) -> CallSite:
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
             outputs=[t.name for t in op.outputs],
-            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs)},
+            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs)}, traits=op_traits(op.type),
             steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
 

@@ -14,6 +14,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import tells_failure
 from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
@@ -76,7 +77,8 @@ class Traced:
         self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
         self._pure: tuple[int, bool] | None = None
         self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
-        self._site = CallSite(self.short_name, 'tf.function', 'run', host)
+        self._site = CallSite(self.short_name, 'tf.function', 'run', host,
+                              traits=Traits(backward_pass=name.startswith('__backward_')))
 
     def __del__(self) -> None:
         # A graph and its nodes, a plan and its function refer to each other: without this, what they hold (captured

@@ -1,0 +1,74 @@
+"""Traits of a call site: what an op means for a debugger, whatever its host calls it.
+
+Hosts give them to the sites that they make; observers ask for a trait, never for the name of an op. Immutable, any thread.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Traits(NamedTuple):
+    """Facts about the op of a site; of a backward step, about the op that it differentiates.
+
+    Attributes:
+        runs_graph: It runs ops of its own: a branch, a loop, a traced function.
+        calls_function: It is the call of a traced function.
+        reads_no_value: It looks at no element of its inputs, only at their shapes.
+        wraps_python: It calls a Python function of the program.
+        reads_variable: It gives the value of a variable, so its gradient is what comes to it.
+        gathers_rows: The gradient of its first input may have only the rows that it took.
+        takes_symmetric: Its gradient is that of a symmetric matrix.
+        backward_pass: Of a run: it computes gradients.
+        has_own_gradient: Its gradient is a Python function of the program.
+        foreign: Of a backward step: that of a framework's own op, which cannot be called again.
+    """
+
+    runs_graph: bool = False
+    calls_function: bool = False
+    reads_no_value: bool = False
+    wraps_python: bool = False
+    reads_variable: bool = False
+    gathers_rows: bool = False
+    takes_symmetric: bool = False
+    backward_pass: bool = False
+    has_own_gradient: bool = False
+    foreign: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The traits that are there, as a trace keeps them."""
+        return [name for name, has in zip(self._fields, self, strict=True) if has]
+
+
+NONE = Traits()
+
+
+def traits_named(names: Iterable[str]) -> Traits:
+    """The traits with these names; names of other versions are passed over."""
+    return NONE._replace(**{name: True for name in names if name in Traits._fields})
+
+
+def _of_op_types() -> dict[str, Traits]:
+    names: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name('op_traits.txt').read_text(encoding='utf-8').splitlines():
+        trait, _, op_types = line.partition(': ')
+        for op_type in op_types.split() if not line.startswith('#') else ():
+            names.setdefault(op_type, []).append(trait)
+    return {op_type: traits_named(found) for op_type, found in names.items()}
+
+
+_OF_OP_TYPES = _of_op_types()
+"""Of the op types that several hosts share, and that traces name whose sites had no traits yet."""
+
+
+def op_traits(op_type: str) -> Traits:
+    """What is known of an op type by its name alone."""
+    return _OF_OP_TYPES.get(op_type, NONE)
+
+
+def framework_step(op_type: str) -> Traits:
+    """Of a backward step that a framework makes: foreign, unless its op calls a Python function of the program."""
+    traits = op_traits(op_type)
+    return traits._replace(foreign=not traits.wraps_python and not traits.has_own_gradient)
