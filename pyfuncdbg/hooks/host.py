@@ -73,6 +73,8 @@ class Host(Protocol):
 READERS: dict[type, Callable[[Any], Any]] = {}
 """By type of a host's immutable values: what gives an array, or a NumPy scalar, in a hurry. It may raise where `to_numpy`
 does not."""
+EAGER_TENSORS: list[type] = []
+"""Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
 
 
 class RunView(Protocol):

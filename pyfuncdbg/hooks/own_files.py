@@ -1,4 +1,4 @@
-"""Which source files are ours, or a notebook's: frames of them are between the user's frames and mean nothing to the user.
+"""Which source files are ours, a notebook's or a framework's: frames between the user's that mean nothing to the user.
 
 Hosts ask when they take a creation stack, the debugger when it walks or steps through frames; any thread.
 """
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os.path
 import re
+from dataclasses import dataclass
 from types import CodeType, FrameType
 
 _FILES = __file__, os.path.realpath(__file__)       # the name that code has may lead through links
@@ -15,12 +16,41 @@ _LIBRARY = tuple([os.path.dirname(file) + os.sep for file in (os.__file__, os.pa
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """What runs the cells of a notebook, and stands for its `sys.stdout`."""
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
-_FRAMEWORK = re.compile(r'[/\\](site|dist)-packages[/\\](tensorflow[/\\]python|keras[/\\]src)[/\\]')
-"""What lies between a program and its functions that TensorFlow and Keras call."""
-_COMPILED = tuple(f'pyfuncdbg/{name}.pyx' for name in ('hooks/passage', 'observers/record/halves', 'hosts/tensorflow/quick'))
+_COMPILED = re.compile(r'(^|/)pyfuncdbg/[\w/]+\.pyx$')
 """Compiled modules are known by the names that they were compiled under."""
 judged: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What a host says of the framework that it attaches to.
+
+    Attributes:
+        packages: Folders of it in a `site-packages`, with '/': files there lie between a program and its functions.
+        modules: How names of its modules begin.
+        adapter: Folder of the host in this package, such as 'hosts/NAME'.
+    """
+
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+    adapter: str
+
+
+_packages: tuple[re.Pattern[str], ...] = ()
+_modules: tuple[str, ...] = ('pyfuncdbg.',)
+_adapters: tuple[str, ...] = ()
+
+
+def declare(framework: Framework) -> None:
+    """Count the files of a framework among the machinery. Called by `hosts` before anything is attached."""
+    global _packages, _modules, _adapters
+    names = '|'.join(re.escape(name).replace('/', r'[/\\]') for name in framework.packages)
+    _packages = *_packages, re.compile(rf'[/\\](site|dist)-packages[/\\]({names})[/\\]')
+    _modules = *_modules, *framework.modules
+    _adapters = *_adapters, *(place + framework.adapter + os.sep for place in _PACKAGE)
+    for filename in [known for known, is_ours in list(judged.items()) if not is_ours]:
+        judged.pop(filename, None)              # it was asked about too early
 
 
 def is_machinery(filename: str) -> bool:
@@ -29,7 +59,8 @@ def is_machinery(filename: str) -> bool:
     if known is None:
         known = judged[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
-                                   or _NOTEBOOK.search(filename) is not None or _FRAMEWORK.search(filename) is not None)
+                                   or _NOTEBOOK.search(filename) is not None
+                                   or any(package.search(filename) is not None for package in _packages))
     return known
 
 
@@ -47,7 +78,18 @@ def runs_cells(code: CodeType) -> bool:
 
 def is_package(filename: str) -> bool:
     """Whether a source file is this package's own, and no example."""
-    return (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)) or filename.endswith(_COMPILED)
+    return (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)) or (
+        _COMPILED.search(filename) is not None)
+
+
+def is_adapter(filename: str) -> bool:
+    """Whether a source file is that of a host which attaches to a framework."""
+    return filename.startswith(_adapters)
+
+
+def is_hosts(kind: type) -> bool:
+    """Whether a class is our runtime's or a framework's, so that reading its objects runs no code of the program."""
+    return kind.__module__.startswith(_modules)
 
 
 def is_library(filename: str) -> bool:

@@ -16,7 +16,13 @@ from pyfuncdbg.hooks.code_table import ByCode
 
 
 class SourceMap(Protocol):
-    """What a framework knows of the code that it generated."""
+    """What a framework knows of the code that it generated.
+
+    Attributes:
+        maker: What generates it, as messages name it.
+    """
+
+    maker: str
 
     def is_generated(self, filename: str) -> bool:
         """Whether the framework has written this file."""
@@ -37,9 +43,9 @@ class SourceMap(Protocol):
         """The program's line behind a line of generated code; 0 if it is of none."""
 
 
-_RELAYS = os.path.join('pyfuncdbg', 'hosts', 'numpy', 'ops', 'autograph') + os.sep
-"""What our own runtime puts between a function and its blocks."""
 _maps: tuple[SourceMap, ...] = ()
+_relays: tuple[str, ...] = ()
+"""Folders of hosts whose functions stand between a function of the program and its blocks."""
 _codes = ByCode[CodeType]()
 
 
@@ -48,6 +54,12 @@ def install(source_map: SourceMap) -> None:
     global _maps
     if not any(type(known) is type(source_map) for known in _maps):
         _maps = (*_maps, source_map)
+
+
+def add_relays(package: str) -> None:
+    """Count the files of one of our packages among the relays, also where it is reached through links."""
+    global _relays
+    _relays = *_relays, os.path.join(*package.split('.')) + os.sep
 
 
 def _map_of(filename: str) -> SourceMap | None:
@@ -65,6 +77,12 @@ def is_written(filename: str) -> bool:
 def is_generated(code: CodeType) -> bool:
     """Whether a framework has generated this code from the program's."""
     return is_written(code.co_filename)
+
+
+def maker_of(code: CodeType) -> str:
+    """What has generated this code from the program's; '' for code that is the program's own."""
+    source_map = _map_of(code.co_filename)
+    return source_map.maker if source_map is not None else ''
 
 
 def program_code(code: CodeType) -> CodeType:
@@ -185,7 +203,7 @@ def function_variables(frame: FrameType) -> dict[str, Any]:
 
 def is_relay(filename: str) -> bool:
     """Whether frames of this file stand between generated code and the functions that it calls."""
-    return _RELAYS in filename or any(known.is_relay(filename) for known in _maps)
+    return any(folder in filename for folder in _relays) or any(known.is_relay(filename) for known in _maps)
 
 
 def behind_relays(frame: FrameType | None) -> FrameType | None:

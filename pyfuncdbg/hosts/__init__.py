@@ -14,10 +14,13 @@ from typing import Any, Protocol
 from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.own_files import declare
 from pyfuncdbg.hosts.framework_import import Watch
+from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
+declare(FRAMEWORK)
 
 
 class Installed(Protocol):

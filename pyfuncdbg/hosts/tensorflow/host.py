@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import READERS, Changed
+from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, Changed
 from pyfuncdbg.hosts.tensorflow.python_calls.kept_variables import KeptVariables
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
@@ -29,6 +29,8 @@ class TensorFlowHost:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._eager = parts.ops.EagerTensor
+        if self._eager not in EAGER_TENSORS:
+            EAGER_TENSORS.append(self._eager)
         READERS[self._eager] = self._eager._numpy_internal      # immutable, and its memory is shown
 
     def to_numpy(self, value: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+import pyfuncdbg.hosts  # noqa: F401  which frames are a framework's must be known
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import Debugger

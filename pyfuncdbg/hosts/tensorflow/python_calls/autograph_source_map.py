@@ -78,6 +78,8 @@ class _Conversion:
 class Conversions:
     """All of the process; a `hooks.source_map.SourceMap`."""
 
+    maker = 'AutoGraph'
+
     def __init__(self) -> None:
         self._by_file: dict[str, list[_Conversion]] = {}
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
 from pyfuncdbg.hooks.patched_code import original, publish
-from pyfuncdbg.hooks.source_map import exact_line, program_code
+from pyfuncdbg.hooks.source_map import exact_line, maker_of, program_code
 from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
 from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
 from pyfuncdbg.observers.debug.lines.insertion_point import qualified
@@ -31,7 +31,7 @@ class Installation:
     Attributes:
         stale: A function that got code has gone: perhaps the program made another one in its place.
         running: Breakpoints with activations that began without their tests.
-        copied: Breakpoints with lines in code that a framework generated from the file's, and runs instead.
+        copied: By number of the breakpoint, what made the code from the file's that runs instead: a framework.
         unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
     """
 
@@ -41,7 +41,7 @@ class Installation:
         self.stale = False
         self.unmade: dict[int, tuple[CodeType, int]] = {}
         self.running: set[int] = set()
-        self.copied: frozenset[int] = frozenset()
+        self.copied: dict[int, str] = {}
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
         self._made: list[Version] = []
         self._older: list[Version] = []
@@ -125,7 +125,7 @@ class Installation:
                 if older.original is version.original:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
         self.unmade = {}
-        self.copied = frozenset()
+        self.copied = {}
         for code in population.generated(self.file.filename):
             self._watch_copy(watch, code)
         activations = list(self.activations(population))
@@ -148,6 +148,7 @@ class Installation:
         for point in self.file.points.values():
             for spot in self.file.spots(point.place):
                 wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
+        maker = maker_of(generated)
         for code in (generated, *nested(generated)):
             name = program_code(code).co_qualname
             first: dict[tuple[str, int], int] = {}
@@ -155,7 +156,7 @@ class Installation:
                 first.setdefault((name, exact_line(code, line)), line)
             for place, line in first.items():
                 found = wanted.get(place, {})
-                self.copied |= found.keys()
+                self.copied.update(dict.fromkeys(found, maker))
                 _add(watch, code, {line: tuple(one for arrivals in found.values() for one in arrivals)} if found else {})
 
     def _line_for(self, point: Point, code: CodeType) -> int:

@@ -369,8 +369,8 @@ class Lines:
         number = point.number
         if any(number in version.numbers for version in file.versions()):
             runs = f'calls of it that run already are {watched}' if number in installation.running else ''
-            if number in installation.copied:
-                runs = '; '.join(filter(None, (runs, f'in the copy of it that AutoGraph made the line is {watched}')))
+            if maker := installation.copied.get(number):
+                runs = '; '.join(filter(None, (runs, f'in the copy of it that {maker} made the line is {watched}')))
             tested = (inside or spots)[0]
             self._placed[number] = Placed('compiled', file.filename, tested.line, qualified(tested.scope), runs)
         elif number in file.refused:

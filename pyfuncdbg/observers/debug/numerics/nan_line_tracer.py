@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import is_hosts, is_machinery
 from pyfuncdbg.hooks.source_map import exact_line, is_part, program_code
 from pyfuncdbg.observers.debug.numerics.statement_names import Path, Statement, statements_of
 from pyfuncdbg.observers.record.dtypes import dtype_name
@@ -164,7 +164,7 @@ class LineTracer:
         kind = type(value)
         known = self._tensors.get(kind)
         if known is None:
-            known = kind.__module__.startswith(_HOSTS) and self._to_numpy(value).dtype.kind != 'O'
+            known = is_hosts(kind) and self._to_numpy(value).dtype.kind != 'O'
             self._tensors[kind] = known
         return known
 
@@ -348,7 +348,6 @@ _NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(des
                     np.ufunc))
 _SHARED = frozenset((float, int, bool, type(None)))
 """Types of which one object is many values: `np.nan` is the same wherever it is."""
-_HOSTS = ('pyfuncdbg.', 'tensorflow.', 'jax', 'torch')
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.patched_code import original
-from pyfuncdbg.hooks.source_map import is_generated
+from pyfuncdbg.hooks.source_map import maker_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def reloaded(function: Any) -> Reloaded | None:
     if plain is None:
         return None
     code = original(plain.__code__)
-    if is_generated(plain.__code__):
+    if maker := maker_of(plain.__code__):
         return Reloaded(code.co_qualname, code.co_filename, code.co_firstlineno, False,
-                        'AutoGraph runs a copy of it: an edit needs a new run')
+                        f'{maker} runs a copy of it: an edit needs a new run')
     name, filename = code.co_qualname, code.co_filename
     try:
         with open(filename, 'rb') as file:

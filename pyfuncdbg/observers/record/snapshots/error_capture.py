@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_adapter, is_package
 from pyfuncdbg.hooks.source_map import enclosing, is_generated, is_part, is_relay, place
 from pyfuncdbg.observers.record.snapshots.frame_locals import Variables, variables_of
 from pyfuncdbg.observers.record.snapshots.snapshot import Copied, Snapshot, Snapshots
@@ -28,7 +28,7 @@ _MOST_BYTES = 16 << 20
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
 _MACHINERY = tuple([str(file.parents[3] / room) for file in (Path(__file__), Path(__file__).resolve())
-                    for room in ('hosts/tensorflow', 'hooks', 'observers/record')])
+                    for room in ('hooks', 'observers/record')])
 
 
 class Failure:
@@ -200,10 +200,14 @@ def _not_looked_at(array: np.ndarray) -> Snapshot:
     return Snapshot(array.dtype, array.shape, array.nbytes, 'too large for a local variable')
 
 
+def _is_ours(filename: str) -> bool:
+    return filename.startswith(_MACHINERY) or is_adapter(filename)
+
+
 def _without_machinery(trace: TracebackType | None) -> TracebackType | None:
     """The traceback from the first frame that is not ours; None where all are: a result was refused, at no line of code."""
     first = trace
-    while first is not None and first.tb_frame.f_code.co_filename.startswith(_MACHINERY):
+    while first is not None and _is_ours(first.tb_frame.f_code.co_filename):
         first = first.tb_next
     step = first
     while step is not None and is_package(step.tb_frame.f_code.co_filename):

@@ -14,20 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.host import EAGER_TENSORS, Host
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import blocks, program_code, variables
 from pyfuncdbg.hooks.tracing_notice import OURS
 from pyfuncdbg.observers.record.dtypes import dtype_name
-from pyfuncdbg.observers.record.snapshots.safe_text import module_of, safe_text, type_name
+from pyfuncdbg.observers.record.snapshots.safe_text import safe_text, type_name
 
 MOST_FRAMES = 10
 """Innermost frames of the program whose variables are kept."""
 MOST_VARIABLES = 20
 """Of one frame."""
 LONGEST_NAME = 200
-_HOSTS = ('pyfuncdbg.', 'tensorflow.')
-_EAGER = 'EagerTensor'
 _BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dict, set))
 """Most values: not even asked what they are."""
 
@@ -114,7 +112,7 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
         return None
     if issubclass(kind, np.ndarray):
         return np.ndarray.view(value, np.ndarray)
-    if host is None or type_name(kind) != _EAGER or not module_of(kind).startswith(_HOSTS):
+    if host is None or not any(kind is tensor for tensor in EAGER_TENSORS):     # `in` may ask the program's metaclass
         return None
     try:
         array = host.to_numpy(value)

@@ -34,12 +34,6 @@ def type_name(kind: type) -> str:
     return str.__getitem__(_qualname(kind), slice(60))
 
 
-def module_of(kind: type) -> str:
-    """The module that a class says it is from, '' if it says something else than text."""
-    module = _namespace(kind).get('__module__')
-    return module if type(module) is str else ''
-
-
 def safe_text(value: Any, depth: int = _DEEPEST, special: Callable[[Any], str] = lambda value: '') -> str:
     """The value as text of at most about `LONGEST` characters.
 

@@ -4,6 +4,7 @@ Importing the package puts `ag__` where converted functions find it; what stands
 """
 from typing import Any
 
+from pyfuncdbg.hooks.source_map import add_relays
 from pyfuncdbg.hosts.numpy.runtime.autograph import converted_call
 
 
@@ -17,3 +18,4 @@ class _Operators:
 
 
 converted_call.operators.cell_contents = _Operators()
+add_relays(__name__)

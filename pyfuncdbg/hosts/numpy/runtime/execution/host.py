@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hooks.host import EAGER_TENSORS, Changed
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution import state_guard
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
@@ -94,6 +94,7 @@ class GraphHost:
 
 
 host = GraphHost()
+EAGER_TENSORS.append(EagerTensor)
 
 
 def tensor_names(tensors: Sequence[Any]) -> tuple[str, ...]:

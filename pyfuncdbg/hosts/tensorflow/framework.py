@@ -1,0 +1,9 @@
+"""TensorFlow and Keras, as other rooms need to know them: which files and modules are theirs.
+
+Declared when `hosts` is imported; loads nothing of TensorFlow.
+"""
+from __future__ import annotations
+
+from pyfuncdbg.hooks.own_files import Framework
+
+FRAMEWORK = Framework(packages=('tensorflow/python', 'keras/src'), modules=('tensorflow.',), adapter='hosts/tensorflow')

@@ -1,0 +1,50 @@
+"""Whose files are between the program's frames: ours, and those that a host declares of its framework."""
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import pyfuncdbg.hosts
+from pyfuncdbg.hooks import own_files
+from pyfuncdbg.hooks.own_files import Framework, declare, is_adapter, is_hosts, is_machinery, is_package
+
+HOSTS = os.path.dirname(pyfuncdbg.hosts.__file__)
+
+
+@pytest.mark.parametrize(('filename', 'machinery'), [
+    ('/v/lib/python3.11/site-packages/tensorflow/python/eager/context.py', True),
+    ('C:\\v\\site-packages\\tensorflow\\python\\eager\\context.py', True),
+    ('/usr/lib/python3/dist-packages/keras/src/trainers/trainer.py', True),
+    ('/v/site-packages/tensorflow/lite/x.py', False),
+    ('/v/site-packages/tensorflow_python/x.py', False),
+    ('/program/tensorflow/python/x.py', False),
+])
+def test_hosts_declare_the_files_of_their_framework(filename: str, machinery: bool) -> None:
+    assert is_machinery(filename) is machinery
+
+
+def test_a_file_that_was_asked_about_before_its_framework_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ('_packages', '_modules', '_adapters'):
+        monkeypatch.setattr(own_files, name, getattr(own_files, name))
+    monkeypatch.setattr(own_files, 'judged', {'/bin/launcher': True})
+    kind = type('Tensor', (), {'__module__': 'later.core'})
+    asked = '/v/site-packages/later/a.b/x.py', '/v/site-packages/later/axb/x.py', '/bin/launcher'
+    assert [is_machinery(filename) for filename in asked] == [False, False, True]
+    assert not is_hosts(kind)
+    declare(Framework(packages=('later/a.b',), modules=('later.',), adapter='hosts/later'))
+    assert [is_machinery(filename) for filename in asked] == [True, False, True]
+    assert is_hosts(kind)
+    assert is_adapter(os.path.join(HOSTS, 'later', 'host.py'))
+
+
+def test_our_runtime_is_no_adapter() -> None:
+    assert is_adapter(os.path.join(HOSTS, 'tensorflow', 'host.py'))
+    assert not is_adapter(os.path.join(HOSTS, 'numpy', 'host.py'))
+    assert not is_adapter(os.path.join(HOSTS, 'importing.py'))
+
+
+def test_compiled_modules_are_ours_by_the_name_that_they_were_compiled_under() -> None:
+    assert is_package('pyfuncdbg/hosts/tensorflow/quick.pyx')
+    assert is_package('/build/pyfuncdbg/hooks/passage.pyx')
+    assert not is_package('notpyfuncdbg/hooks/passage.pyx')
