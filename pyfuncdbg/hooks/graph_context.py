@@ -13,6 +13,10 @@ SURROUNDINGS = '_surroundings'
 DECLARED_SHAPES = '_declared_shapes'
 """The attribute with the shapes that TensorSpecs in `Tout` declare, by output: sizes, None for one that may vary; or None
 where no rank is declared."""
+RETURNED = '_returned'
+"""The attribute of a node whose outputs its function returns: for each such output [its index, the function's name, names of
+the tensors that this becomes outside]. Hosts put a function there that gives it, to be read when a site is recorded: the
+nodes that call the function are made after it."""
 DATASET = 'Dataset_'
 """Begins the names of functions of datasets."""
 _MOST = 2_000

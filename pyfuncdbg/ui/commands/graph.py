@@ -46,7 +46,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
             if args.site is None or site_matches(args.site, row.site)]
     if args.form != 'text':
         nodes = graph.nodes
-        return graph_diagram(graph, args.form, args.n or BOXES, names=[row.site.name for row in rows],
+        return graph_diagram(graph, args.form, args.n or BOXES, run=values.run, names=[row.site.name for row in rows],
                              call=lambda name: values.call(nodes[name]) if name in nodes else None)
     rows.sort(key=SORTS[args.sort])
     plan = graph.plan
@@ -56,7 +56,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
         kind='op', run=run) > 0 or context.trace.info().ops
     ran = sum(row.time is not None or row.handle or row.unseen or row.perhaps > 0 for row in rows)
     return NodeList(shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
-                    filters_of(args, 'site', 'run'), args.sort)
+                    filters_of(args, 'site', 'run'), args.sort, values.run)
 
 
 def _value(graph: Graph, values: NodeValues, row: NodeRow) -> TensorRecord | None:

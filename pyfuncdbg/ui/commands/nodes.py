@@ -64,13 +64,13 @@ def _tree(direction: Direction) -> Command:
     def run(context: Context, args: argparse.Namespace) -> Tree | Diagram:
         found = found_node(context, args.node, args.run)
         depth = args.depth or (DEEP if args.recursive else DEPTH)
-        values = NodeValues(context.trace, found.graph, context.stop)
+        values = NodeValues(context.trace, found.graph, context.stop, found.name)
         made = lineage(found.graph, found.name, direction, depth=depth, limit=args.n, control=args.control,
-                       value=values.tensor)
+                       value=values.tensor, run=values.run, ops=context.trace.info().ops)
         if args.form == 'text':
             return Tree(made, args.types)
         nodes = found.graph.nodes
-        return lineage_diagram(found.graph, made, args.form,
+        return lineage_diagram(found.graph, made, args.form, run=values.run,
                                call=lambda name: values.call(nodes[name]) if name in nodes else None)
     name, words = ('li', 'goes into') if direction == 'inputs' else ('lo', 'comes of')
     return Command(name, f'list {direction}: the tree of what {words} a node', 'look', run, _draw_tree, _tree_arguments,

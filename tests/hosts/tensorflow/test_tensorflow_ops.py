@@ -21,6 +21,7 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 
+CALLED = 'StatefulPartitionedCall:0|PartitionedCall:0'
 pytestmark = pytest.mark.tensorflow
 
 
@@ -460,3 +461,30 @@ def test_a_name_means_the_node_before_what_a_backward_pass_takes_of_it(tf: Any, 
         text = execute(f'li squared --run {backward}', Context(trace)).text(120)
     assert found.graph.plan is not None and found.graph.plan.label == 'f' and given.use.node == 'bent'
     assert 'what goes in is not known' in text
+
+
+def test_what_a_branch_a_loop_and_a_function_return_is_taken_where_they_are_called(tf: Any, tmp_path: Path) -> None:
+    @tf.function
+    def inner(x: Any) -> Any:
+        return tf.square(x, name='squared')
+
+    def body(i: Any, value: Any) -> Any:
+        grown = tf.numpy_function(lambda x: x + 1, [value], tf.float32, name='grown')
+        grown.set_shape([])
+        return i + 1, grown
+
+    @tf.function
+    def whole(x: Any) -> Any:
+        taken = tf.cond(x > 0.0, lambda: tf.multiply(x, 2.0, name='twice'), lambda: x)
+        return inner(tf.while_loop(lambda i, value: tf.less(i, 2, name='goes_on'), body, [tf.constant(0), taken])[1])
+
+    path = recorded(tmp_path, lambda: whole(tf.constant(1.0)))
+    with Trace.open(path) as trace:
+        context = Context(trace)
+        for node, outside in (('twice', 'cond:0'), ('grown', 'while:3'), ('squared', CALLED)):
+            (returned,) = execute(f'lo {node}', context).result.lineage.returned  # type: ignore[attr-defined]
+            assert returned.outside[0] in outside.split('|') and len(returned.outside) == 1
+            assert f'returns it: outside it is {returned.outside[0]}' in execute(f'ni {node}', context).text(140)
+            assert 'eager call' not in execute(f'lo {node}', context).text(140)
+        (asked,) = execute('lo goes_on', context).result.lineage.returned  # type: ignore[attr-defined]
+        assert asked.outside == ()

@@ -417,3 +417,60 @@ def test_nodes_of_one_name_in_several_graphs_are_kept_apart(tmp_path):
             'ni quick', context)
         rows_of = [row for row in execute('lp', context).result.rows if row.function in ('quick', 'negative')]
         assert sorted((row.function, row.calls) for row in rows_of) == [('negative', 3), ('quick', 3)]
+
+
+def values_of(line, context):
+    """By node: the elements of its value in the tree that a line lists."""
+    return {row.node: row.value.to_numpy().tolist() for row in execute(line, context).result.lineage.rows if row.value}
+
+
+def test_values_beside_each_other_are_of_one_run(tmp_path):
+    with pyfuncdbg.record(tmp_path / 'runs.pfd', ops=True), tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        first = tf.numpy_function(quick, [x], tf.float32, name='first')
+        tf.add(first, 1.0, name='second')
+        with tf.Session(graph=graph) as session:
+            session.run('second:0', {x: [1.0, 2.0]})
+            session.run(first, {x: [10.0, 20.0]})
+    with pyfuncdbg.load(tmp_path / 'runs.pfd') as trace:
+        context = Context(trace)
+        older, newer = (run.id for run in trace.runs())
+        assert values_of('li second', context) == {'x': [1, 2], 'first': [2, 4], 'second': [3, 5]}
+        assert f'values: run #{older}' in text('li second', context)
+        assert values_of('lo first', context) == {'first': [20, 40]} and f'values: run #{newer}' in text('lo first', context)
+        assert values_of(f'lo first --run {older}', context) == {'first': [2, 4], 'second': [3, 5]}
+        card = execute('ni second', context).result
+        assert card.inputs[0].value.to_numpy().tolist() == [2, 4] and card.calls == 1
+        assert f'inputs (2), values of run #{older}' in text('ni second', context)
+        assert execute('ni first', context).result.calls == 2
+        shown = text('graph', context, 160)
+        assert f'values: run #{newer}' in shown and f'not in run #{newer}' in shown and '= 20 40' in shown
+        assert f'// values of run #{newer}' in text('graph --as dot', context)
+        assert f'%% values of run {older}' in text('li second --as mermaid', context)
+
+
+def test_what_a_function_returns_is_taken_where_it_is_called(tmp_path):
+    def body(i, values):
+        grown = tf.numpy_function(quick, [values], tf.float32, name='grown')
+        grown.set_shape([2])
+        return i + 1, grown
+
+    @tf.function
+    def whole(x):
+        taken = tf.cond(x[0] > 0, lambda: tf.multiply(x, 2.0, name='twice'), lambda: x)
+        return tf.while_loop(lambda i, values: tf.less(i, 2, name='goes_on'), body, [tf.constant(0), taken])[1]
+
+    for name, ops in (('ops', True), ('plain', False)):
+        with pyfuncdbg.record(tmp_path / f'{name}.pfd', ops=ops):
+            assert whole(tf.constant([1.0, 2.0])).numpy().tolist() == [8, 16]
+    with pyfuncdbg.load(tmp_path / 'ops.pfd') as trace:
+        context = Context(trace)
+        for node, outside in (('twice', 'cond:0'), ('grown', 'while:3')):
+            (returned,) = execute(f'lo {node}', context).result.lineage.returned
+            assert returned.outside == (outside,) and f'returns it: outside it is {outside}' in text(f'lo {node}', context)
+            assert f'{returned.function} returns it: outside it is {outside}' in text(f'ni {node}', context, 140)
+            assert 'eager call' not in text(f'lo {node}', context, 140)
+        assert execute('lo goes_on', context).result.lineage.returned[0].outside == (), 'a loop only asks it'
+    with pyfuncdbg.load(tmp_path / 'plain.pfd') as trace:
+        shown = text('lo grown', Context(trace), 160)
+        assert 'what takes its outputs is not known: nodes are recorded with --ops' in shown and 'it is while:3' in shown

@@ -51,6 +51,7 @@ class Graph(Collections):
         certain: Whether it is a branch of which it is known before any run whether it is taken.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
+        returned: For the graph of a function that was traced: what it returns.
         given: While a function is traced that may make variables: its placeholders, with the values of the first call.
     """
 
@@ -70,6 +71,7 @@ class Graph(Collections):
         self.variables: dict[int, weakref.ref[Any]] = {}
         self.variables_made: int | None = None
         self.given: tuple[tuple[Any, Any], ...] = ()
+        self.returned: tuple[Tensor, ...] = ()
         self.waits: list[Operation] = []
         self.automatic = building_function
         self.place, self.repeats, self.certain = '', False, False

@@ -11,14 +11,12 @@ from importlib import import_module
 from typing import Any
 
 from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, Surface, shapes_around
+from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import CALLERS, callers_in
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
 
 _MOST = 2_000
-_CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
-            'StatelessWhile'}
-"""Types of nodes that give what functions return, output by output."""
-_QUIET = TYPES | _CALLERS | {'Identity', 'NoOp', 'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
+_QUIET = TYPES | CALLERS | {'Identity', 'NoOp', 'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
 
 
 _graphs: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -73,20 +71,10 @@ def _callers(graph: Any) -> Iterator[Any]:
     outer = getattr(graph, 'outer_graph', None)
     if outer is None or str(graph.name).startswith(DATASET):
         return
-    found = list(_calls_of(graph, outer))
+    found = list(callers_in(graph, outer))
     if not found:                               # traced before, perhaps by an eager call
-        found = [node for other in [*_graphs] for node in _calls_of(graph, other)]
+        found = [node for other in [*_graphs] for node in callers_in(graph, other)]
     yield from found
-
-
-def _calls_of(graph: Any, outer: Any) -> Iterator[Any]:
-    functions = getattr(outer, '_functions', None) or {}
-    names = {name.decode() if isinstance(name, bytes) else str(name) for name, function in dict(functions).items()
-             if getattr(function, 'graph', None) is graph}
-    for node in outer.get_operations() if names else ():
-        if node.type in _CALLERS and names.intersection(
-                function.name for value in node.node_def.attr.values() for function in (value.func, *value.list.func)):
-            yield node
 
 
 def _ancestors(op: Any) -> Iterator[Any]:

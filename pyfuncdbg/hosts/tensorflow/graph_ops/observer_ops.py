@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hooks.value_summary import Summary
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     is_function,
     maker,
@@ -191,8 +193,8 @@ class Observers:
         return CallSite(prefix(graph) + op.name, op.type, 'op', self._host, stack=creation(op),
                         inputs=[name_of(tensor, outer) for tensor in op.inputs],
                         outputs=[prefix(graph) + tensor.name for tensor in op.outputs],
-                        attrs={**plain_attrs(op), **surroundings(op), 'function': str(graph.name), **more},
-                        traits=op_traits(op.type))
+                        attrs={**plain_attrs(op), **surroundings(op), RETURNED: reads_returned(op),
+                               'function': str(graph.name), **more}, traits=op_traits(op.type))
 
 
 def is_observed(graph: Any) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.generator_end import SOURCE
+from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.installed_hooks import Gate
 from pyfuncdbg.hooks.live_objects import living, with_derived
 from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
@@ -24,6 +25,7 @@ from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import declared, declared_shapes, eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensured
@@ -182,7 +184,9 @@ class Sites:
         attrs['graph'] = getattr(op.graph, 'name', '') or 'default graph'
         attrs.update(surroundings(op))
         attrs.update(self.describe(op))
-        outer = outer_tensors(op.graph) if is_function(op.graph) else {}
+        outer: dict[str, Any] = {}
+        if is_function(op.graph):
+            outer, attrs[RETURNED] = outer_tensors(op.graph), reads_returned(op)
         site = CallSite(op.name, op.type, 'python', self._host, function=function, stack=creation(op),
                         inputs=[name_of(tensor, outer) for tensor in op.inputs],
                         outputs=[prefix(op.graph) + tensor.name for tensor in op.outputs], attrs=attrs)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Found, Graph, Node, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Found, Graph, Node, Returned, Use
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
@@ -26,7 +26,7 @@ DUMPS = 20
 _SEARCHED = 500
 """Calls of nodes of one name that are searched for the first with NaN."""
 _SHOWN_ELSEWHERE = frozenset(('_device', '_control', '_constants', '_no_rank', '_no_line', '_handle', '_unseen',
-                              DECLARED_SHAPES))
+                              DECLARED_SHAPES, RETURNED))
 _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
@@ -43,12 +43,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One output: what it held last, who takes it, and whether the run gives it to the program."""
+    """One output: what it held last, who takes it, whether the run gives it to the program, or a function returns it."""
 
     name: str
     value: TensorRecord | None
     users: tuple[Use, ...]
     fetched: bool = False
+    returned: Returned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class NodeCard:
         attrs: What TensorFlow's NodeDef says too; private names apart.
         device: '' if none was asked for.
         label, runs: What announced it, and how many runs have; '' and 0 for eager calls.
-        run: What values are of, None for the newest calls.
+        run: What the figures are of, None for all runs.
+        values_of: The run that values are of; None if none ran.
         before, after: Control inputs, and the nodes that wait for it without taking a tensor.
         calls, failed, bad, total: How often it ran, raised, met NaN or infinities, and for how many seconds; of `run` if
             one is given.
@@ -106,13 +108,14 @@ class NodeCard:
     all_frames: bool
     retries: int = 0
     perhaps: int = 0
+    values_of: int | None = None
 
 
 def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
               all_frames: bool = False) -> NodeCard:
     """The card of a node that was found."""
     graph, name = found.graph, found.name
-    values = NodeValues(trace, graph, stop)
+    values = NodeValues(trace, graph, stop, name)
     node = graph.nodes.get(name)
     newest = values.call(node) if node is not None else None
     time = _time(trace, graph, node) or _NEVER
@@ -134,7 +137,8 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
         _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
         all_attrs, all_frames, time.retries,
-        unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0)
+        unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
+        values.run)
 
 
 def _given_to(call: CallRecord | None) -> tuple[Given, ...]:
@@ -172,7 +176,12 @@ def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:
 
 def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
     return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
-                graph.is_fetched(output))
+                graph.is_fetched(output), _returned(graph.nodes.get(name), output))
+
+
+def _returned(node: Node | None, output: str) -> Returned | None:
+    return None if node is None else next((returned for returned in node.returned
+                                           if node.site.outputs[returned.slot:][:1] == (output,)), None)
 
 
 def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:

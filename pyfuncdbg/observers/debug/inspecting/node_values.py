@@ -1,4 +1,4 @@
-"""The last value of each tensor of a graph: from the run that is stopped, else from the newest recorded calls.
+"""The last value of each tensor of a graph in one run: the one that is stopped, else one that was recorded.
 
 Asked by the commands about nodes; at a stop on the stopped thread.
 """
@@ -28,25 +28,41 @@ class NodeValues:
         trace: Where calls are recorded.
         graph: Whose tensors.
         stop: Whose run gives the values that it holds; None without one.
+        node: Of whose newest call the run is, where the graph is of several; '' for the newest run of all.
     """
 
-    def __init__(self, trace: Queries, graph: Graph, stop: Stop | None = None) -> None:
+    def __init__(self, trace: Queries, graph: Graph, stop: Stop | None = None, node: str = '') -> None:
         self._trace = trace
         self._graph = graph
         self._stop = stop
         self._view: RunView | None = view_of(stop)
         self._calls: dict[str, CallRecord | None] = {}
         self._given: dict[str, TensorRecord] | None = None
+        self._node = node
+        self._chosen: int | None = graph.run
+
+    @property
+    def run(self) -> int | None:
+        """The run whose values these are: a value of another run beside them would not be of one state. None if none ran."""
+        if self._chosen is None:
+            node = self._graph.nodes.get(self._node)
+            newest = self._newest(node, None) if node is not None else None
+            plan = self._graph.plan
+            self._chosen = newest.run if newest is not None else plan.newest if plan is not None else None
+        return self._chosen
 
     def call(self, node: Node) -> CallRecord | None:
         """The call of the stop, or its newest one, of the graph's run if it is of one; None if there is none."""
-        here = call_at(self._trace, self._stop)
-        if here is not None and self._graph.run in (None, here.run) and here.site.id in (site.id for site in node.sites):
-            return here
         if node.name not in self._calls:
-            found = [call for site in node.sites for call in self._trace.newest(site, run=self._graph.run)]
-            self._calls[node.name] = max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
+            self._calls[node.name] = self._newest(node, self.run)
         return self._calls[node.name]
+
+    def _newest(self, node: Node, run: int | None) -> CallRecord | None:
+        here = call_at(self._trace, self._stop)
+        if here is not None and run in (None, here.run) and here.site.id in (site.id for site in node.sites):
+            return here
+        found = [call for site in node.sites for call in self._trace.newest(site, run=run)]
+        return max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
 
     def tensor(self, name: str) -> TensorRecord | None:
         """What a tensor held last; None if unknown."""
@@ -81,7 +97,7 @@ class NodeValues:
         if self._given is None:
             plan, self._given = self._graph.plan, {}
             if plan is not None:
-                run = self._graph.run or plan.newest
+                run = self.run or plan.newest
                 self._given = {tensor.name: tensor for tensor in self._trace.run(run, plan.process).feeds
                                if not tensor.absent}
         return self._given

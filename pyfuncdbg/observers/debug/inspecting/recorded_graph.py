@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
@@ -62,6 +63,13 @@ class Node:
         return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
 
     @property
+    def returned(self) -> tuple[Returned, ...]:
+        """Its outputs that the function of its graph returns."""
+        return tuple(Returned(entry[0], entry[1], tuple(name for name in _listed(entry[2]) if isinstance(name, str)))
+                     for entry in _listed(self.site.attrs.get(RETURNED)) if isinstance(entry, list | tuple)
+                     and len(entry) == 3 and type(entry[0]) is int and isinstance(entry[1], str))
+
+    @property
     def is_unseen(self) -> bool:
         """Whether its calls are never seen, such as a write to a variable, which makes no tensor."""
         return self.site.attrs.get('_unseen') is True
@@ -75,6 +83,21 @@ class Node:
     def sites(self) -> tuple[SiteRecord, ...]:
         """Its sites: calls are found at each."""
         return (self.site,) if self.op is None else (self.site, self.op)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An output that the function of its graph returns.
+
+    Attributes:
+        slot: Which output of its node.
+        function: Name of the function: of a branch, the body of a loop, a function that is called.
+        outside: The tensors that it becomes where the function is called; none where that is not known.
+    """
+
+    slot: int
+    function: str
+    outside: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,11 +302,16 @@ class _Graphs:
     def eager(self) -> Graph:
         """The sites that no run announced: of eager calls, and of nodes inside of loops and branches."""
         announced = {(plan.process, number) for plan in self._plans for number in plan.sites}
-        graph = {(node.process, node.name) for made in self._made for node in (n.site for n in made.nodes.values())}
+        graph = {_twin(node.site) for made in self._made for node in made.nodes.values()}
         sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
-                 and (site.process, site.name) not in graph]
+                 and _twin(site) not in graph]
         nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions last: they stand
         return Graph(None, None, nodes, _constants(nodes), _users(nodes))
+
+
+def _twin(site: SiteRecord) -> tuple[object, ...]:
+    """Equal for a node and its Python call; nodes of a function may have names of nodes around it, and other inputs."""
+    return site.process, site.name, site.inputs
 
 
 def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:

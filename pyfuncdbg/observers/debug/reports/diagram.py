@@ -39,12 +39,13 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """What is drawn, and in which language; `left_out` boxes there was no room for."""
+    """What is drawn, and in which language; `left_out` boxes there was no room for. Shapes and marks are of `run`."""
 
     form: Form
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     left_out: int = 0
+    run: int | None = None
 
 
 class _Boxes:
@@ -72,12 +73,12 @@ class _Boxes:
         if source is not None and target is not None:
             self.arrows.append(Arrow(source, target, label, dashed, bad))
 
-    def made(self, form: Form) -> Diagram:
-        return Diagram(form, tuple(self.boxes), tuple(dict.fromkeys(self.arrows)), len(self.left_out))
+    def made(self, form: Form, run: int | None = None) -> Diagram:
+        return Diagram(form, tuple(self.boxes), tuple(dict.fromkeys(self.arrows)), len(self.left_out), run)
 
 
 def graph_diagram(graph: Graph, form: Form, limit: int, *, names: Iterable[str] | None = None, control: bool = True,
-                  call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
+                  run: int | None = None, call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
     """The nodes of a graph with what is fed and constant.
 
     Args:
@@ -86,7 +87,8 @@ def graph_diagram(graph: Graph, form: Form, limit: int, *, names: Iterable[str] 
         limit: Most boxes.
         names: Only these nodes; all if None.
         control: Control inputs too.
-        call: Gives the last call of a node.
+        run: The run that calls are of.
+        call: Gives the last call of a node in it.
     """
     drawn = _Boxes(limit)
     wanted = list(graph.nodes) if names is None else list(names)
@@ -95,10 +97,10 @@ def graph_diagram(graph: Graph, form: Form, limit: int, *, names: Iterable[str] 
     for name in wanted:
         for use in graph.inputs(name, control=control):
             _join(drawn, graph, use, use.node, name)
-    return drawn.made(form)
+    return drawn.made(form, run)
 
 
-def lineage_diagram(graph: Graph, found: Lineage, form: Form, *,
+def lineage_diagram(graph: Graph, found: Lineage, form: Form, *, run: int | None = None,
                     call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
     """The same tree as boxes: what its rows name, and the arrows between these."""
     names = dict.fromkeys(row.node for row in found.rows)
@@ -110,7 +112,7 @@ def lineage_diagram(graph: Graph, found: Lineage, form: Form, *,
             if use.node in names:
                 _join(drawn, graph, use, use.node, name)
     diagram = drawn.made(form)
-    return Diagram(form, diagram.boxes, diagram.arrows, found.reached - found.shown)
+    return Diagram(form, diagram.boxes, diagram.arrows, found.reached - found.shown, run)
 
 
 def _join(drawn: _Boxes, graph: Graph, use: Use, source: str, target: str) -> None:

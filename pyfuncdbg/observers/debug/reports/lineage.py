@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Graph, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Graph, Returned, Use
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Direction = Literal['inputs', 'outputs']
@@ -56,8 +56,12 @@ class Lineage:
         shown: How many of them are among the rows.
         depth: Levels that were asked for.
         control: Whether control inputs count.
-        run: What values are of, None for each node's newest call.
+        run: What values are of, None if nothing ran.
         label: What the run is of; '' for eager calls.
+        returned: Which outputs the function of the node's graph returns.
+        fetched: Whether its runs give an output to the program.
+        known: Whether nodes that take its outputs would have been recorded.
+        in_graph: Whether it is a node of a graph, also where no run announces that.
     """
 
     node: str
@@ -69,10 +73,15 @@ class Lineage:
     control: bool
     run: int | None
     label: str
+    returned: tuple[Returned, ...] = ()
+    fetched: bool = False
+    known: bool = True
+    in_graph: bool = False
 
 
 def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit: int, control: bool = False,
-            value: Callable[[str], TensorRecord | None] = lambda tensor: None) -> Lineage:
+            value: Callable[[str], TensorRecord | None] = lambda tensor: None, run: int | None = None,
+            ops: bool = True) -> Lineage:
     """Walk from a node.
 
     Args:
@@ -83,6 +92,8 @@ def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit:
         limit: Most rows.
         control: Follow control inputs too.
         value: Gives what a tensor held.
+        run: Which run that is.
+        ops: Whether nodes without a function were recorded.
     """
     def beyond(name: str) -> list[Use]:
         found = graph.inputs(name, control=control) if direction == 'inputs' else graph.outputs(name, control=control)
@@ -93,8 +104,12 @@ def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit:
     reached = sum(graph.constant(name) is None for name in levels)
     shown = len({row.node for row in rows if row.constant is None})
     own = graph.constant(node) is None
-    return Lineage(node, direction, tuple(rows), reached - own, shown - own, depth, control, graph.run,
-                   plan.label if plan is not None else '')
+    known = graph.nodes.get(node)
+    return Lineage(node, direction, tuple(rows), reached - own, shown - own, depth, control, run,
+                   plan.label if plan is not None else '', known.returned if known is not None else (),
+                   known is not None and any(graph.is_fetched(output) for output in known.site.outputs),
+                   plan is not None or ops or known is None or not known.site.outputs,
+                   known is not None and bool(known.site.outputs))
 
 
 def _levels(node: str, beyond: Callable[[str], Sequence[Use]]) -> dict[str, int]:

@@ -50,8 +50,9 @@ class NodeList:
         runs: How many there were.
         ops: Whether nodes without a function were recorded.
         live: Whether the run is stopped: what has not run may run yet.
-        run: What times and values are of; None for all runs.
+        run: What calls and times are of; None for all runs.
         feeds, fetches: Names of tensors.
+        values_of: The run that values are of.
     """
 
     rows: tuple[NodeRow, ...]
@@ -66,6 +67,7 @@ class NodeList:
     fetches: tuple[str, ...]
     filters: Mapping[str, object]
     sort: str
+    values_of: int | None = None
 
 
 def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:

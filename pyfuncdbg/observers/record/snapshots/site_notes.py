@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.graph_context import SURROUNDINGS
+from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS
 from pyfuncdbg.hooks.patched_code import original, qualified_name_of
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
@@ -50,8 +50,12 @@ class SiteNote:
         self.stack = site.stack
         self.inputs = site.inputs
         self.outputs = site.outputs
-        self.attrs = site.attrs
         self.traits = site.traits
+        self.attrs: Mapping[str, Any] = site.attrs
+        if callable(read := site.attrs.get(RETURNED)):
+            returned = read()
+            attrs = {name: value for name, value in site.attrs.items() if name != RETURNED}
+            self.attrs = {**attrs, RETURNED: returned} if returned else attrs
 
     def record(self, sources: LoadedSources) -> list[Any]:
         """Plain data for the log; reads source files, so it runs on the writer thread."""

@@ -14,6 +14,8 @@ def dot(diagram: Diagram) -> str:
     """The text, ending in a newline."""
     lines = ['digraph pyfuncdbg {', '    node [fontname="monospace", fontsize=10];',
              '    edge [fontname="monospace", fontsize=9];']
+    if diagram.run:
+        lines.insert(1, f'    // values of run #{diagram.run}')
     if diagram.left_out:
         lines.append(f'    label="{diagram.left_out} nodes are left out";')
     lines += [f'    n{place} [{_box(box)}];' for place, box in enumerate(diagram.boxes)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from rich.console import ConsoleOptions
 from rich.text import Text
 
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Returned
 from pyfuncdbg.observers.debug.reports.lineage import Branch, Lineage
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
@@ -12,6 +13,7 @@ from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant
 from pyfuncdbg.ui.views.units import count
 
 NAME = 60
+_OUTSIDE = 6
 DEEPEST = 12
 """Levels that are indented; further ones say their number."""
 
@@ -37,12 +39,39 @@ def _heading(found: Lineage) -> Text:
         text.append(f', {found.shown:,} shown')
     text.append(f'   depth: {found.depth}', 'dim')
     text.append('   control: yes' if found.control else '   control: no', 'dim')
-    text.append(f'   values: {f"run #{found.run}" if found.run else "newest"}', 'dim')
+    text.append(f'   values: {f"run #{found.run}" if found.run else "none"}', 'dim')
     if not found.reached:
-        unknown = bool(found.rows) and found.rows[0].sort == 'elsewhere'
-        missing = 'no node of this graph: what goes in is not known' if unknown and found.direction == 'inputs' else (
-            'no inputs') if found.direction == 'inputs' else 'nobody takes its outputs'
-        text.append(f'   {missing}' + ('' if found.label else ': an eager call is in no graph'))
+        text.append(f'   {_missing(found)}')
+    if found.direction == 'outputs':
+        for returned in found.returned:
+            text.append('\n').append_text(returned_text(returned, slot=len(found.returned) > 1))
+        if found.fetched and not found.returned:
+            text.append('\nfetched: its runs give it to the program')
+    return text
+
+
+def _missing(found: Lineage) -> str:
+    """Why there is nothing to list."""
+    first = found.rows[0] if found.rows else None
+    if found.direction == 'inputs':
+        unknown = first is not None and first.sort == 'elsewhere'
+        missing = 'no node of this graph: what goes in is not known' if unknown else 'no inputs'
+    elif not found.known:
+        return 'what takes its outputs is not known: nodes are recorded with --ops'
+    else:
+        missing = 'no node takes its outputs'
+    return missing if found.label or found.in_graph else f'{missing}: an eager call is in no graph'
+
+
+def returned_text(returned: Returned, *, slot: bool) -> Text:
+    """'while_body_27 returns it: while:3'."""
+    text = Text.assemble(label(returned.function, limit=NAME), f' returns {f"output {returned.slot}" if slot else "it"}',
+                         overflow='fold')
+    if returned.outside:
+        text.append(': outside it is ').append_text(Text(', ').join(
+            label(name, 'bold', limit=NAME) for name in returned.outside[:_OUTSIDE]))
+        if len(returned.outside) > _OUTSIDE:
+            text.append(f' and {len(returned.outside) - _OUTSIDE:,} more')
     return text
 
 
@@ -87,5 +116,6 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     node = find_node(sample(), 'scale')
+    values = NodeValues(sample(), node.graph, node=node.name)
     demo(lineage_view(lineage(node.graph, node.name, 'inputs', depth=3, limit=20,
-                              value=NodeValues(sample(), node.graph).tensor), types=True))
+                              value=values.tensor, run=values.run), types=True))

@@ -45,6 +45,8 @@ def mermaid(diagram: Diagram) -> str:
     missing = diagram.left_out + len(diagram.boxes) - boxes
     if missing or arrows < len(diagram.arrows):
         lines.insert(1, f'    %% {missing} nodes and {len(diagram.arrows) - arrows} arrows are left out')
+    if diagram.run:
+        lines.insert(1, f'    %% values of run {diagram.run}')
     lines += ['    classDef python fill:#ddf1ff,stroke:#0969da,color:#1f2328',
               '    classDef bad fill:#ffdddd,stroke:#cc0000,color:#1f2328,stroke-width:3px']
     for name in ('python', 'bad'):

@@ -22,6 +22,7 @@ from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, shortened
+from pyfuncdbg.ui.views.graph.lineage import returned_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut, highlighted
 from pyfuncdbg.ui.views.sources.source import line_text, place
@@ -42,10 +43,12 @@ def node_view(card: NodeCard) -> Page:
     parts: list[Part] = [_title(card), _facts(card)]
     if card.newest is not None and otherwise(card.newest):
         parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
+    of = f', values of run #{card.values_of}' if card.values_of and not card.run else ''
     if card.inputs:
-        parts += [Text(f'inputs ({len(card.inputs):,})', 'bold'), _inputs(card.inputs)]
+        parts += [Text.assemble((f'inputs ({len(card.inputs):,})', 'bold'), (of, 'dim')), _inputs(card.inputs)]
     if card.outputs:
-        parts += [Text(f'outputs ({len(card.outputs):,})', 'bold'), _outputs(card), *_undeclared(card)]
+        parts += [Text.assemble((f'outputs ({len(card.outputs):,})', 'bold'), (of, 'dim')), _outputs(card)]
+        parts += _undeclared(card)
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
@@ -187,6 +190,9 @@ def _below(row: Sequence[Text]) -> list[RenderableType]:
 
 def _taken(card: NodeCard, made: Made) -> Text:
     """Who takes an output."""
+    if made.returned:
+        text = returned_text(made.returned, slot=False)
+        return Text.assemble(('-> ', 'dim'), _users(made.users), '; ', text, overflow='fold') if made.users else text
     if not made.users and not made.fetched:
         return Text('not used' if card.label else '', 'dim')        # of eager calls nobody knows
     text = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else Text(overflow='fold')

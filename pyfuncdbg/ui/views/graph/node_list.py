@@ -25,6 +25,8 @@ def node_list_view(found: NodeList) -> Page:
     subject = label(f'run #{found.run} {found.label}' if found.run else found.label, 'bold', 80)
     title = Text.assemble(('graph of ', 'bold'), subject, overflow='fold')
     title.append('' if found.run else f', {count(found.runs, "run")}')
+    if found.values_of and not found.run:
+        title.append(f'   values: run #{found.values_of}', 'dim')
     for what, names in (('feeds', found.feeds), ('fetches', found.fetches)):
         if names:
             more = f' +{len(names) - NAMES}' if len(names) > NAMES else ''
@@ -94,6 +96,8 @@ def _value(row: NodeRow, found: NodeList) -> Text:
         return Text('not known' if row.perhaps else '' if _ran(row, found) else NEVER[found.live], 'blue')
     words = [f'{number:,} {what}' for number, what in ((row.time.failed, 'raised'), (row.time.bad, 'bad')) if number]
     text = Text().append(', '.join(words), 'bold red')
+    if row.value is None and found.values_of and row.time.calls and not found.run:
+        return text.append(' ' if words else '').append(f'not in run #{found.values_of}', 'dim')
     return text.append(' ' if words else '').append_text(glimpse(row.value, typed=False))
 
 

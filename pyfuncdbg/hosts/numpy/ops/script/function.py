@@ -18,6 +18,7 @@ from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
+from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.graph import context
@@ -35,7 +36,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import site_attrs
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import reads_returned, site_attrs
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
 """The op types: the function gets tensors, or arrays, or arrays and has no effect."""
@@ -275,7 +276,7 @@ class PythonFunction:
                               inputs=[t.name for t in op.inputs[:len(op.inputs) - len(self.variables)]],
                               outputs=[t.name for t in op.outputs],
                               attrs={**site_attrs(op), '_call': self.again, '_replace': self.replace, **readable(op),
-                                     **self._nesting()})
+                                     RETURNED: reads_returned(op), **self._nesting()})
         if not self.variables:
             facts = self._site.id, self._site.counter, self._site.stack, self._site.inputs, self._site.outputs
             self._site.attrs = {**self._site.attrs, '_remake': partial(_placed_again, facts, self.facts())}

@@ -6,7 +6,7 @@ branch that was not taken are a zero that nobody reads.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     Typed,
     register,
 )
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, common
@@ -59,6 +60,12 @@ class Branches:
         """The functions of a node's branches, for the library of a GraphDef."""
         from pyfuncdbg.hosts.numpy.runtime.traces.function_def import Branch  # who writes no graph needs no messages
         return [Branch(branch, feeds, node.inputs[1:]) for branch, feeds in zip(self.branches, self.feeds, strict=True)]
+
+    def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
+        """What the branch of this graph returns, each with the output of the node that it is."""
+        for branch, results in zip(self.branches, self.results, strict=True):
+            if branch.graph is graph:
+                yield from ((branch.outputs[result], place) for place, result in enumerate(results) if result >= 0)
 
     def kept(self) -> list[list[Tensor]]:
         """What each branch keeps for a gradient."""

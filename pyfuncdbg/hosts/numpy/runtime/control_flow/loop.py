@@ -10,10 +10,13 @@ Loops are closed under differentiation (`loop_gradient`):
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Output
+from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
@@ -52,6 +55,11 @@ class Loop:
     backwards: bool
     types: tuple[Output, ...]
     compiled: list[LoopSource] = field(default_factory=list, compare=False, repr=False)
+
+    def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
+        """What the body returns, where this is its graph, each with the output of the node that it is at last."""
+        if self.body.graph is graph:            # before what is carried there are the counter and the maximum
+            yield from ((self.body.outputs[result], place) for place, result in enumerate(self.next, 2))
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node that runs it, for the library of a GraphDef."""

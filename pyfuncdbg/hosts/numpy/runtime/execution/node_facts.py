@@ -4,10 +4,22 @@ Asked once for each node, when something watches or is about to.
 """
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    CALL,
+    CASE,
+    IDENTITY,
+    IF,
+    STATELESS_CASE,
+    STATELESS_IF,
+    STATELESS_WHILE,
+    WHILE,
+)
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -16,6 +28,10 @@ _SHOWN = 6
 _LONGEST = 60
 _TOLD = 20
 """Control inputs and constants of one node that are told."""
+
+
+_CALLERS = frozenset((IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE, CALL))
+"""Types of nodes that call functions; these have `results_of`."""
 
 
 def is_constant(op: Operation) -> bool:
@@ -43,6 +59,38 @@ def site_attrs(op: Operation) -> dict[str, Any]:
     if constants:
         found['_constants'] = constants
     return found
+
+
+def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
+    """What tells of each output that the function of a node's graph returns: [its index, the function's name, the names of
+    what the nodes that call it give of it]. It does not keep the graph."""
+    graph, name = weakref.ref(op.graph), op.name
+
+    def read() -> list[list[Any]]:
+        living = graph()
+        made = living.find(name) if living is not None else None
+        return [] if made is None else _returned(made)
+    return read
+
+
+def _returned(op: Operation) -> list[list[Any]]:
+    found: dict[int, list[str]] = {maker.value_index: [] for maker in map(_maker, op.graph.returned) if maker.op is op}
+    outer = op.graph.outer if found else None
+    for node in outer.operations if outer is not None else ():
+        for function in node.attrs.values() if node.type in _CALLERS else ():
+            if hasattr(function, 'results_of'):
+                for tensor, place in function.results_of(op.graph):
+                    maker = _maker(tensor)
+                    if maker.op is op:
+                        found[maker.value_index].append(node.outputs[place].name)
+    return [[slot, op.graph.name, names] for slot, names in found.items()]
+
+
+def _maker(tensor: Any) -> Any:
+    """The tensor that this one only passes on."""
+    while tensor.op.type == IDENTITY:
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _content(op: Operation, value: Any) -> list[Any]:

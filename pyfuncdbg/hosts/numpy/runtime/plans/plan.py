@@ -14,6 +14,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import ZEROS, Kernel, kernel_for
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -24,7 +25,7 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.server import check_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import computed_again
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, site_attrs
+from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, reads_returned, site_attrs
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
 from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import Source
@@ -137,7 +138,8 @@ def op_site(op: Operation) -> CallSite:
         site = sites[op.serial] = CallSite(
             op.name, op.type, 'op', host, stack=op.stack, inputs=[t.name for t in op.inputs],
             outputs=[t.name for t in op.outputs],
-            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs)}, traits=op_traits(op.type),
+            attrs={**site_attrs(op), '_call': partial(computed_again, op.definition, op.attrs),
+                   RETURNED: reads_returned(op)}, traits=op_traits(op.type),
             steady=not op.definition.python and not op.definition.stateful and not op.definition.in_execution)
     return site
 

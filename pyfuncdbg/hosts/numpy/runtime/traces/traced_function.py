@@ -5,7 +5,7 @@ order finds what it needs and no Python function is called twice.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from time import perf_counter_ns
@@ -71,6 +71,7 @@ class Traced:
         self.graph = graph
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
+        graph.returned = self.outputs
         self.pack = pack
         self.name = name
         self._plans: dict[Any, Plan] = {}
@@ -91,6 +92,11 @@ class Traced:
     def short_name(self) -> str:
         """The name of the Python function."""
         return self.name.removeprefix('__inference_').rpartition('_')[0]
+
+    def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
+        """What it returns, where this is its graph, each with the output of the node that calls it."""
+        if self.graph is graph:
+            yield from zip(self.outputs, range(len(self.outputs)), strict=True)
 
     def function_def(self) -> Any:
         """Its FunctionDef, for the library of a GraphDef."""

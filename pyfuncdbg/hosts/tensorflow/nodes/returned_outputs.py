@@ -1,0 +1,59 @@
+"""What the function of a node's graph returns of it, and as which outputs the nodes that call the function give it on.
+
+Read when a site is recorded, on the thread of its call.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import maker, prefix
+
+CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
+            'StatelessWhile'}
+"""Types of nodes that give what functions return, output by output."""
+
+
+def reads_returned(op: Any) -> Callable[[], list[list[Any]]]:
+    """What tells of each output that the function of a node's graph returns: [its index, the function's name, the names of
+    what callers give of it]. It does not keep the graph."""
+    graph, name = weakref.ref(op.graph), op.name
+
+    def read() -> list[list[Any]]:
+        living = graph()
+        return _returned(living, living.get_operation_by_name(name)) if living is not None else []
+    return read
+
+
+def _returned(graph: Any, op: Any) -> list[list[Any]]:
+    made = [maker(output) for output in getattr(graph, 'outputs', None) or ()]
+    found: list[list[Any]] = []
+    for slot, tensor in enumerate(op.outputs):
+        places = [place for place, output in enumerate(made) if output is tensor]
+        if places:
+            given = [f'{prefix(node.graph)}{node.outputs[place].name}' for node in callers_in(graph, graph.outer_graph)
+                     for place in places if place < len(node.outputs) and not _asks(node, graph)]
+            found.append([slot, str(graph.name), given])
+    return found
+
+
+def callers_in(graph: Any, outer: Any) -> Iterator[Any]:
+    """The nodes of a graph that call the function of another one."""
+    names = _names_of(graph, outer)
+    for node in outer.get_operations() if names else ():
+        if node.type in CALLERS and names.intersection(
+                function.name for value in node.node_def.attr.values() for function in (value.func, *value.list.func)):
+            yield node
+
+
+def _names_of(graph: Any, outer: Any) -> set[str]:
+    functions = dict(getattr(outer, '_functions', None) or {})
+    return {name.decode() if isinstance(name, bytes) else str(name) for name, function in functions.items()
+            if getattr(function, 'graph', None) is graph}
+
+
+def _asks(node: Any, graph: Any) -> bool:
+    """Whether a loop only asks this function whether to go on."""
+    return node.type in ('While', 'StatelessWhile') and node.node_def.attr['body'].func.name not in _names_of(
+        graph, node.graph)
