@@ -56,8 +56,7 @@ class Graph(Collections):
     """
 
     def __init__(self, *, name: str = '', outer: Graph | None = None, building_function: bool = False) -> None:
-        self.name = name
-        self.outer = outer
+        self.name, self.outer = name, outer
         self.forward: Graph | None = None
         self.building_function = building_function
         self.version = 0
@@ -73,11 +72,10 @@ class Graph(Collections):
         self.given: tuple[tuple[Any, Any], ...] = ()
         self.returned: tuple[Tensor, ...] = ()
         self.waits: list[Operation] = []
-        self.automatic = building_function
+        self.automatic, self.finalized = building_function, False
         self.place, self.repeats, self.certain = '', False, False
         self.unfeedable: set[int] = set()
         self.unfetchable: set[Operation] = set()
-        self.finalized = False
         self.shown_of: Any = None                   # the function it is of, once somebody has got the graph from that
         self._captured: dict[int, SymbolicTensor] = {}
         self._repeated: dict[int, Operation] = {}
