@@ -13,12 +13,23 @@ class NodeGraph(Protocol):
         version: Grows with every change.
         sites: The call sites of nodes, by serial.
         place: For a part of another graph: the name of its node, with '/', below which it is.
+        name: Of the function whose graph it is.
+        returned: For the graph of a function that was traced: what it returns.
     """
 
     building_function: bool
     version: int
     sites: dict[int, Any]
     place: str
+    name: str
+    returned: tuple[Any, ...]
+
+    @property
+    def outer(self) -> NodeGraph | None:
+        """The graph that a function is traced in."""
+
+    def find(self, name: str) -> Any:
+        """The node of this name, if there is one."""
 
     @property
     def operations(self) -> Sequence[Any]:
