@@ -83,6 +83,9 @@ OPENINGS = {'open', 'fdopen', 'stat', 'lstat', 'read_text', 'read_bytes', 'getli
             'getsourcelines', 'linecache', 'tokenize', 'inspect', 'pathlib', 'io'}
 """Functions and modules by which a text of a file may be had."""
 
+FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
+"""What names a framework, or its ops that call a Python function."""
+
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
 NAMELESS = {'util', 'utils', 'helper', 'helpers', 'common', 'base', 'misc'}
 NOUNS = frozenset("""
@@ -105,6 +108,10 @@ LONGEST_FILE, LONGEST_FUNCTION = 400, 40
 WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' + r'/w/', r'\bDES' + r'IGN\b',
                                 'issue ' + r'2\b']))
 
+
+STRINGS = {tokenize.STRING, getattr(tokenize, 'FSTRING_MIDDLE', tokenize.STRING)}
+BETWEEN = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+"""Tokens that no statement begins or ends with."""
 
 # An import of Cython, which is no Python; between parentheses it may go on.
 _NAME = r'\w+(?:\.\w+)*(?: as \w+)?'
@@ -310,6 +317,18 @@ def op_names(source: str, path: str, ops: set[str]) -> list[str]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ops]
 
 
+def framework_names(source: str, path: str) -> list[str]:
+    """Names and strings of code, Cython's too, that name a framework; docstrings and comments may."""
+    found, begins = [], True
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        is_text = token.type in STRINGS
+        if (token.type == tokenize.NAME or (is_text and not begins)) and FRAMEWORKS.search(token.string):
+            found.append(f'{path}:{token.start[0]}: names a framework: {token.string[:60]}')
+        if token.type not in BETWEEN:
+            begins = token.type == tokenize.NEWLINE
+    return found
+
+
 def fragile_locks(source: str, path: str) -> list[str]:
     """Locks of the program's process that a forked child would inherit as they are; a condition may be given a lock."""
     return [f'{path}:{node.lineno}: {_called(node)}: a forked child needs one of `hooks.locks`'
@@ -413,6 +432,12 @@ def test_the_runtime_names_no_op() -> None:
     assert {'MatMul', 'EagerPyFunc'} <= ops
     found = [complaint for path in (PACKAGE / 'hosts' / 'numpy' / 'runtime').rglob('*.py')
              for complaint in op_names(path.read_text(), name_of(path), ops)]
+    assert not found, '\n'.join(found)
+
+
+def test_hooks_and_observers_know_no_framework() -> None:
+    found = [complaint for path in (*sources(), *compiled()) if path.relative_to(PACKAGE).parts[0] in ('hooks', 'observers')
+             for complaint in framework_names(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
 
 
@@ -586,6 +611,18 @@ def test_a_fragile_lock_is_seen() -> None:
 def test_an_op_named_in_code_is_seen() -> None:
     assert op_names('"""MatMul in prose."""\nif op.type == "MatMul":\n    pass', 'a.py', {'MatMul'}) == [
         "a.py:2: names the op 'MatMul'"]
+
+
+@pytest.mark.parametrize('source', [
+    'def tensorflow_files(): pass', "if site.op_type == 'EagerPyFunc': pass", "f(x, 'tf.cast')", 'import torch',
+    'TF_FILES = 1', "x = f'see {y} py_function'", "cdef str HOST = 'jax'", "if x:\n    y('Keras')"])
+def test_a_framework_named_in_code_is_seen(source: str) -> None:
+    assert len(framework_names(f'"""Like TensorFlow."""\n{source}\n', 'a.py')) == 1
+
+
+def test_a_framework_named_in_words_for_the_reader_is_fine() -> None:
+    assert framework_names('"""Of tf.py_function."""\nimport pyfuncdbg\nx = 1  # as torch does\n"""Keras has none."""\n'
+                           "y = 'PYFUNCDBG_UI', 'platform', 'PyfuncdbgError'\n", 'a.py') == []
 
 
 @pytest.mark.parametrize('source', ['import linecache', 'open(name)', 'from pathlib import Path', 'os.stat(name)'])

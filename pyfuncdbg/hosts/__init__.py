@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
+from pyfuncdbg.hooks.diagnosis import Doctor
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare
@@ -21,6 +22,8 @@ from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
 declare(FRAMEWORK)
+DOCTORS = ('pyfuncdbg.hosts.tensorflow.doctor.doctor',)
+"""Modules with a host's `DOCTOR`."""
 
 
 class Installed(Protocol):
@@ -165,6 +168,11 @@ def facts() -> Iterator[Fact]:
     """What is known of the frameworks that are examined, also of one that the program has detached."""
     for made in _examined:
         yield from made.facts()
+
+
+def doctors() -> list[Doctor]:
+    """Who judges the faults in a trace; no framework needs to be installed for that."""
+    return [importlib.import_module(module).DOCTOR for module in DOCTORS]
 
 
 def attach_all() -> list[Attachment]:

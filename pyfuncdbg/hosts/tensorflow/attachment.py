@@ -10,7 +10,7 @@ from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
-from pyfuncdbg.hosts.tensorflow.examination.examination import FILES, Examination
+from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
 from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls, saved_model
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost

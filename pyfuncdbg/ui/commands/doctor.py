@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pyfuncdbg import hosts
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis
+from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis, diagnose
 from pyfuncdbg.ui.commands.engine.arguments import one_of
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.to_json import to_json
@@ -35,7 +35,7 @@ _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
-    found = diagnose(context.trace)
+    found = diagnose(context.trace, hosts.doctors())
     if args.kind is None:
         return found
     findings = tuple(finding for finding in found.findings if finding.kind == args.kind)
@@ -61,7 +61,6 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         argv: The program's `sys.argv`, which it gets now.
         budget: Bytes that the trace may take; None for the recorder's own limit.
     """
-    from pyfuncdbg import hosts
     from pyfuncdbg.hooks.facts import Fact
     from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
     from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
@@ -164,7 +163,7 @@ def _tell(path: Path, as_json: bool) -> bool:
     from pyfuncdbg.observers.record.trace import Trace
     try:
         with Trace.open(path) as trace:
-            found = diagnose(trace)
+            found = diagnose(trace, hosts.doctors())
     except PyfuncdbgError as error:
         print(f'pyfuncdbg: {error}', file=sys.stderr)
         return True

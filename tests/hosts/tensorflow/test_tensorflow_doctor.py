@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.hosts import Attachment
+from pyfuncdbg.hosts import Attachment, doctors
 from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
 from pyfuncdbg.ui.commands.engine.to_json import to_json
 
@@ -45,7 +45,7 @@ def examined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def doctor(examined: Path, name: str) -> tuple[list[dict[str, Any]], list[str]]:
     """The findings in one of the programs, and what it printed."""
     with pyfuncdbg.load(examined) as trace:
-        findings = json.loads(to_json(diagnose(trace)))['findings']
+        findings = json.loads(to_json(diagnose(trace, doctors())))['findings']
     found = [one for one in findings if Path(one['place']['filename']).stem == name]
     for one in found:                           # every fix can be pasted
         ast.parse('def f():\n' + textwrap.indent(one['fix'] or 'pass', '    '))

@@ -14,9 +14,9 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
+from pyfuncdbg.hooks.syntax_tree import tree_of
+from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import parameter
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute

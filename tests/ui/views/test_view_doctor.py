@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding, Place, Use
+from pyfuncdbg.hooks.diagnosis import Finding
+from pyfuncdbg.hooks.evidence import Place, Use
+from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.reports.doctor import NAMES, code, doctor_view
 
 LEAK = Finding('leak', 'square', Place('/home/me/train.py', 31), 'Every eager call leaves its function in the registry',
@@ -21,7 +23,8 @@ NASTY = '[red]x[/] \x1b[2J\r\n\u202e\ud800 ' + 'n' * 300
 
 
 def test_a_paragraph_has_place_words_figures_and_code(draw: Any) -> None:
-    lines = [line.rstrip() for line in draw(doctor_view(Diagnosis((LEAK,), 1200, 2, True, '2.21.0')), 160).splitlines()]
+    diagnosis = Diagnosis((LEAK,), 1200, 2, True, {'TensorFlow': '2.21.0'})
+    lines = [line.rstrip() for line in draw(doctor_view(diagnosis), 160).splitlines()]
     assert lines == ['1 finding   1,200 calls at 2 script ops judged, TensorFlow 2.21.0', '',
                      '1 LEAK  train.py:31  square',
                      '  Every eager call leaves its function in the registry',
@@ -58,7 +61,7 @@ def test_code_without_a_place_to_break_stays_as_it_is() -> None:
 def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> None:
     nasty = Finding(NASTY, NASTY, Place(NASTY, 3), NASTY, {NASTY: NASTY, f'{NASTY} bytes': 10**15}, NASTY, NASTY, (NASTY,))
     use = Use(NASTY, Place(NASTY, 3), 10**18, 10**18, 1e9, 1e9, 1e-9, 1e9, 1e9)
-    text = draw(doctor_view(Diagnosis((nasty,), 1, 1, True, NASTY, NASTY, False, 1e9, (use,))), width)
+    text = draw(doctor_view(Diagnosis((nasty,), 1, 1, True, {NASTY: NASTY}, NASTY, False, 1e9, (use,))), width)
     assert all(char == '\n' or char.isprintable() for char in text)
     assert max(cell_len(line) for line in text.splitlines()) <= width
 

@@ -1,1 +1,1 @@
-"""Faults at script ops, judged from calls and facts: what `doctor` tells."""
+"""Faults at wrapped functions, judged from calls and facts by the doctors of hosts: what `doctor` tells."""

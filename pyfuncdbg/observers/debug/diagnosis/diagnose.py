@@ -1,37 +1,64 @@
-"""All judges on one trace: what `pyfuncdbg doctor` and `show TRACE doctor` answer.
+"""All judges of all doctors on one trace: what `pyfuncdbg doctor` and `show TRACE doctor` answer.
 
 Called by `commands/doctor`, on the thread that asks; a trace that is being written may be judged too.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from pyfuncdbg.observers.debug.diagnosis.argument_writes import writes
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import texts
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding
-from pyfuncdbg.observers.debug.diagnosis.gradient_faults import gradients
-from pyfuncdbg.observers.debug.diagnosis.leaks import leaks
-from pyfuncdbg.observers.debug.diagnosis.lost_errors_and_exports import ends, exports, unheard
-from pyfuncdbg.observers.debug.diagnosis.lost_shapes import failed_shapes, lost_shapes, untrue_shapes
-from pyfuncdbg.observers.debug.diagnosis.return_values import results
-from pyfuncdbg.observers.debug.diagnosis.serialization import uses, waits
+from pyfuncdbg.hooks.diagnosis import Doctor, Finding
+from pyfuncdbg.hooks.evidence import Evidence, Use
+from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
 from pyfuncdbg.observers.debug.queries import Queries
 
-JUDGES: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (results, texts, gradients, writes, leaks, lost_shapes,
-                                                              untrue_shapes, failed_shapes, waits, exports, ends, unheard)
+LEAST = 0.1
+"""Seconds in a function below which its use of the interpreter is not told."""
+_MOST = 8
+"""Functions whose use of the interpreter is told."""
 
 
-def diagnose(trace: Queries) -> Diagnosis:
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found in a trace.
+
+    Attributes:
+        findings: By place in the program.
+        calls: How many calls of Python functions were judged, of `sites` script ops.
+        examined: Whether the program ran under doctor: else only calls could be judged.
+        frameworks: Versions of the frameworks that were examined, by name.
+        raised: The exception that ended the program, as one line.
+        ended: Whether the program ended the usual way; else facts are as of `until` seconds after its start.
+        uses: The functions in which most time was spent, the first of them most.
+    """
+
+    findings: tuple[Finding, ...]
+    calls: int
+    sites: int
+    examined: bool
+    frameworks: dict[str, str] = field(default_factory=dict)
+    raised: str = ''
+    ended: bool = True
+    until: float = 0.0
+    uses: tuple[Use, ...] = ()
+
+
+def diagnose(trace: Queries, doctors: Sequence[Doctor]) -> Diagnosis:
     """Judge a whole trace."""
-    evidence = Evidence(trace)
-    found = [finding for judge in JUDGES for finding in judge(evidence)]
+    evidence = TraceEvidence(trace)
+    found = [finding for doctor in doctors for judge in doctor.judges for finding in judge(evidence)]
     ended = evidence.having('ended')
-    versions = [known.text('version') for known in evidence.having('tensorflow')]
+    versions = {doctor.framework: known[0].text('version') for doctor in doctors if (known := evidence.having(doctor.fact))}
     return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),
                      sum(spot.count for spot in evidence.spots),
                      len({(spot.place, name) for spot in evidence.spots for name in spot.names}),
-                     bool(evidence.sampled), versions[0] if versions else '',
+                     bool(evidence.sampled), versions,
                      next((known.text('raised') for known in ended if known.text('raised')), ''),
                      bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
-                     uses(evidence))
+                     _uses(evidence))
+
+
+def _uses(evidence: Evidence) -> tuple[Use, ...]:
+    """How functions used the interpreter: those with at least `LEAST` seconds, the most first."""
+    found = [use for spot in evidence.spots if (use := evidence.use(spot)) is not None and use.wall >= LEAST]
+    return tuple(sorted(found, key=lambda use: -use.wall)[:_MOST])

@@ -1,94 +1,29 @@
-"""What the judges look at: calls by place in the program, facts, and the program's statements, all from a trace.
+"""The evidence in a trace: calls by place in the program, facts, and the program's statements.
 
-`Gatherer` writes them there, in the program's process; `Evidence` reads them, on the thread that asks for a diagnosis.
+`Gatherer` writes it there, in the program's process; `TraceEvidence` reads it, on the thread that asks for a diagnosis.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.evidence import LAMBDA, Known, Place, SiteView, Spot, Use
 from pyfuncdbg.hooks.facts import Fact
-from pyfuncdbg.observers.debug.diagnosis.finding import Place
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall, script_call, statement_at
+from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 
 FACT, STATEMENT = 'fact', 'statement'
 """Kinds of notes in a trace."""
-LAMBDA = '<lambda>'
-"""Name of a function that has none, and kind of the fact that says in which column it begins."""
 READ = 1_000
 """Calls of a place that are read, the newest."""
 _FRAMES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Everything that was called at one place in the program: a line makes several nodes when it is traced again.
-
-    Attributes:
-        sites: The sites; they share op type, function and place.
-        calls: The newest calls, oldest first.
-        count, failed: How many calls there were, and how many raised.
-        seconds: All of them together.
-        column: Where in its line the body of a lambda begins, which tells several in one line apart; 0 for other functions.
-    """
-
-    place: Place
-    sites: tuple[SiteRecord, ...]
-    calls: tuple[CallRecord, ...]
-    count: int
-    failed: int
-    seconds: float
-    column: int = 0
-
-    @property
-    def site(self) -> SiteRecord:
-        """One of the sites, for what they share."""
-        return self.sites[0]
-
-    @property
-    def name(self) -> str:
-        """Of the node."""
-        return self.site.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all its nodes: a line that is executed again may make one of another name."""
-        return tuple(dict.fromkeys(site.name for site in self.sites))
-
-    @property
-    def title(self) -> str:
-        """'left, right', or 'left and 3 more'."""
-        first, *more = self.names
-        return f'{first} and {len(more)} more' if len(more) > 1 else ', '.join(self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A fact out of a trace."""
-
-    kind: str
-    process: int
-    site: int
-    place: Place
-    data: Mapping[str, Any]
-
-    def number(self, name: str) -> int:
-        """A figure of it; 0 if it is none."""
-        value = self.data.get(name)
-        return value if type(value) is int else 0
-
-    def text(self, name: str) -> str:
-        """A word of it; '' if it is none."""
-        value = self.data.get(name)
-        return value if isinstance(value, str) else ''
-
-
-class Evidence:
-    """One trace, read once."""
+class TraceEvidence:
+    """An `Evidence`: one trace, read once."""
 
     def __init__(self, trace: Queries) -> None:
         self.trace = trace
@@ -128,7 +63,7 @@ class Evidence:
         sites = {(site.process, site.id) for site in spot.sites}
         return [known for known in self.having(kind) if (known.process, known.site) in sites]
 
-    def around(self, site: SiteRecord) -> Mapping[str, Any]:
+    def around(self, site: SiteView) -> Mapping[str, Any]:
         """The attributes of a site, with what the graph around it says."""
         return {**site.attrs, **self._around.get((site.process, site.id), {})}
 
@@ -136,19 +71,41 @@ class Evidence:
         """The program's statement at a place, '' if the trace does not hold it."""
         return self._statements.get(place, '')
 
-    def script_call(self, place: Place, function: str = '') -> ScriptCall | None:
-        """The call of a script op at a place, taken apart: of several in its statement that of the function."""
-        text = self.statement(place)
-        return script_call(text, function.rpartition('.')[2]) if text else None
+    def use(self, spot: Spot) -> Use | None:
+        """How the function at a place used the interpreter; None if nothing was measured."""
+        facts = self.of('occupancy', spot)
+        return _use(spot, facts) if facts else None
 
-    def script_call_of(self, spot: Spot) -> ScriptCall | None:
-        """The call that made a spot's nodes; of several lambdas in one line it is known by its column."""
-        name = spot.site.function.rpartition('.')[2]
-        if name != LAMBDA:
-            return self.script_call(spot.place, name)
-        columns = sorted({other.column for other in self.spots if other.place == spot.place and other.column})
-        text = self.statement(spot.place)
-        return script_call(text, name, columns.index(spot.column) if spot.column else -1, len(columns)) if text else None
+    def backward_sites(self) -> Iterator[tuple[SiteView, int]]:
+        """The sites of backward steps, and how many steps each made."""
+        return ((use.site, use.calls) for use in self.trace.usage() if use.site.kind == 'gradient')
+
+    def failed_steps(self, limit: int) -> Sequence[CallRecord]:
+        """Backward steps that raised."""
+        return self.trace.calls(kind='gradient', failed=True, limit=limit)
+
+    def made_at(self, number: str) -> Place:
+        """Where the program made the node of a call; an unknown place where that is not in the trace."""
+        try:
+            stack = self.trace.call(number).site.stack if number else ()
+        except CommandError:
+            stack = ()
+        return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)
+
+    def announced_with(self, site: SiteView) -> Sequence[SiteRecord]:
+        """The sites of a graph that a site is in, in order; () if none is known."""
+        known = {other.id: other for other in self.trace.sites() if other.process == site.process}
+        plan = next((plan for plan in self.trace.plans() if plan.process == site.process and site.id in plan.sites), None)
+        return [known[id] for id in plan.sites if id in known] if plan is not None else ()
+
+
+def _use(spot: Spot, facts: Sequence[Known]) -> Use:
+    def seconds(name: str) -> float:
+        return max(sum(known.number(name) for known in facts), 0) / 1e9
+    asked = sum(known.number('asked') for known in facts)
+    return Use(spot.title, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
+               seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
+               seconds('waited') / asked if asked > 0 else None)
 
 
 def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:

@@ -6,11 +6,11 @@ import textwrap
 
 from rich.text import Text
 
+from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
 from pyfuncdbg.ui.inspector.panes import stop_panes

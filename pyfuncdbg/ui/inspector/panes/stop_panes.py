@@ -12,9 +12,9 @@ from typing import Any
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
 from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of

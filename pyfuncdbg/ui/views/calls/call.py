@@ -5,8 +5,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.hooks.declared_outputs import contradicted
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
-from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view

@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.hooks.declared_outputs import contradicted
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import Use
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
-from pyfuncdbg.observers.debug.reports.declared_outputs import contradicted
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text

@@ -8,7 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Figure, Finding, Use
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import Use
+from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
@@ -28,7 +30,8 @@ def doctor_view(diagnosis: Diagnosis) -> Page:
     title = Text(overflow='fold')
     title.append(count(len(found), 'finding'), 'bold red' if found else 'bold green')
     judged = f'   {count(diagnosis.calls, "call")} at {count(diagnosis.sites, "script op")} judged'
-    title.append(judged + (f', TensorFlow {one_line(diagnosis.tensorflow, 20)}' if diagnosis.tensorflow else ''), 'dim')
+    examined = [f', {one_line(name, 20)} {one_line(version, 20)}' for name, version in diagnosis.frameworks.items()]
+    title.append(''.join([judged, *examined]), 'dim')
     parts: list[Part] = [title]
     for number, finding in enumerate(found, 1):
         parts += [Text(), *_paragraph(number, finding)]
@@ -138,7 +141,7 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.diagnosis.finding import Place
+    from pyfuncdbg.hooks.evidence import Place
     from pyfuncdbg.ui.views.page import demo
     lost = Finding('shape', 'load', Place('train.py', 12), 'The output has no shape in the graph, not even a rank; the '
                    'elements of the dataset have none: batch and Keras need it', {'calls seen': 40, 'output 0': '[None, 3]'},
@@ -147,4 +150,5 @@ if __name__ == '__main__':
                    {'entries': 200, 'calls': 200, 'held bytes': 8_400_000}, 'y = square(x)',
                    'eager code needs no py_function: call the function itself')
     use = Use('load', Place('train.py', 12), 40, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3)
-    demo(doctor_view(Diagnosis((lost, leak), 240, 2, True, '2.21.0', uses=(use,))), doctor_view(Diagnosis((), 12, 1, False)))
+    demo(doctor_view(Diagnosis((lost, leak), 240, 2, True, {'TensorFlow': '2.21.0'}, uses=(use,))),
+         doctor_view(Diagnosis((), 12, 1, False)))

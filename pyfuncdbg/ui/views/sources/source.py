@@ -12,9 +12,9 @@ from rich.text import Text
 
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
 from pyfuncdbg.ui.views.escape import one_line, shortened, visible
 
 

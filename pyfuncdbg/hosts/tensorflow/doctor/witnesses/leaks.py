@@ -16,7 +16,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hosts.tensorflow.examination.holdings import Holding, holding
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.holdings import Holding, holding
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK, NUMPY, STATELESS

@@ -1,18 +1,17 @@
 """Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+from pyfuncdbg.hooks.declared_outputs import declared_shape, has_shape
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import CallView, Evidence, SiteView, Spot
 from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
-from pyfuncdbg.observers.debug.reports.declared_outputs import declared_shape, has_shape
-from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at, call_of
 
 _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape .*<unknown>|'
                          r'dimension of the inputs should be defined', re.IGNORECASE)
@@ -50,7 +49,7 @@ def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
                     break
 
 
-def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[CallRecord, list[int | None] | None]],
+def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[CallView, list[int | None] | None]],
             where: str) -> Finding:
     call, declared = untrue[0]
     said, got = text(declared or ()), text(call.outputs[slot].shape)
@@ -68,7 +67,7 @@ def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[Ca
     else:
         what = (f'{which} is {got} in call #{call.number}, and {said} in the graph, as by set_shape, which is '
                 f'taken for true there: what comes after it, such as a batch, fails or goes wrong')
-        fix = _fix(evidence.script_call_of(spot), spot, {slot: common}) if common is not None else ''
+        fix = _fix(call_of(evidence, spot), spot, {slot: common}) if common is not None else ''
         advice = (f'the shape of {_calls(len(calls))}; for a batch make them one size, or use padded_batch'
                   if common is not None else 'the rank differs from call to call: give the outputs one rank, by reshape')
     figures: dict[str, Figure] = {'calls seen': len(calls), 'of another shape': len(untrue),
@@ -84,7 +83,7 @@ def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
     if raised is None or not uncalled:
         return
     known = max(uncalled, key=lambda known: known.number('number'))
-    call = evidence.script_call(known.place, known.text('function'))
+    call = call_at(evidence, known.place, known.text('function'))
     what = (f'The output has no shape in the graph, not even a rank, and the graph could not be made: '
             f'{raised.text("raised")}')
     fix = ''
@@ -97,14 +96,11 @@ def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
                   'that varies')
 
 
-def _after(evidence: Evidence, site: SiteRecord) -> int:
+def _after(evidence: Evidence, site: SiteView) -> int:
     """How many nodes after one, in a graph that it is in, have no rank either."""
-    known = {other.id: other for other in evidence.trace.sites() if other.process == site.process}
-    plan = next((plan for plan in evidence.trace.plans() if plan.process == site.process and site.id in plan.sites), None)
     reached, found = set(site.outputs), 0
-    for id in plan.sites if plan is not None else ():
-        other = known.get(id)
-        if other is not None and other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):
+    for other in evidence.announced_with(site):
+        if other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):
             reached |= set(other.outputs)
             found += other.op_type != 'Identity'
     return found
@@ -137,7 +133,7 @@ def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, d
     varying = [slot for slot, shape in seen.items() if shape is None]
     if varying:
         what += f'; the rank of output {varying[0]} differs from call to call, no set_shape can say it'
-    call = evidence.script_call_of(spot)
+    call = call_of(evidence, spot)
     advice = f'the shape of {_calls(judged)}'
     advice += ', None where it varied' if any(None in shape for shape in known.values()) else ''
     return Finding('shape', spot.name, spot.place, what, figures, _fix(call, spot, known),

@@ -1,15 +1,16 @@
 """What makes a pipeline slower than it has to be: functions that wait for one another, for the GIL, or run one at a time.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import Evidence, Place, Spot, Use
 from pyfuncdbg.hooks.graph_context import DATASET
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_stateless
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place, Use
+from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_stateless
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 
 LEAST = 0.1
 """Seconds below which nothing is said."""
@@ -17,31 +18,14 @@ _SHARE = 0.25
 _ONE = 1.25
 _LONG_WAIT = 2e-3
 """Seconds for the GIL that a free one is never waited for: CPython gives it away every 5 ms."""
-_MOST = 8
-"""Functions whose use of the interpreter is told."""
-
-
-def uses(evidence: Evidence) -> tuple[Use, ...]:
-    """How functions used the interpreter: those with at least `LEAST` seconds, the most first."""
-    found = [_use(spot, facts) for spot in evidence.spots if (facts := evidence.of('occupancy', spot))]
-    return tuple(sorted([use for use in found if use.wall >= LEAST], key=lambda use: -use.wall)[:_MOST])
-
-
-def _use(spot: Spot, facts: list[Known]) -> Use:
-    def seconds(name: str) -> float:
-        return max(sum(known.number(name) for known in facts), 0) / 1e9
-    asked = sum(known.number('asked') for known in facts)
-    return Use(spot.title, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
-               seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
-               seconds('waited') / asked if asked > 0 else None)
 
 
 def waits(evidence: Evidence) -> Iterator[Finding]:
     """Functions that hold the GIL together, run one at a time in a dataset, or wait for another that they do not need."""
     for spot in evidence.spots:
-        facts = evidence.of('occupancy', spot)
-        if facts:
-            yield from _crowded(evidence, spot, _use(spot, facts))
+        use = evidence.use(spot)
+        if use is not None:
+            yield from _crowded(evidence, spot, use)
     yield from _ordered(evidence)
 
 
@@ -118,7 +102,7 @@ def _order(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
             f'TensorFlow runs them one after the other in every call of the function')
     figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
                                   f'{other.name}, seconds': other.seconds, 'could overlap, seconds': saved}
-    call = evidence.script_call_of(spot)
+    call = call_of(evidence, spot)
     plain = as_stateless(call) if call is not None else ''
     fix = call.statement.replace(call.call, plain) if call is not None and plain else ''
     if spot.site.op_type == 'PyFunc':

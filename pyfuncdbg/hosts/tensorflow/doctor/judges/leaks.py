@@ -1,15 +1,15 @@
 """Entries of TensorFlow's registry, and tapes in its cache, that stay for ever.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import Evidence, Known, Place
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at
 
 FEWEST, LEAST = 10, 1 << 20
 """Entries and bytes below which nothing is said: a few functions of finished graphs are no leak."""
@@ -29,7 +29,7 @@ def leaks(evidence: Evidence) -> Iterator[Finding]:
             yield _tapes(evidence, known)
 
 
-def _placed(entries: list[Known]) -> list[Known]:
+def _placed(entries: Sequence[Known]) -> Sequence[Known]:
     """Those that are made on a thread of the host's, where no line of the program stands, with the others of their function:
     tf.data in debug mode makes the functions of a generator there."""
     places = {known.text('function'): known.place for known in entries if known.place.filename and known.text('function')}
@@ -78,7 +78,7 @@ def _figures(known: Known) -> dict[str, Figure]:
 
 def _entries(evidence: Evidence, known: Known) -> Finding:
     name = known.text('function') or ('the backward step of a py_function' if known.data.get('backward') else 'a function')
-    call = evidence.script_call(known.place, known.text('function'))
+    call = call_at(evidence, known.place, known.text('function'))
     if _is_eager(known):
         what = (f'Every eager call leaves its function in script_ops._py_funcs for as long as the process lives: '
                 f'{known.number("entries"):,} entries from {known.number("calls"):,} calls of {name}')
@@ -114,7 +114,7 @@ def _tapes(evidence: Evidence, known: Known) -> Finding:
     what = (f'{known.number("entries"):,} tapes of {known.text("function") or "a py_function"} are left in '
             f'script_ops.tape_cache, with the inputs and outputs of their calls: each call under a tape leaves one '
             f'until a gradient is asked for, and none was')
-    call = evidence.script_call(known.place, known.text('function'))
+    call = call_at(evidence, known.place, known.text('function'))
     advice = 'what needs no gradient runs outside of the tape'
     fix = f'with tape.stop_recording():\n    {call.statement}' if call is not None else ''
     if known.number('entries') * 2 <= calls and known.number('entries') <= FEWEST:

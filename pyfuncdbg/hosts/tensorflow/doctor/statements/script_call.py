@@ -1,23 +1,17 @@
 """The statement of the program that makes a script op, taken apart: what a fix is written with.
 
-Texts are read where the program runs and kept in the trace, for its files may be elsewhere later. Nothing is executed.
+The judges of the doctor ask; the texts are those of the trace. Nothing is executed.
 """
 from __future__ import annotations
 
 import ast
-import io
-import linecache
-import textwrap
-import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.hooks.evidence import LAMBDA, Evidence, Place, Spot
+from pyfuncdbg.hooks.syntax_tree import tree_of
 
 _SCRIPTS = ('py_function', 'numpy_function', 'py_func')
-_LONGEST = 4_000
-_BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
-"""Tokens that no statement begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +39,23 @@ class ScriptCall:
     rest: tuple[str, ...]
 
 
-def statement_at(filename: str, line: int) -> str:
-    """The innermost statement around a line of a file, dedented; of one with a body its head; '' if unknown.
-
-    Asked in the program's process, on a thread of ours: `ast.parse` there would make one of the program's own fail, which on
-    Python 3.11 is not safe with threads. Tokens tell where statements begin and end as well.
-    """
-    lines = linecache.getlines(filename)
-    first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
-    text = textwrap.dedent(''.join(lines[first - 1:last])).strip() if first else ''
-    return text if len(text) <= _LONGEST else ''             # half a statement mends nothing
-
-
-@lru_cache(maxsize=8)
-def _statements(text: str) -> tuple[tuple[int, int], ...]:
-    """First and last line of each statement, or of its head."""
-    found: list[tuple[int, int]] = []
-    first = 0
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.NEWLINE:
-                found.append((first, token.start[0]))
-                first = 0
-            elif not first and token.type not in _BETWEEN:
-                first = token.start[0]
-    except (tokenize.TokenError, SyntaxError):  # what comes before that is told all the same
-        pass
-    return tuple(found)
-
-
 _parsed = lru_cache(maxsize=64)(tree_of)
+
+
+def call_at(evidence: Evidence, place: Place, function: str = '') -> ScriptCall | None:
+    """The call of a script op at a place, taken apart: of several in its statement that of the function."""
+    text = evidence.statement(place)
+    return script_call(text, function.rpartition('.')[2]) if text else None
+
+
+def call_of(evidence: Evidence, spot: Spot) -> ScriptCall | None:
+    """The call that made a spot's nodes; of several lambdas in one line it is known by its column."""
+    name = spot.site.function.rpartition('.')[2]
+    if name != LAMBDA:
+        return call_at(evidence, spot.place, name)
+    columns = sorted({other.column for other in evidence.spots if other.place == spot.place and other.column})
+    text = evidence.statement(spot.place)
+    return script_call(text, name, columns.index(spot.column) if spot.column else -1, len(columns)) if text else None
 
 
 def script_call(statement: str, function: str = '', at: int = -1, among: int = 0) -> ScriptCall | None:
@@ -108,7 +89,7 @@ def script_call(statement: str, function: str = '', at: int = -1, among: int = 0
 def _one_of(calls: list[ast.Call], function: str, at: int, among: int) -> ast.Call | None:
     """The call of a function among several calls of script ops."""
     functions = [_argument(call, 0, 'func') for call in calls]
-    if function == '<lambda>':
+    if function == LAMBDA:
         lambdas = [call for call, called in zip(calls, functions, strict=True) if isinstance(called, ast.Lambda)]
         lambdas.sort(key=lambda call: (call.lineno, call.col_offset))
         return lambdas[at] if len(lambdas) == 1 or (0 <= at < among == len(lambdas)) else None

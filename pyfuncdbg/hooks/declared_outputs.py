@@ -1,19 +1,19 @@
 """What `Tout` declares of an output and a call's result contradicts, where the framework does not check it.
 
-For cards and `doctor`, from saved data; pure, any thread.
+For cards and judges of `doctor`, from saved data; pure, any thread.
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from pyfuncdbg.hooks.evidence import SiteView, TensorView
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
-from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 
 _NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16|complex\d+|bool|string')
 
 
-def declared_dtype(site: SiteRecord, slot: int) -> str:
+def declared_dtype(site: SiteView, slot: int) -> str:
     """The dtype that `Tout` declares of an output, '' if that is not known."""
     dtypes = site.attrs.get('Tout')
     name = dtypes[slot] if isinstance(dtypes, list) and slot < len(dtypes) else None
@@ -32,7 +32,7 @@ def has_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bo
         wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
 
 
-def contradicted(site: SiteRecord, slot: int, tensor: TensorRecord) -> str:
+def contradicted(site: SiteView, slot: int, tensor: TensorView) -> str:
     """'float32 [2]': what `Tout` declares of this output of a call, where it is not true; '' where it is."""
     if tensor.absent or site.kind != 'python':
         return ''

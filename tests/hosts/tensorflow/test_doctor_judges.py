@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import ast
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +13,17 @@ import pytest
 
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.chain import around, instrument
+from pyfuncdbg.hooks.diagnosis import Finding
 from pyfuncdbg.hooks.facts import Fact
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function, as_stateless
-from pyfuncdbg.observers.debug.diagnosis.diagnose import diagnose
-from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Diagnosis, Finding, Place
+from pyfuncdbg.hosts.tensorflow.doctor.doctor import DOCTOR
+from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import shape_of
+from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function, as_stateless
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, script_call
+from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis, diagnose
+from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
 from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
-from pyfuncdbg.observers.debug.diagnosis.lost_shapes import shape_of
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall, script_call, statement_at
-from pyfuncdbg.observers.record.index.decode import unknown_site
+from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -98,7 +97,7 @@ class Bench:
         Gatherer(self._recorder).write(self._facts, [site.stack for site in self._sites])
         self._recorder.stop()
         with Trace.open(self._path) as trace:
-            return diagnose(trace)
+            return diagnose(trace, [DOCTOR])
 
     def findings(self) -> tuple[Finding, ...]:
         return self.diagnosis().findings
@@ -195,7 +194,7 @@ def test_the_newest_facts_stand(tmp_path: Path, program: str) -> None:
         for entries in (20, 40):
             gatherer.write([Fact('leak', 0, program, 4, {'entries': entries, 'calls': 40, 'eager': entries})], ())
     with Trace.open(tmp_path / 'it.pfd') as trace:
-        found = diagnose(trace)
+        found = diagnose(trace, [DOCTOR])
     assert [one.figures['entries'] for one in found.findings] == [40] and found.examined and not found.ended
 
 
@@ -463,56 +462,3 @@ def test_facts_that_are_none_are_no_findings(bench: Bench) -> None:
         bench.asked('weight', 9, 1, dead=value, culprit=value)
         bench.asked('weight', 9, 1, forward=value, asked=value, culprit=['numpy', 'f', value, value, 'w'])
     assert {found.kind for found in bench.findings()} <= {'gradient', 'export'}
-
-
-# ---------------------------------------------------------------- the hook
-def test_nodes_that_one_line_makes_are_one_function_whose_calls_overlap() -> None:
-    watch, gate = Occupancy(), threading.Barrier(2)
-
-    def meet(x: Any) -> list[Any]:
-        gate.wait(10)
-        return [x]
-
-    stack = (Frame('model.py', 17, 'worker'),)
-    sites = [CallSite(name, 'PyFunc', 'python', PlainHost('plain'), function=meet, stack=stack)  # type: ignore[arg-type]
-             for name in ('left', 'right')]
-    watch.start()
-    try:
-        threads = [threading.Thread(target=instrument(site, meet), args=(Run('test', site.host, 0), [b'x']))
-                   for site in sites]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        watch.stop()
-    (fact,) = watch.facts()
-    assert fact.site in [site.id for site in sites] and (fact.data['calls'], fact.data['together']) == (2, 2)
-    assert fact.data['busy'] <= fact.data['span'] and fact.data['wall'] > 0
-    spot = Spot(Place('model.py', 17), tuple(unknown_site(id, 1) for id in (1, 2)), (), 2, 0, 0.1)
-    named = replace(spot, sites=tuple(replace(site, name=name) for site, name in zip(spot.sites, 'ab', strict=True)))
-    assert (named.title, spot.title) == ('a, b', '?')
-
-
-def test_time_and_company_of_each_site() -> None:
-    watch, gate = Occupancy(), threading.Barrier(3)
-
-    def together(x: Any) -> list[Any]:
-        gate.wait(10)
-        return [x]
-
-    site = CallSite('f', 'PyFunc', 'python', PlainHost('plain'))  # type: ignore[arg-type]
-    invoke = instrument(site, together)
-    watch.start()
-    try:
-        threads = [threading.Thread(target=invoke, args=(Run('test', site.host, 0), [b'x'])) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        watch.stop()
-    (fact,) = watch.facts()
-    assert fact.site == site.id and (fact.data['calls'], fact.data['together'], fact.data['threads']) == (3, 3, 3)
-    assert 0 < fact.data['busy'] <= fact.data['wall'] and fact.data['busy'] <= fact.data['span']
-    assert fact.data['texts'] == {'0': 'bytes'} and fact.data['cpu'] <= fact.data['wall']

@@ -1,14 +1,15 @@
 """What does not get out of the process or out of a function: functions of saved models, and the end of the program.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import Evidence, Known, Place, Spot
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_at
 
 _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}
 
@@ -19,7 +20,7 @@ def exports(evidence: Evidence) -> Iterator[Finding]:
     for known in evidence.having('export'):
         saved.setdefault((known.place, known.text('folder')), []).append(known)
     for (place, folder), found in saved.items():
-        call = evidence.script_call(place)
+        call = call_at(evidence, place)
         name = call.function if call is not None else found[0].text('op_type')
         yield Finding('export', name, place, f'The model saved in {folder!r} has this op, but not its function: any other '
                       f'process that calls it raises "Could not find callback with key={found[0].text("token")} in the '

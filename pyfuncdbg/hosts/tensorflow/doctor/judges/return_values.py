@@ -1,6 +1,6 @@
 """What a function returns against what `Tout` declares: other dtypes, other counts, nothing at all.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Known, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding
-from pyfuncdbg.observers.debug.reports.declared_outputs import declared_dtype
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.hooks.declared_outputs import declared_dtype
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import Evidence, Known, Spot
+from pyfuncdbg.hooks.syntax_tree import tree_of
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 
 _VALUE = re.compile(r'(\d+)-th value returned by \S+ is (\w+), but expects (\w+)')
 _COUNT = re.compile(r'returns (\d+) values, but expects to see (\d+) values')
@@ -185,7 +186,7 @@ def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
     if not _is_number(dtype):
         return ''
     kind = f'np.{dtype}'
-    call = evidence.script_call_of(spot)
+    call = call_of(evidence, spot)
     if call is not None and call.function.startswith('lambda'):
         head, _, body = call.function.partition(':')
         mended = call.call.replace(call.function, f'{head}: np.asarray({body.strip()}, {kind})', 1)

@@ -1,6 +1,6 @@
 """Strings of TensorFlow are bytes: functions that take them for `str` raise, or compare in vain.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence, Spot
-from pyfuncdbg.observers.debug.diagnosis.finding import Finding, Place
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.hooks.diagnosis import Finding
+from pyfuncdbg.hooks.evidence import Evidence, Place, Spot
+from pyfuncdbg.hooks.syntax_tree import tree_of
 
 _RAISED = re.compile(
     r"first arg must be bytes|bytes-like object is required, not 'str'|can't concat str to bytes|must be str, not bytes|"

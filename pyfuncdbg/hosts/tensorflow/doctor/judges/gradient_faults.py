@@ -1,6 +1,6 @@
 """Gradients that are None because of a script op, and backward steps that fail by a fault of TensorFlow's.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.diagnosis.call_rewrite import as_py_function
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
-from pyfuncdbg.observers.debug.diagnosis.finding import Figure, Finding, Place
-from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.hooks.diagnosis import Figure, Finding
+from pyfuncdbg.hooks.evidence import CallView, Evidence, Place
+from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_at
 
 _MOST = 200
 _NO_TAPE = re.compile(r"KeyError: b'pyfunc_")
@@ -44,14 +43,14 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each op and source, one for each way in which backward steps fail."""
     asked: Counter[tuple[str, Place]] = Counter()
     lost: Counter[_Lost] = Counter()
-    for use in evidence.trace.usage():
-        attrs = use.site.attrs
-        if use.site.kind == 'gradient' and attrs.get('source'):
+    for site, calls in evidence.backward_sites():
+        attrs = site.attrs
+        if attrs.get('source'):
             source, line = str(attrs.get('forward', '')), _place(attrs.get('asked'))
-            asked[source, line] += use.calls
+            asked[source, line] += calls
             match attrs.get('culprit'):
                 case [str(how), str(function), *place, str(variable)]:
-                    lost[_Lost(how, function, _place(place), variable, source, line)] += use.calls
+                    lost[_Lost(how, function, _place(place), variable, source, line)] += calls
     for known in evidence.having('gradient asked'):
         asked[known.text('source'), known.place] += known.number('count')
     for known in evidence.having('gradient lost'):
@@ -70,7 +69,7 @@ def _place(told: object) -> Place:
 
 
 def _finding(evidence: Evidence, lost: _Lost, count: int, asked: int) -> Finding:
-    call = evidence.script_call(lost.place, lost.function)
+    call = call_at(evidence, lost.place, lost.function)
     name, source, fix = lost.function, lost.source, ''
     times = f'in {count:,} of {asked:,} gradients asked for at line {lost.asked.line}'
     figures: dict[str, Figure] = {'None': count, 'asked': asked, 'source': source}
@@ -92,15 +91,15 @@ def _finding(evidence: Evidence, lost: _Lost, count: int, asked: int) -> Finding
 
 
 def _failed(evidence: Evidence) -> Iterator[Finding]:
-    seen: dict[tuple[Place, str], list[CallRecord]] = {}
-    for call in evidence.trace.calls(kind='gradient', failed=True, limit=_MOST):
+    seen: dict[tuple[Place, str], list[CallView]] = {}
+    for call in evidence.failed_steps(_MOST):
         if call.error is None or call.site.host != 'tensorflow':
             continue
         raised = f'{call.error.type}: {call.error.message}'     # with TensorFlow's error around it in eager code
         if _NO_TAPE.search(raised):
-            seen.setdefault((_forward(evidence, call), ''), []).append(call)
+            seen.setdefault((evidence.made_at(call.forward), ''), []).append(call)
         elif match := _NO_FLOAT.search(raised):
-            seen.setdefault((_forward(evidence, call), match[1]), []).append(call)
+            seen.setdefault((evidence.made_at(call.forward), match[1]), []).append(call)
     for (place, why), calls in seen.items():
         name = str(calls[0].site.attrs.get('forward') or calls[0].site.name)
         numbers = tuple(call.number for call in calls[:3])
@@ -114,11 +113,3 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
                           f'gradient, and TensorFlow puts 0.0 in its place', {'backward steps that raised': len(calls)},
                           'x = tf.cast(x, tf.float32)',
                           f'cast the {why} input before the op, and back inside of the function', numbers)
-
-
-def _forward(evidence: Evidence, call: CallRecord) -> Place:
-    try:
-        stack = evidence.trace.call(call.forward).site.stack if call.forward else ()
-    except CommandError:
-        stack = ()
-    return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)

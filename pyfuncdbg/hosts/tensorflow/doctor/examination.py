@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.hooks.facts import Fact
-from pyfuncdbg.hosts.tensorflow.examination import exports, failures, leaks, nodes, returns
-from pyfuncdbg.hosts.tensorflow.examination.exports import Exports
-from pyfuncdbg.hosts.tensorflow.examination.failures import Failures
-from pyfuncdbg.hosts.tensorflow.examination.leaks import Leaks
-from pyfuncdbg.hosts.tensorflow.examination.nodes import readable, watch_graphs
-from pyfuncdbg.hosts.tensorflow.examination.returns import Returns
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses import exports, failures, leaks, nodes, returns
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.exports import Exports
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.failures import Failures
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.leaks import Leaks
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.nodes import readable, watch_graphs
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.returns import Returns
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import ast
 
-from pyfuncdbg.observers.debug.diagnosis.script_call import ScriptCall
-from pyfuncdbg.observers.record.sources.syntax_tree import tree_of
+from pyfuncdbg.hooks.syntax_tree import tree_of
+from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall
 
 _Edit = tuple[int, int, str]
 """First byte, end and new text."""

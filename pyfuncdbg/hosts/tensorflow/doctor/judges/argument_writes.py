@@ -1,14 +1,14 @@
 """Functions that write to an argument, which TensorFlow shares with others.
 
-Judges of `diagnose`: evidence in, findings out, on the thread that asks.
+Judges of the doctor: evidence in, findings out, on the thread that asks.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.observers.debug.diagnosis.bytes_for_str import parameter
-from pyfuncdbg.observers.debug.diagnosis.evidence import Evidence
-from pyfuncdbg.observers.debug.diagnosis.finding import Finding
+from pyfuncdbg.hooks.diagnosis import Finding
+from pyfuncdbg.hooks.evidence import Evidence
+from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import parameter
 
 
 def writes(evidence: Evidence) -> Iterator[Finding]:

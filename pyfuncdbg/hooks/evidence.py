@@ -1,0 +1,242 @@
+"""What judges look at: calls by place in the program, facts, and the program's statements, all from a trace.
+
+`observers.debug.diagnosis` reads it out of a trace; the judges of a host (`diagnosis.Judge`) see it through the Protocols
+here. Plain data, on the thread that asks for a diagnosis.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from pyfuncdbg.hooks.call import Frame, Kind
+
+LAMBDA = '<lambda>'
+"""Name of a function that has none, and kind of the fact that says in which column it begins."""
+
+
+class Place(NamedTuple):
+    """A line of the program; '' and 0 if unknown."""
+
+    filename: str
+    line: int
+
+
+class TensorView(Protocol):
+    """What a trace holds of a tensor."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def changed(self) -> bool:
+        """Whether the bytes of an input were others after the call."""
+    @property
+    def absent(self) -> bool:
+        """Whether there was none."""
+
+
+class ErrorView(Protocol):
+    """What a trace holds of an exception; frames from the outermost one on."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def frames(self) -> Sequence[Frame]: ...
+
+
+class SiteView(Protocol):
+    """What a trace holds of a `CallSite`; `filename`, `line` and `source` are those of the function."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def process(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def op_type(self) -> str: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def filename(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def stack(self) -> Sequence[Frame]: ...
+    @property
+    def inputs(self) -> Sequence[str]: ...
+    @property
+    def outputs(self) -> Sequence[str]: ...
+    @property
+    def attrs(self) -> Mapping[str, Any]: ...
+
+
+class CallView(Protocol):
+    """What a trace holds of a `Call`; `duration` is None where it has not ended."""
+
+    @property
+    def number(self) -> str: ...
+    @property
+    def site(self) -> SiteView: ...
+    @property
+    def inputs(self) -> Sequence[TensorView]: ...
+    @property
+    def outputs(self) -> Sequence[TensorView]: ...
+    @property
+    def error(self) -> ErrorView | None: ...
+    @property
+    def duration(self) -> float | None: ...
+    @property
+    def forward(self) -> str:
+        """Number of the call that a backward step differentiates; '' if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Everything that was called at one place in the program: a line makes several nodes when it is traced again.
+
+    Attributes:
+        sites: The sites; they share op type, function and place.
+        calls: The newest calls, oldest first.
+        count, failed: How many calls there were, and how many raised.
+        seconds: All of them together.
+        column: Where in its line the body of a lambda begins, which tells several in one line apart; 0 for other functions.
+    """
+
+    place: Place
+    sites: Sequence[SiteView]
+    calls: Sequence[CallView]
+    count: int
+    failed: int
+    seconds: float
+    column: int = 0
+
+    @property
+    def site(self) -> SiteView:
+        """One of the sites, for what they share."""
+        return self.sites[0]
+
+    @property
+    def name(self) -> str:
+        """Of the node."""
+        return self.site.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all its nodes: a line that is executed again may make one of another name."""
+        return tuple(dict.fromkeys(site.name for site in self.sites))
+
+    @property
+    def title(self) -> str:
+        """'left, right', or 'left and 3 more'."""
+        first, *more = self.names
+        return f'{first} and {len(more)} more' if len(more) > 1 else ', '.join(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A fact out of a trace."""
+
+    kind: str
+    process: int
+    site: int
+    place: Place
+    data: Mapping[str, Any]
+
+    def number(self, name: str) -> int:
+        """A figure of it; 0 if it is none."""
+        value = self.data.get(name)
+        return value if type(value) is int else 0
+
+    def text(self, name: str) -> str:
+        """A word of it; '' if it is none."""
+        value = self.data.get(name)
+        return value if isinstance(value, str) else ''
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How the function at a place used the interpreter; times in seconds.
+
+    Attributes:
+        site, place: As of a finding.
+        calls: How often it was called.
+        together: Calls that were under way at once, at most.
+        cpu: On the CPU in all calls.
+        wall: In all calls, from their begin to their end: on the CPU, waiting for the GIL, and waiting for anything else.
+        busy: Time in which at least one call was under way.
+        span: From the first call to the end of the last one.
+        arrival: What a thread that came then had to wait for the GIL, in the mean of those that tried; None if none did.
+    """
+
+    site: str
+    place: Place
+    calls: int
+    together: int
+    cpu: float
+    wall: float
+    busy: float
+    span: float
+    arrival: float | None
+
+    @property
+    def waiting(self) -> float:
+        """Seconds of all calls that were not on the CPU."""
+        return max(self.wall - self.cpu, 0.0)
+
+    @property
+    def computing(self) -> float:
+        """How many calls computed at once, in the mean of the time in which any was under way."""
+        return self.cpu / self.busy if self.busy > 0 else 0.0
+
+    @property
+    def share(self) -> float:
+        """Part of the time from the first call to the last in which one was under way."""
+        return min(self.busy / self.span, 1.0) if self.span > 0 else 0.0
+
+
+class Evidence(Protocol):
+    """One trace."""
+
+    @property
+    def spots(self) -> Sequence[Spot]:
+        """The Python functions that were called, by place."""
+
+    def having(self, kind: str) -> Sequence[Known]:
+        """The facts of a kind."""
+
+    def of(self, kind: str, spot: Spot) -> Sequence[Known]:
+        """The facts of a kind about the sites of a place."""
+
+    def around(self, site: SiteView) -> Mapping[str, Any]:
+        """The attributes of a site, with what the graph around it says."""
+
+    def statement(self, place: Place) -> str:
+        """The program's statement at a place, '' if the trace does not hold it."""
+
+    def use(self, spot: Spot) -> Use | None:
+        """How the function at a place used the interpreter; None if nothing was measured."""
+
+    def backward_sites(self) -> Iterable[tuple[SiteView, int]]:
+        """The sites of backward steps, and how many steps each made."""
+
+    def failed_steps(self, limit: int) -> Sequence[CallView]:
+        """Backward steps that raised."""
+
+    def made_at(self, number: str) -> Place:
+        """Where the program made the node of a call; an unknown place where that is not in the trace."""
+
+    def announced_with(self, site: SiteView) -> Sequence[SiteView]:
+        """The sites of a graph that a site is in, in order; () if none is known."""

@@ -1,1 +1,0 @@
-"""What `pyfuncdbg doctor` wants to know of TensorFlow beyond its calls. Nothing of this is installed otherwise."""
