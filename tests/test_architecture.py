@@ -59,7 +59,7 @@ SUBFOLDERS = {
     'hosts.numpy.runtime': 'functions control_flow traces differentiation sessions autograph plans backward eager cluster '
                            'execution',
     'hosts.numpy.graph': 'proto definitions types',
-    'hosts.tensorflow': 'graph_ops tapes examination sessions python_calls nodes',
+    'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'observers.debug': 'diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops conditions',
     'observers.record': 'index log snapshots sources',
     'hooks': 'captured',

@@ -9,15 +9,17 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.errors import AttachError, nearest
-from pyfuncdbg.hooks.diagnosis import Doctor
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare
 from pyfuncdbg.hosts.framework_import import Watch
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hooks.diagnosis import Doctor
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
