@@ -2,7 +2,6 @@
 
 They act on the debugger of the program that runs, at a stop or not; what they answer is `BreakpointState`s.
 """
-# long: one table of breakpoints; its commands take one SPEC and answer with the same states
 from __future__ import annotations
 
 import argparse
@@ -16,7 +15,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.hooks.source_map import place, program_code
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
 from pyfuncdbg.observers.debug.breakpoints.file import Filed
@@ -24,7 +22,7 @@ from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state
 from pyfuncdbg.observers.debug.breakpoints.program_names import functions
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, selected_entry, selected_frame
+from pyfuncdbg.ui.commands.breakpoint_place import selected_line, selected_place
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
@@ -71,9 +69,9 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     place, condition = _taken_apart(args)
     if not place and not condition:             # as in pdb
         return _list(context)
-    where = spec(place) if place else _here(context)
+    where = spec(place) if place else selected_place(context)
     if where.kind == 'name' and where.text.isdecimal():
-        where = spec(f'{_file_here(context)}:{where.text}')
+        where = selected_line(context, int(where.text))
     _learn(context, breakpoints)
     args.once = args.once or once
     options = _settings(args)
@@ -151,30 +149,6 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
     if not condition.strip():
         raise CommandError("a condition is missing behind 'if'")
     return place, condition.strip()
-
-
-def _here(context: Context) -> Spec:
-    """The node or the line that the user looks at."""
-    entry = selected_entry(context.stop) if context.stop is not None else None
-    if isinstance(entry, NodeEntry):
-        return Spec(entry.site.name, 'name', entry.site.name)
-    return _line(context)
-
-
-def _file_here(context: Context) -> str:
-    """The file that the user looks at: of the line, else of the node's function."""
-    entry = selected_entry(context.stop) if context.stop is not None else None
-    code = getattr(entry.site.function, '__code__', None) if isinstance(entry, NodeEntry) else None
-    return program_code(code).co_filename if code is not None else _line(context).name
-
-
-def _line(context: Context) -> Spec:
-    """The line that the user looks at."""
-    frame = selected_frame(context.stop) if context.stop is not None else None
-    if frame is None:
-        raise CommandError('no line of Python is selected here: name a node, a function or FILE:LINE')
-    here = place(frame)
-    return Spec(f'{here.filename}:{here.line}', 'line', here.filename, here.line)
 
 
 def _learn(context: Context, breakpoints: Breakpoints) -> None:

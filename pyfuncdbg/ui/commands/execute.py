@@ -30,6 +30,9 @@ from pyfuncdbg.ui.commands.print_values import PYTHON
 from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
 
+_ASSIGNMENT = re.compile(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=')
+"""Behind the name of a variable."""
+
 
 def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:
     """Carry out one command.
@@ -57,6 +60,8 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     first = next(words(text), None)
     if first is None:
         raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
+    if context.stop is None and (first.text.startswith(('$', '!')) or (first.text.endswith('?') and first.text != '?')):
+        raise CommandError(f'{first.text!r} asks a thread that is stopped, and none is stopped here')
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
     command = find_command(first.text, table, context)
@@ -118,9 +123,15 @@ def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
 
 def _with_hint(error: CommandError, typed: str, rest: str, context: Context) -> CommandError:
     """`n = 5` at a stop: which of the two is meant, the command or the variable, is the user's to say."""
-    frame = selected_frame(context.stop) if context.stop is not None else None
+    if context.stop is None or not typed.isidentifier():
+        return error
+    frame = selected_frame(context.stop)
     known = frame is not None and (typed in frame.f_locals or typed in frame.f_globals)
-    if frame is None or not (known or re.match(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=', rest)):
+    assigned = _ASSIGNMENT.match(rest)
+    if frame is None and assigned:
+        return CommandError(f'{typed!r} is a command here, and a node has no variables: "${typed}{rest}" sets one of this '
+                            f'session. ({error})')
+    if not (known or assigned):
         return error
     return CommandError(f'{typed!r} is a command here: for the variable type "!{typed}{rest}" or "p {typed}". ({error})')
 
@@ -149,7 +160,10 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
         raise CommandError(f'{command.name!r} acts on a stopped thread, and none is stopped here')
     if command.needs_program and context.debugger is None:
         raise CommandError(f'{command.name!r} acts on a program that runs, and this is a finished trace')
-    return Answer(command, command.run(context, args), args.json)
+    try:
+        return Answer(command, command.run(context, args), args.json)
+    except CommandError as error:
+        raise (_with_hint(error, typed, rest, context) if _ASSIGNMENT.match(rest) else error) from None
 
 
 def _write(name: str, answer: Answer, line: str, width: int) -> None:

@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.source_map import frame_line, program_code
 from pyfuncdbg.observers.debug.inspecting.backtrace import Row, created_at, rows_of, selected_row
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
 from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
-from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
+from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_around, scope_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, listing, source_lines, whole
 from pyfuncdbg.observers.debug.inspecting.source_listing import context as context_of_stops
 from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
@@ -159,8 +159,10 @@ def _longlist(context: Context, args: argparse.Namespace) -> Listing:
 
 
 def _source(context: Context, args: argparse.Namespace) -> Listing:
-    text, names = scope_of(stop_of(context), args.expression)
-    value = evaluate(text, names)
+    value = object_around(stop_of(context), args.expression)
+    if value is None:
+        text, names = scope_of(stop_of(context), args.expression)
+        value = evaluate(text, names)
     value = inspect.unwrap(value) if callable(value) else value
     try:
         lines, first = inspect.getsourcelines(value)

@@ -13,9 +13,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.inspecting.scope import object_around
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.print_values import value_of
+from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.tensors.variable import value_page
@@ -24,6 +26,8 @@ _QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>
 _ELEMENTS = re.compile(r'\s*@\s*(\[[^\[\]]*\]|[-+\d:.][-+\d:.,\s]*)\s*')
 _LONGEST = 20_000
 """Characters of a text or source."""
+_SHOWN = 20
+"""Lines of a docstring that `pinfo` shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,23 @@ def as_command(line: str, *, at_stop: bool) -> str:
 
 
 def _info(context: Context, args: argparse.Namespace, whole: bool) -> ObjectInfo:
-    value = value_of(context, args.expression)
+    around = object_around(stop_of(context), args.expression)
+    value = value_of(context, args.expression) if around is None else around
     kind = type(value)
     known = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
     file, source = _source(inspect.unwrap(value) if callable(value) else value) if known else ('', '')
     doc = inspect.getdoc(value) if known or whole else None
+    text = (doc or '')[:_LONGEST] if whole else _beginning((doc or '')[:_LONGEST], args.expression)
     return ObjectInfo(args.expression, f'{kind.__module__}.{kind.__qualname__}', described(value), _signature(value),
-                      (doc or '')[:_LONGEST], file, source[:_LONGEST] if whole else '')
+                      text, file, source[:_LONGEST] if whole else '')
+
+
+def _beginning(doc: str, expression: str) -> str:
+    """A docstring that does not scroll the rest of the answer out of sight."""
+    lines = doc.rstrip().split('\n')
+    if len(lines) <= _SHOWN + 1:
+        return doc
+    return '\n'.join([*lines[:_SHOWN], f'... {len(lines) - _SHOWN} more lines: {expression}?? shows all'])
 
 
 def _signature(value: object) -> str:

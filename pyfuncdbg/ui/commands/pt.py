@@ -87,7 +87,7 @@ printed = Printed()
 
 
 def _elements_of_last(text: str) -> str:
-    """'norm:0[10, 0]' for tfdbg's '@10,0' and '@[10, 0]' after `pt norm:0`."""
+    """'norm:0[10, 0]' for tfdbg's '@1,0' and '@[10, 0]' after `pt norm:0`."""
     if not printed.tensor:
         raise CommandError(f"{text}: elements of the tensor that 'pt' printed last, and none was")
     index = text[1:].strip()
@@ -166,4 +166,4 @@ def _draw_one(result: TensorValue | Change) -> RenderableType:
 
 PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
              ('print_tensor',),
-             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@10,0'))
+             examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@1,0'))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.stops.stop import Stop, Verb
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 
-_BREAKPOINT = re.compile(r'breakpoint (\d+)')
+_BREAKPOINTS = re.compile(r'breakpoint \d+(?:, breakpoint \d+)*')
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,24 @@ def draw_resumed(result: Any) -> RenderableType:
     return Text(result.note, 'dim', overflow='fold') if isinstance(result, Resumed) and result.note else Group()
 
 
+def refuse_after_death(stop: Stop, verb: Verb) -> None:
+    """Refuse to go on from an error that is over, which `pm()` shows.
+
+    Raises:
+        CommandError: It is such a stop.
+    """
+    if stop.phase == 'post-mortem':
+        raise CommandError(f'{verb!r} is not possible: what raised is over. "quit" leaves.')
+
+
 def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> Resumed:
-    """Decide the context's stop."""
+    """Decide the context's stop.
+
+    Raises:
+        CommandError: What raised is over, and only leaving is possible.
+    """
+    if verb not in ('cont', 'quit', 'abort'):
+        refuse_after_death(stop_of(context), verb)
     stop_of(context).decide(verb, argument, times)
     return Resumed(verb)
 
@@ -76,22 +92,26 @@ def count_argument(parser: argparse.ArgumentParser) -> None:
 
 def _continue(context: Context, args: argparse.Namespace) -> Resumed:
     if not args.all:
-        _ignore_more(context, args.count - 1)
-        return resume(context, 'cont')
+        stopped = args.count == 1 or _ignore_more(context, args.count - 1)
+        resumed = resume(context, 'cont')
+        return resumed if stopped else replace(resumed, note='no breakpoint stopped here, so there is no hit to pass over')
     return Resumed('cont', debugger_of(context).broker.release('cont') - 1)
 
 
-def _ignore_more(context: Context, count: int) -> None:
-    """`cont N` as gdb has it: the breakpoints that stopped here are to be passed over N - 1 times."""
-    if not count:
-        return
-    stop = stop_of(context)
-    at_line = _BREAKPOINT.match(stop.reason)    # hits are those of calls
-    numbers = {hit.breakpoint.number for hit in stop.hits} or ({int(at_line[1])} if at_line is not None else set())
-    if not numbers:
-        raise CommandError('cont: COUNT passes over the breakpoint that stopped here, and none did')
-    for number in numbers:
-        debugger_of(context).breakpoints.ignore(number, count)
+def _ignore_more(context: Context, count: int) -> bool:
+    """`cont N` as gdb has it: the breakpoints that stopped here are passed over N - 1 times; whether there are any."""
+    breakpoints = debugger_of(context).breakpoints
+    numbers = _stopped_by(stop_of(context))
+    for number in numbers & set(breakpoints.entries):
+        breakpoints.ignore(number, count)
+    return bool(numbers)
+
+
+def _stopped_by(stop: Stop) -> set[int]:
+    """The breakpoints that stopped a thread."""
+    reasons = _BREAKPOINTS.match(stop.reason)   # hits are those of calls, not of lines
+    return {hit.breakpoint.number for hit in stop.hits} or (
+        set(map(int, re.findall(r'\d+', reasons[0]))) if reasons is not None else set())
 
 
 def _quit(context: Context, args: argparse.Namespace) -> Resumed:

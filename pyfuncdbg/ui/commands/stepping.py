@@ -15,25 +15,11 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import frame_line, place
 from pyfuncdbg.observers.debug.inspecting.backtrace import Row, selected_row
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
-from pyfuncdbg.observers.debug.stops.stop import UserFrame, Verb
+from pyfuncdbg.observers.debug.stops.stop import UserFrame
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import Resumed, count_argument, draw_resumed, resume, stop_of
+from pyfuncdbg.ui.commands.resume import Resumed, draw_resumed, refuse_after_death, resume, resuming, stop_of
 from pyfuncdbg.ui.views.calls.stack import row_view
-
-
-def _step(context: Context, verb: Verb, argument: int | None = None, times: int = 1) -> Resumed:
-    if stop_of(context).phase == 'post-mortem':
-        raise CommandError(f'{verb!r} cannot go on: what raised is over. "quit" leaves.')
-    return resume(context, verb, argument, times)
-
-
-def stepping(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
-    """The row of a verb without arguments, but for how often perhaps."""
-    def run(context: Context, args: argparse.Namespace) -> Resumed:
-        return _step(context, name, times=args.count if counted else 1)
-    return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
-                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
 
 
 def _until(context: Context, args: argparse.Namespace) -> Resumed:
@@ -42,7 +28,7 @@ def _until(context: Context, args: argparse.Namespace) -> Resumed:
         here = place(frame)
         raise CommandError(f'until: line {args.line} is not below line {here.line}, where {here.function} is. '
                            'A line further up is reached by a breakpoint.')
-    return _step(context, 'until', args.line)
+    return resume(context, 'until', args.line)
 
 
 def _until_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +39,7 @@ def _until_arguments(parser: argparse.ArgumentParser) -> None:
 def _jump(context: Context, args: argparse.Namespace) -> Row | None:
     stop = stop_of(context)
     frame = stop.frame
+    refuse_after_death(stop, 'jump')
     if not stop.jumpable or frame is None:
         raise CommandError(f"jump: possible where the thread is at a line of Python, and it is at '{stop.phase}'")
     if selected_frame(stop) is not frame:
@@ -90,9 +77,9 @@ def _jump_arguments(parser: argparse.ArgumentParser) -> None:
                              'have no value yet are None then')
 
 
-STEP = stepping('step', 'go to the next line, into functions that are called', 's', counted=True)
-NEXT = stepping('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
-RETURN = stepping('return', 'go on until this function returns', 'r')
+STEP = resuming('step', 'go to the next line, into functions that are called', 's', counted=True)
+NEXT = resuming('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
+RETURN = resuming('return', 'go on until this function returns', 'r')
 UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
                 _until_arguments, ('unt',), needs_stop=True,
                 examples=('until', 'until 45'))

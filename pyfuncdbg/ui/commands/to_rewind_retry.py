@@ -22,7 +22,7 @@ from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded, reloa
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import draw_resumed, stop_of
+from pyfuncdbg.ui.commands.resume import draw_resumed, refuse_after_death, stop_of
 from pyfuncdbg.ui.views.calls.rewind_report import retried_view, rewound_view
 
 Restored = Literal['restored', 'as left', 'not begun', '']
@@ -145,6 +145,7 @@ class Place:
 
 def _to(context: Context, args: argparse.Namespace) -> Moved:
     stop = stop_of(context)
+    refuse_after_death(stop, 'to')
     place = Place(stop)
     position = place.find(args.node)
     if stop.phase == 'error' and position >= place.done:
@@ -166,6 +167,7 @@ def _to_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
     stop = stop_of(context)
+    refuse_after_death(stop, 'rewind')
     place = Place(stop)
     position = _target(place, args.to)
     later = stop.phase != 'node' and not (stop.phase == 'error' and stop.call is None)
@@ -215,9 +217,8 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     stop = stop_of(context)
     if stop.phase in ('before', 'run'):
         raise CommandError("the call has not been made yet: 'cont' makes it")
-    if stop.phase in ('end', 'post-mortem'):
-        if stop.phase == 'post-mortem':
-            raise CommandError('the program is over: there is nothing to make again')
+    refuse_after_death(stop, 'retry')
+    if stop.phase == 'end':
         if args.into:
             raise CommandError("--into is for one call: 'retry' makes all of the run again")
         stop.decide('retry')

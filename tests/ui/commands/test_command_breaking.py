@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_a_wrong_option_of_the_command_line(debugger, place, message):
     ('break norm x > 3', "after SPEC comes 'if' and a condition, not 'x > 3'"), ('break norm if', "missing behind 'if'"),
     ('break norm --befor', "Did you mean '--before'"), ('break norm --every 0', '0'), ('break norm --do jump', 'jump'),
     ('break norm --before --error', 'not allowed with'), ('break norm if x >> > 3', 'bad condition: invalid syntax\n'),
-    ('break if x > 1', 'no line of Python is selected here'), ('break 12', 'no line of Python is selected here'),
+    ('break if x > 1', 'no line of Python is selected here'), ('break 12', 'line 12 of which file'),
     ('enable', "name the breakpoints by number, or say 'all'"),
     ('disable 3', 'no breakpoint 3; none is set'), ('clear norm', "no breakpoint 'norm'"),
     ('condition 1 x', 'no breakpoint 1'),
@@ -180,13 +181,14 @@ def test_break_alone_lists_and_a_condition_alone_is_at_the_line_that_is_looked_a
     answers, _ = at_stop('break', 'break if y.sum() > 2', f'break {LINE} --once', 'b', at=f'{__file__}:{LINE}')
     assert answers[0].startswith('1 breakpoint\n') and answers[3].startswith('3 breakpoints\n')
     assert [answer.split('   ')[0] for answer in answers[1:3]] == [
-        f'breakpoint 2 set at {__file__}:{LINE} if y.sum() > 2', f'breakpoint 3 set at {__file__}:{LINE}']
+        f'breakpoint 2 set at {os.path.relpath(__file__)}:{LINE} if y.sum() > 2',
+        f'breakpoint 3 set at {os.path.relpath(__file__)}:{LINE}']
 
 
 def test_a_condition_alone_at_a_node_is_at_the_node_and_a_number_is_a_line_of_its_function(at_stop, debugger):
     answers, stops = at_stop('break if x[0] == 2', f'break {LINE}', 'up', 'break if True', 'clear 1 3 4', at='norm[1]')
     assert answers[0] == 'breakpoint 2 set at norm if x[0] == 2   before\n'
-    assert answers[1].startswith(f'breakpoint 3 set at {__file__}:{LINE}   before')
+    assert answers[1].startswith(f'breakpoint 3 set at {os.path.relpath(__file__)}:{LINE}   before')
     assert answers[3] == 'breakpoint 4 set at out if True   before\n'
     assert stops == [('before', 'breakpoint 1'), ('before', 'breakpoint 2')]
 
@@ -196,7 +198,7 @@ def test_a_condition_alone_at_a_node_is_at_the_node_and_a_number_is_a_line_of_it
     ('{at},True', 'True'), ('{line}, y.sum() > 2 --once', 'y.sum() > 2'), ('norm, x[0] == 2', 'x[0] == 2')])
 def test_pdbs_comma_before_a_condition(at_stop, debugger, words, condition):
     answers, _ = at_stop('break ' + words.format(at=f'{__file__}:{LINE}', line=LINE), at='norm[1]')
-    place = 'norm' if words.startswith('norm') else f'{__file__}:{LINE}'
+    place = 'norm' if words.startswith('norm') else f'{__file__ if "at" in words else os.path.relpath(__file__)}:{LINE}'
     assert answers[0].startswith(f'breakpoint 2 set at {place} if {condition}   before')
 
 
@@ -208,6 +210,9 @@ def test_the_same_breakpoint_is_said_and_not_made_again(typed, debugger):
     for words in ('norm', ' norm'):
         assert said(f'break {words}').startswith('breakpoint 1 is there already at norm')
     assert said(f'break {__file__}:{LINE} if y > 1').startswith('breakpoint 2 is there already at ')
+    relative = os.path.relpath(__file__)
+    for name in (relative, os.path.join(os.curdir, relative), os.path.realpath(__file__)):
+        assert said(f'break {name}:{LINE} if y > 1').startswith('breakpoint 2 is there already at ')
     typed('disable 1')
     assert said('break norm').rstrip().endswith('off')
     for number, words in enumerate(('norm --before', 'norm --once', 'norm if x > 1', 'norm[1]', 'norm --after-call',
@@ -255,6 +260,17 @@ def test_changing(typed, debugger):
     assert debugger.catching
     typed('catch off')
     assert not debugger.catching
+
+
+@pytest.mark.parametrize('at', ['norm[0]', 'out[0]'])
+def test_a_bare_line_is_one_of_the_file_that_is_looked_at(at_stop, debugger, at):
+    """Before a function its own; at a node without one where the program made it."""
+    answers, stops = at_stop(f'b {LINE}', f'b {LINE}', 'b 0', at=at, count=1)
+    place = f'{os.path.relpath(__file__)}:{LINE}'
+    assert answers[0].startswith(f'breakpoint 2 set at {place}   before')
+    assert answers[1].startswith(f'breakpoint 2 is there already at {place}')
+    assert answers[2] == "! '0': lines are counted from 1"
+    assert [reason for _, reason in stops] == ['breakpoint 1', *['breakpoint 2'] * (at == 'norm[0]')]
 
 
 def test_save_and_load(typed, debugger, tmp_path):

@@ -60,7 +60,17 @@ def test_cont_passes_over_hits_of_the_breakpoint_that_stopped(place):
 def test_cont_with_a_count_is_about_a_breakpoint():
     with typing('c 2', 'cont', at_next_call=True) as typist:
         call(3)
-    assert typist.shown('c 2') == '*** cont: COUNT passes over the breakpoint that stopped here, and none did'
+    assert typist.shown('c 2') == 'no breakpoint stopped here, so there is no hit to pass over\n'
+    assert len(typist.stops) == 1
+
+
+def test_cont_passes_over_hits_of_each_breakpoint_of_a_line():
+    with typing('c 3', at_next_call=False) as typist:
+        for condition in (None, 'x[0] >= 0'):
+            debugger.breakpoints.set(f'{__file__}:{FIRST + 2}', condition)
+        call(4)
+    assert len(typist.stops) == 2               # at 1 and 4
+    assert [entry.breakpoint.after for entry in debugger.breakpoints.entries.values()] == [3, 3]
 
 
 def test_steps_that_were_not_used_up_are_forgotten_when_debugging_is_left():

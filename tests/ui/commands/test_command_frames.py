@@ -423,8 +423,34 @@ def test_afterwards_pm_shows_the_cause_first():
     assert first == '> 0  ValueError: no good'
     assert second.startswith('  1  InvalidArgumentError: Graph execution error:')
     assert '> 1  InvalidArgumentError' in typist.shown('exceptions 1')
-    assert typist.shown('next').startswith("*** 'next' cannot go on")
     assert 'numbered from 0 to 1' in typist.shown('exceptions 7')
+
+
+@pytest.mark.parametrize('line', ['next', 'step', 'return', 'until', 'node', 'into', 'to b', 'rewind', 'retry', 'jump 3'])
+def test_pm_refuses_to_go_on(line):
+    with typing(line, 'quit', at_next_call=False) as typist:
+        try:
+            fail()
+        except tf.errors.OpError as error:
+            pyfuncdbg.pm(error)
+    assert typist.shown(line) == f"*** '{line.split()[0]}' is not possible: what raised is over. \"quit\" leaves."
+    assert typist.said[-1][0] == 'quit'
+
+
+def test_an_assignment_to_a_variable_that_is_named_as_a_command():
+    def norm(x):
+        return x
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.numpy_function(norm, [tf.constant([1.0])], tf.float32, name='norm')
+        z = tf.add(y, 1.0, name='z')
+        with typing('into', 'l = 3', 'l == 3', 'a = 3', '!l = 3', 'p l', 'node', 'c = 5', 'l += 1', '$c = 5', 'p $c',
+                    at_next_call=True) as typist:
+            session.run(z)
+    for line in ('l = 3', 'l == 3', 'a = 3'):
+        assert typist.shown(line).startswith(f'*** {line[0]!r} is a command here: for the variable type "!{line}" or "p ')
+    for line in ('c = 5', 'l += 1'):
+        assert f'*** {line[0]!r} is a command here, and a node has no variables: "${line}" sets' in typist.shown(line)
+    assert typist.shown('p l') == '3\n' and typist.shown('p $c') == '5\n'
 
 
 @pytest.mark.parametrize('kind', ['session', 'function', 'an op', 'an op of a function', 'stepped'])

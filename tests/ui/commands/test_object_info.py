@@ -1,12 +1,19 @@
 """`x?` and `x??`, as ipdb's users type them."""
 from __future__ import annotations
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.ui.commands.engine.command import Context
+from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.object_info import as_command
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 class Strange:
@@ -47,6 +54,31 @@ def answers(*lines):
     ('break norm if x?', 'break norm if x?'), ('p "a?"', 'p "a?"'), ('x???', 'x???'), ('', '')])
 def test_a_question_mark_is_a_command(line, command):
     assert as_command(line, at_stop=True) == command
+
+
+def test_a_question_at_a_node_of_the_same_name_is_about_the_function():
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        y = tf.numpy_function(norm, [tf.constant([1.0, 3.0], tf.float64)], tf.float64, name='norm')
+        z = tf.add(y, tf.constant(1.0, tf.float64), name='z')
+        with typing('norm?', 'p norm', 'node', 'node', 'norm??', 'p norm') as typist:
+            session.run(z)
+    assert 'Scale x.' in typist.shown('norm?') and 'return x / (x.sum() + eps)' in typist.shown('norm??')
+    before, after = [shown for line, shown in typist.said if line == 'p norm']
+    assert before.startswith('*** ') and after.startswith('float64 [2]')
+
+
+def test_a_long_docstring_is_whole_with_two_marks():
+    one, two = answers('np.sum?', 'np.sum??')
+    lines = one.splitlines()
+    more = re.fullmatch(r'\.\.\. (\d+) more lines: np\.sum\?\? shows all', lines[-1])
+    assert more is not None and int(more[1]) == len(inspect.getdoc(np.sum).split('\n')) - 20
+    assert 'Sum of array elements over a given axis.' in one and inspect.getdoc(np.sum).split('\n')[-1] in two
+
+
+@pytest.mark.parametrize('line', ['$x', 'norm?', '!x = 1', '$x = 5'])
+def test_without_a_stop_there_is_nothing_to_ask(line):
+    with pytest.raises(CommandError, match='asks a thread that is stopped, and none is stopped here'):
+        execute(line, Context(sample()))
 
 
 def test_an_object_tells_its_type_signature_docstring_and_with_two_marks_its_source():

@@ -167,6 +167,6 @@ def test_what_has_a_value_at_a_stop_only_is_refused_in_a_condition():
 def test_what_is_cleared_is_not_watched_any_more():
     line = f'break {__file__}:20'
     typist = typed('into', line, 'clear all')
-    assert 'calls of it that run already' in typist.shown(line)         # this one runs
+    assert 'calls that have begun' in typist.shown(line)         # this one runs
     cleared = ' '.join(typist.shown('clear all').split())
-    assert ' cleared at ' in cleared and 'calls of it' not in cleared
+    assert ' cleared at ' in cleared and 'calls that' not in cleared

@@ -70,8 +70,9 @@ class Breakpoint:
 
     @property
     def cases(self) -> tuple[object, ...]:
-        """Where it stops, and when: the same of two that are alike but for their numbers."""
-        return (replace(self.spec, text=''), shown(self.when), self.timing, self.do, self.once, self.every, self.after,
+        """Where it stops, and when: the same of two that are alike but for their numbers and how they name a file."""
+        spec = replace(self.spec, text='', name='' if self.spec.kind == 'line' else self.spec.name)
+        return (spec, shown(self.when), self.timing, self.do, self.once, self.every, self.after,
                 self.boundary)
 
     def __str__(self) -> str:

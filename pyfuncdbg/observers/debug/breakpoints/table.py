@@ -26,6 +26,7 @@ from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
+from pyfuncdbg.observers.debug.lines.file_lookup import is_same_file
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
@@ -187,7 +188,8 @@ class Breakpoints:
         predicate = self._condition(where, when)
         chosen = timing_of(where, predicate, timing, fields['do'])
         made = Breakpoint(0, where, predicate, chosen, **fields, boundary=timing == 'before')
-        return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases), None)
+        return next((n for n, entry in sorted(self._entries.items()) if entry.breakpoint.cases == made.cases and (
+            where.kind != 'line' or is_same_file(entry.breakpoint.spec.name, where.name))), None)
 
     def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
               after: int = 0, once: bool = False) -> None:

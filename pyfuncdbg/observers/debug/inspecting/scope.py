@@ -4,6 +4,7 @@ Asked on the stopped thread.
 """
 from __future__ import annotations
 
+import inspect
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -195,6 +196,14 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
         yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
 
 
+def object_around(stop: Stop, name: str) -> Any:
+    """The function, class or module of the program by a name that at a node or run means a tensor; None if there is none."""
+    entry = selected_entry(stop)
+    spaces = [] if isinstance(entry, FrameEntry) else _of_program(stop, entry)
+    found = next((space[name] for space in spaces if name in space), None)
+    return found if inspect.isroutine(found) or inspect.isclass(found) or inspect.ismodule(found) else None
+
+
 def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
     """The program's own names for tensors of the run: at a node they mean the values."""
     known = tensors.names()
@@ -206,9 +215,14 @@ def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Rea
 
 def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
     """Names beside the tensors: of the node's function, of the frame that asked for the run, `np` and conditions' words."""
+    return ChainMap(*_of_program(stop, entry), {'np': numpy, **VOCABULARY})
+
+
+def _of_program(stop: Stop, entry: Entry | None) -> list[dict[str, Any]]:
+    """Names of the node's function, and of the frame that asked for the run."""
     frames = [one.frame for one in stack_of(stop) if isinstance(one, FrameEntry)]
     own = [dict(frames[-1].f_locals), frames[-1].f_globals] if frames else []
-    return ChainMap(dict(_globals_of(entry)), *own, {'np': numpy, **VOCABULARY})
+    return [dict(_globals_of(entry)), *own]
 
 
 def _globals_of(entry: Entry | None) -> Mapping[str, Any]:

@@ -52,6 +52,11 @@ def _same(name: str, known: set[str]) -> str | None:
     return same[0] if same else None
 
 
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two names mean one file, as far as can be told without asking the program."""
+    return one == other or os.path.realpath(findable(one) or one) == os.path.realpath(findable(other) or other)
+
+
 def findable(name: str) -> str | None:
     """The path of a file that is not loaded; None if there is none where Python would look now."""
     for folder in ('', *sys.path):

@@ -368,7 +368,7 @@ class Lines:
         watched: How = 'traced' if self._traced else 'monitored'
         number = point.number
         if any(number in version.numbers for version in file.versions()):
-            runs = f'calls of it that run already are {watched}' if number in installation.running else ''
+            runs = f'calls that have begun are {watched} until they end' if number in installation.running else ''
             if maker := installation.copied.get(number):
                 runs = '; '.join(filter(None, (runs, f'in the copy of it that {maker} made the line is {watched}')))
             tested = (inside or spots)[0]

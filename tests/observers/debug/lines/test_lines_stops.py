@@ -200,7 +200,7 @@ def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, p
     def set_another(frame: FrameType) -> str:
         placed = lines.set(2, program.__file__, 7, 'total == 4', session.hit)
         assert placed.how == 'compiled'
-        assert placed.note.startswith('calls of it that run already are ')
+        assert placed.note.startswith('calls that have begun are ')
         return 'cont'
     session.script = [set_another]
     lines.set(1, program.__file__, 3, None, session.hit)
