@@ -207,7 +207,7 @@ def test_the_card_says_what_will_run_and_the_end_what_came_out(program) -> None:
     made = {tensor.name: tensor.to_numpy() for _, tensor in after.tensors.rows if tensor.level == 'full'}
     np.testing.assert_array_equal(made['c:0'], [3, 5])
     np.testing.assert_array_equal(made['a:0'], [1, 2])
-    names = {name for command in TABLE for name in (command.name, *command.aliases)}
+    names = set(TABLE.names)
     assert before.suggestions and {one.command.split()[0] for one in (*before.suggestions, *after.end.suggestions)} <= names
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -57,30 +57,25 @@ def _filled(name: str, what: str, given: Sequence[str]) -> str:
     return _ARGUMENT.sub(lambda match: ' '.join(given) if match[1] == '*' else given[int(match[1]) - 1], what) + rest
 
 
-def alias_command(table: Callable[[], Sequence[Command]]) -> Command:
-    """`alias` over a table that it is itself part of: none of its names can be an alias."""
-    def run(context: Context, args: argparse.Namespace) -> list[Alias]:
-        name, _, what = args.definition.partition(' ')
-        what = what.strip()
-        if not name:
-            return [Alias(*item) for item in sorted(aliases.items())]
-        if not what:
-            if name not in aliases:
-                raise CommandError(f'no alias {name!r}.{nearest(name, aliases)}')
-            return [Alias(name, aliases[name])]
-        if any(name in (command.name, *command.aliases) for command in table()):
-            raise CommandError(f'{name!r} is a command, which no alias can stand in front of; choose another name')
-        if not _NAME.fullmatch(name):
-            raise CommandError(f'{name!r} is no name for an alias: a word without quotes, brackets and %')
-        if name in _reached(what):
-            raise CommandError(f'alias {name!r} would stand for itself: {what!r}')
-        if not separated(what):
-            raise CommandError(f'alias {name!r}: {what!r} holds no command')
-        aliases[name] = what
-        return [Alias(name, what)]
-    return Command('alias', 'give a line a name of your own: %1, %2 are what is typed behind it, %* all; alone, list them',
-                   'keep', run, _draw, expression='definition', tail='[NAME [COMMAND]]',
-                   examples=('alias pm p %1.mean()', 'alias ns n ;; p x', 'alias'))
+def _alias(context: Context, args: argparse.Namespace) -> list[Alias]:
+    name, _, what = args.definition.partition(' ')
+    what = what.strip()
+    if not name:
+        return [Alias(*item) for item in sorted(aliases.items())]
+    if not what:
+        if name not in aliases:
+            raise CommandError(f'no alias {name!r}.{nearest(name, aliases)}')
+        return [Alias(name, aliases[name])]
+    if name in context.table:
+        raise CommandError(f'{name!r} is a command, which no alias can stand in front of; choose another name')
+    if not _NAME.fullmatch(name):
+        raise CommandError(f'{name!r} is no name for an alias: a word without quotes, brackets and %')
+    if name in _reached(what):
+        raise CommandError(f'alias {name!r} would stand for itself: {what!r}')
+    if not separated(what):
+        raise CommandError(f'alias {name!r}: {what!r} holds no command')
+    aliases[name] = what
+    return [Alias(name, what)]
 
 
 def _reached(what: str) -> set[str]:
@@ -114,4 +109,8 @@ def _draw(rows: Sequence[Alias]) -> RenderableType:
                                 ' is no alias any more', overflow='fold') for row in rows))
 
 
-UNALIAS = Command('unalias', 'take an alias away', 'keep', _unalias, _draw, _name, examples=('unalias pm',))
+COMMANDS: tuple[Command, ...] = (
+    Command('alias', 'give a line a name of your own: %1, %2 are what is typed behind it, %* all; alone, list them',
+            'keep', _alias, _draw, expression='definition', tail='[NAME [COMMAND]]',
+            examples=('alias pm p %1.mean()', 'alias ns n ;; p x', 'alias')),
+    Command('unalias', 'take an alias away', 'keep', _unalias, _draw, _name, examples=('unalias pm',)))

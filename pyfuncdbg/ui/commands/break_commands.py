@@ -374,4 +374,4 @@ IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _i
 CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,
                 needs_program=True,
                 examples=('catch', 'catch off'))
-BREAKING: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)
+COMMANDS: tuple[Command, ...] = (BREAK, TBREAK, BREAKS, ENABLE, DISABLE, CLEAR, CONDITION, IGNORE, CATCH)

@@ -69,7 +69,8 @@ def _lines(stop: Stop, breakpoints: Breakpoints) -> list[str]:
     return [line for number in dict.fromkeys(numbers) if number in entries for line in entries[number].commands]
 
 
-COMMANDS = Command('commands', "carry out commands where a breakpoint (the newest) stops: one a line, then 'end'; 'silent' "
+AT_STOP = Command('commands', "carry out commands where a breakpoint (the newest) stops: one a line, then 'end'; 'silent' "
                    "leaves the card out; 'end' alone takes them away", 'stop', _commands, draw_changed,
                    needs_program=True, expression='block', tail='[BREAKPOINT] COMMAND ... end',
                    examples=('commands 2\nsilent\np x.mean()\nc\nend', 'commands 2 p x.mean() ;; c'))
+COMMANDS: tuple[Command, ...] = (AT_STOP,)

@@ -84,3 +84,4 @@ CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', 
                examples=('call 17', 'call norm[3]'))
 OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument,
               examples=('out 17',))
+COMMANDS: tuple[Command, ...] = (CALLS, CALL, OUT)

@@ -109,3 +109,4 @@ def _draw(report: CheckReport) -> RenderableType:
 CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,
                 _arguments,
                 examples=('check', 'check --call 17'))
+COMMANDS: tuple[Command, ...] = (CHECK,)

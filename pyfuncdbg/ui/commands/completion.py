@@ -146,8 +146,7 @@ def _chosen(text: str, word: str, found: Iterable[str]) -> Completions:
 
 
 def _commands() -> Iterator[str]:
-    for command in TABLE:
-        yield from (name for name in (command.name, *command.aliases) if len(name) > 1)
+    yield from (name for name in TABLE.names if len(name) > 1)
     yield from aliases
 
 

@@ -178,3 +178,4 @@ def _tell(path: Path, as_json: bool) -> bool:
     console.print(f'pyfuncdbg show {shlex.quote(str(path))} ' + (f'call {number}' if number else 'doctor'), style='cyan',
                   soft_wrap=True)
     return True
+COMMANDS: tuple[Command, ...] = (DOCTOR,)

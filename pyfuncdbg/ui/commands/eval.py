@@ -217,3 +217,4 @@ def _draw(result: Evaluated) -> RenderableType:
 EVAL = Command('eval', 'the value of an expression over tensors, recorded ones too', 'look', _evaluate,
                _draw, _arguments, expression='expression',
                examples=('eval np.abs(#17:0 - norm:0).max()', 'eval has_nan(norm:0)'))
+COMMANDS: tuple[Command, ...] = (EVAL,)

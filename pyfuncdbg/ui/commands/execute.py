@@ -13,7 +13,7 @@ from pyfuncdbg.errors import CommandError, Typed, nearest
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import (
     joined,
     joined_expression,
@@ -23,10 +23,9 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
     split_redirect,
     words,
 )
+from pyfuncdbg.ui.commands.engine.shorthand import as_command
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.help import SHOWS_HELP, described, find_command
-from pyfuncdbg.ui.commands.object_info import as_command
-from pyfuncdbg.ui.commands.print_values import PYTHON
 from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
 
@@ -34,7 +33,7 @@ _ASSIGNMENT = re.compile(r'\s*([-+*/@&|^%]|//|\*\*|<<|>>)?=')
 """Behind the name of a variable."""
 
 
-def execute(line: str | Sequence[str], context: Context, table: Sequence[Command] = TABLE) -> Answer:
+def execute(line: str | Sequence[str], context: Context, table: CommandTable = TABLE) -> Answer:
     """Carry out one command.
 
     Args:
@@ -49,6 +48,7 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
         CommandError: The line cannot be read, names nothing that exists, or needs a stop.
         TraceError: The trace cannot be read, or does not hold what was asked for.
     """
+    context = replace(context, table=table)
     if isinstance(line, str):
         refuse_overlong(line)
         if line.split(None, 1)[:1] and line.split(None, 1)[0] in aliases:
@@ -72,19 +72,19 @@ def execute(line: str | Sequence[str], context: Context, table: Sequence[Command
     return answer
 
 
-def _of_alias(line: str, context: Context, table: Sequence[Command]) -> Answer:
+def _of_alias(line: str, context: Context, table: CommandTable) -> Answer:
     first, *rest = separated(expanded(line)) or ['']
     return replace(execute(first, context, table), later=tuple(rest))
 
 
-def _joined(argv: Sequence[str], context: Context, table: Sequence[Command]) -> str:
+def _joined(argv: Sequence[str], context: Context, table: CommandTable) -> str:
     if argv and _takes_expression(argv[0], table):
         parser = parser_of(find_command(argv[0], table), context.width)
         return f'{joined(argv[:1])} {joined_expression(argv[1:], parser)}'
     return joined(argv)
 
 
-def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
+def name_of(line: str, table: CommandTable = TABLE) -> str:
     """The name of the command in a line, none of its other names; '' if it is none."""
     try:
         first = next(words(expanded(line)), None)
@@ -93,26 +93,22 @@ def name_of(line: str, table: Sequence[Command] = TABLE) -> str:
         return ''
 
 
-def is_for_python(line: str, table: Sequence[Command] = TABLE) -> bool:
+def is_for_python(line: str, table: CommandTable = TABLE) -> bool:
     """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
     first = line.split(None, 1)[:1]
     return bool(first) and (line.lstrip().startswith('!') or not (
-        _is_command(first[0], table) or first[0] in aliases or as_command(line, at_stop=True) is not line))
+        first[0] in table or first[0] in aliases or as_command(line, at_stop=True) is not line))
 
 
-def _is_command(name: str, table: Sequence[Command]) -> bool:
-    return any(name == command.name or name in command.aliases for command in table)
-
-
-def _in_python(line: str, context: Context, table: Sequence[Command]) -> Answer:
+def _in_python(line: str, context: Context, table: CommandTable) -> Answer:
     """An expression or a statement; where it is no Python, it may be a mistyped command."""
-    text = line.strip()
+    text, python = line.strip(), find_command('!', table)
     if text.startswith('!'):
-        return _carried_out(PYTHON, text[1:], context)
+        return _carried_out(python, text[1:], context)
     try:
-        return _carried_out(PYTHON, f' -- {text}', context)
+        return _carried_out(python, f' -- {text}', context)
     except CommandError as error:
-        names = [*aliases, *(name for command in table for name in (command.name, *command.aliases))]
+        names = [*aliases, *table.names]
         first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
         known = first.isidentifier() or first == '/regex'
         if known and str(error).startswith(('SyntaxError', f"NameError: name '{first}'")):
@@ -136,8 +132,9 @@ def _with_hint(error: CommandError, typed: str, rest: str, context: Context) -> 
     return CommandError(f'{typed!r} is a command here: for the variable type "!{typed}{rest}" or "p {typed}". ({error})')
 
 
-def _takes_expression(name: str, table: Sequence[Command]) -> bool:
-    return any(command.expression for command in table if name == command.name or name in command.aliases)
+def _takes_expression(name: str, table: CommandTable) -> bool:
+    command = table.find(name)
+    return command is not None and bool(command.expression)
 
 
 def _carried_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:

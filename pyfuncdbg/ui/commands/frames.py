@@ -274,4 +274,4 @@ EXCEPTIONS = Command('exceptions', 'the errors that led to this one, and the fra
                      examples=('exceptions', 'exceptions 0'))
 CONTEXT = Command('context', "how many lines of source a stop shows; ipdb's", 'look', _context, _draw_context,
                   _context_arguments, needs_program=True, examples=('context 11', 'context'))
-FRAMES: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS, CONTEXT)
+COMMANDS: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS, CONTEXT)

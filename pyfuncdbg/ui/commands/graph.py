@@ -82,3 +82,4 @@ def _draw(result: NodeList | Diagram) -> RenderableType:
 GRAPH = Command('graph', 'list the nodes of a graph in order of execution, or draw it as Mermaid or DOT', 'look', _graph,
                 _draw, _arguments,
                 examples=('graph', "graph --site 'layer*' --as dot"))
+COMMANDS: tuple[Command, ...] = (GRAPH,)

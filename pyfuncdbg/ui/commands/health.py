@@ -90,3 +90,4 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
 HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',
                  _health, _draw, _arguments,
                  examples=('health', 'health --line 17'))
+COMMANDS: tuple[Command, ...] = (HEALTH,)

@@ -8,14 +8,14 @@ import argparse
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, Typed, nearest
-from pyfuncdbg.ui.commands.engine.command import Command, Context, is_usable, parser_of, usage
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.topics import TOPICS, Topic, topic
 from pyfuncdbg.ui.views.page import Page
@@ -74,12 +74,7 @@ def _keys(answer: type, width: int) -> str:
         for name, text in texts.items())
 
 
-def named(name: str, table: Sequence[Command]) -> Command | None:
-    """The command of that name or alias."""
-    return next((command for command in table if name == command.name or name in command.aliases), None)
-
-
-def find_command(name: str, table: Sequence[Command], context: Context | None = None) -> Command:
+def find_command(name: str, table: CommandTable, context: Context | None = None) -> Command:
     """The command of that name or alias.
 
     Args:
@@ -90,7 +85,7 @@ def find_command(name: str, table: Sequence[Command], context: Context | None = 
     Raises:
         CommandError: There is none, with the nearest names.
     """
-    command = named(name, table)
+    command = table.find(name)
     if command is not None:
         return command
     hint = not_there(name) or nearest(name, [known for command in table if context is None or is_usable(command, context)
@@ -127,7 +122,7 @@ class HelpList:
 Help = HelpList | HelpPage | CommandHelp
 
 
-def help_of(name: str, table: Sequence[Command], width: int = 100, more: Sequence[str] = ()) -> HelpPage | CommandHelp:
+def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str] = ()) -> HelpPage | CommandHelp:
     """The page of a topic, with the command that shares its name; or the help of a command.
 
     Args:
@@ -139,18 +134,18 @@ def help_of(name: str, table: Sequence[Command], width: int = 100, more: Sequenc
     Raises:
         CommandError: There is nothing of that name, with the nearest names.
     """
-    command = named(name, table)
+    command = table.find(name)
     if name in TOPICS:
         return HelpPage(topic(name), described(command, width) if command is not None else None)
     if command is not None:
         return described(command, width)
-    known = (*TOPICS, *more, *(known for one in table for known in (one.name, *one.aliases)))
+    known = (*TOPICS, *more, *table.names)
     raise CommandError(f'no topic and no command is called {name!r}.{not_there(name) or nearest(name, known)} ',
                        Typed('help'), ' lists them.')
 
 
-def help_list(table: Sequence[Command], width: int = 100) -> HelpList:
-    """All topics, and the commands of a table."""
+def help_list(table: Iterable[Command], width: int = 100) -> HelpList:
+    """All topics, and these commands."""
     commands = sorted(table, key=lambda command: GROUPS.index(command.group))
     return HelpList(tuple(described(command, width) for command in commands), tuple(map(topic, TOPICS)))
 
@@ -169,16 +164,16 @@ def help_view(result: Help) -> RenderableType:
                 Text(''), topics)
 
 
-def help_command(table: Callable[[], Sequence[Command]]) -> Command:
-    """`help` over a table that it is itself part of."""
-    def run(context: Context, args: argparse.Namespace) -> Help:
-        return help_of(args.name, table(), context.width) if args.name else help_list(table(), context.width)
+def _help(context: Context, args: argparse.Namespace) -> Help:
+    return help_of(args.name, context.table, context.width) if args.name else help_list(context.table, context.width)
 
-    def arguments(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='show all about this one')
-    return Command('help', 'list the topics of the manual and the commands, or show all about one', 'keep', run, help_view,
-                   arguments, ('h', '?'), examples=('help', 'help stops', 'help break'))
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='show all about this one')
 
 
 SHOWS_HELP = Command('help', 'show all about one', 'keep', lambda context, args: None, help_view)
 """For an answer that no command line asked for: `lt -h`, `pyfuncdbg help lt`."""
+COMMANDS: tuple[Command, ...] = (
+    Command('help', 'list the topics of the manual and the commands, or show all about one', 'keep', _help, help_view,
+            _arguments, ('h', '?'), examples=('help', 'help stops', 'help break')),)

@@ -333,4 +333,4 @@ SKIP = Command('skip', 'do not run the function of the call that is about to be 
 DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True,
                       examples=('differences',))
-CHANGING: tuple[Command, ...] = (INJECT, SWAP, SKIP, DIFFERENCES)
+COMMANDS: tuple[Command, ...] = (INJECT, SWAP, SKIP, DIFFERENCES)

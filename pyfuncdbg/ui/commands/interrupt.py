@@ -34,3 +34,4 @@ def _draw(result: Interrupting) -> RenderableType:
 INTERRUPT = Command('interrupt', 'stop the running program before the next wrapped call, on whatever thread', 'stop',
                     _interrupt, _draw, aliases=('pause',), needs_program=True,
                     examples=('interrupt',))
+COMMANDS: tuple[Command, ...] = (INTERRUPT,)

@@ -150,3 +150,4 @@ def _feeds_arguments(parser: argparse.ArgumentParser) -> None:
 PF = Command('pf', 'print the feeds of a run', 'look', _feeds,
              lambda result: feeds_view(result.run, result.label, result.rows), _feeds_arguments, ('print_feed',),
              examples=('pf', 'pf --run 12'))
+COMMANDS: tuple[Command, ...] = (PF,)

@@ -150,3 +150,4 @@ def _draw_list(result: TensorList | LiveList) -> RenderableType:
 
 LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',),
              examples=('lt', 'lt --bad', 'lt -f has_nan --sort bytes -n 20'))
+COMMANDS: tuple[Command, ...] = (LT,)

@@ -99,4 +99,4 @@ NI = Command('ni', 'show a node: its kind, inputs, outputs, values, attributes a
              node_view, _card_arguments, ('node_info',),
              examples=('ni norm', 'ni -a -t norm'))
 LI, LO = _tree('inputs'), _tree('outputs')
-NODES: tuple[Command, ...] = (NI, LI, LO)
+COMMANDS: tuple[Command, ...] = (NI, LI, LO)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import re
 from dataclasses import dataclass
 
 from rich.console import RenderableType
@@ -22,8 +21,6 @@ from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.tensors.variable import value_page
 
-_QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>[^?\s]+)\s*(?P<back>\?\??))\s*')
-_ELEMENTS = re.compile(r'\s*@\s*(\[[^\[\]]*\]|[-+\d:.][-+\d:.,\s]*)\s*')
 _LONGEST = 20_000
 """Characters of a text or source."""
 _SHOWN = 20
@@ -51,19 +48,6 @@ class ObjectInfo:
     doc: str
     file: str
     source: str
-
-
-def as_command(line: str, *, at_stop: bool) -> str:
-    """'pinfo x' for 'x?', 'pinfo2 x' for 'x??' at a stop; 'pt @[1, 0]' for tfdbg's '@1,0'; any other line as it is."""
-    if (elements := _ELEMENTS.fullmatch(line)) is not None:
-        return f'pt @[{elements[1].strip().removeprefix("[").removesuffix("]")}]'
-    if not at_stop:
-        return line
-    found = _QUESTION.fullmatch(line) if '?' in line else None
-    if found is None:
-        return line
-    name = 'pinfo2' if len(found['front'] or found['back']) == 2 else 'pinfo'
-    return f'{name} {found["after"] or found["before"]}'
 
 
 def _info(context: Context, args: argparse.Namespace, whole: bool) -> ObjectInfo:
@@ -116,4 +100,4 @@ PINFO = Command('pinfo', "what an object is, its signature and docstring; ipdb's
 PINFO2 = Command('pinfo2', "the same, and its source; ipdb's 'x??'", 'look',
                  lambda context, args: _info(context, args, whole=True), _draw, needs_stop=True, expression='expression',
                  examples=('pinfo2 norm', 'norm??'))
-OBJECT_INFO: tuple[Command, ...] = (PINFO, PINFO2)
+COMMANDS: tuple[Command, ...] = (PINFO, PINFO2)

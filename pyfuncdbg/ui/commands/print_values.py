@@ -294,4 +294,4 @@ PYTHON = Command('!', 'carry out Python in the frame: for names that are command
 INTERACT = Command('interact', "Python's own prompt over the names of the frame", 'look', _interact, lambda result: Page(),
                    needs_stop=True,
                    examples=('interact',))
-PRINTING: tuple[Command, ...] = (P, PP, WHATIS, ARGS, LOCALS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)
+COMMANDS: tuple[Command, ...] = (P, PP, WHATIS, ARGS, LOCALS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)

@@ -105,3 +105,4 @@ def _draw(result: Profile) -> RenderableType:
 LP = Command('lp', 'list the profile: time of their own of nodes, functions or lines', 'judge', _profile, _draw, _arguments,
              ('list_profile',),
              examples=('lp', 'lp --by line --file train.py'))
+COMMANDS: tuple[Command, ...] = (LP,)

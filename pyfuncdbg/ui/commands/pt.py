@@ -167,3 +167,4 @@ def _draw_one(result: TensorValue | Change) -> RenderableType:
 PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
              ('print_tensor',),
              examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@1,0'))
+COMMANDS: tuple[Command, ...] = (PT,)

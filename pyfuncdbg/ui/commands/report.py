@@ -23,3 +23,4 @@ REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judg
                  examples=('report', 'report --json'), answer=Summary)
 INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
                examples=('info',), answer=TraceInfo)
+COMMANDS: tuple[Command, ...] = (REPORT, INFO)

@@ -140,4 +140,4 @@ NODE = resuming('node', 'run up to the next node of the graph; in eager code, to
                 'invoke_stepper', counted=True)
 INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; '
                         'at a loop, branch or function of the graph, to its first node')
-RESUMING: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)
+COMMANDS: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

@@ -33,7 +33,7 @@ class RunResult:
     tensors: TensorList | None
 
 
-def at_run(context: Context, commands: Sequence[Command]) -> RunCard | RunResult | None:
+def at_run(context: Context) -> RunCard | RunResult | None:
     """What the stop before or after a run shows; None at any other stop.
 
     Args:
@@ -43,7 +43,7 @@ def at_run(context: Context, commands: Sequence[Command]) -> RunCard | RunResult
     stop = stop_of(context)
     if stop.call is None or stop.phase not in ('run', 'end'):
         return None
-    names = {name for command in commands for name in (command.name, *command.aliases)}
+    names = set(context.table.names)
     if stop.phase == 'run':
         card = run_card(stop, stop.call, debugger_of(context), _breakpoints(debugger_of(context)))
         return replace(card, suggestions=_known(card.suggestions, names))
@@ -112,3 +112,4 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 RUN = Command('run', 'run to the end of this run and stop there; at its end, go on to the next one', 'run', _run,
               draw_resumed, _arguments, needs_stop=True, needs_program=True, expression='pred',
               examples=('run', 'run -t 10', 'run -f has_inf_or_nan'), tail='[-f PRED]')
+COMMANDS: tuple[Command, ...] = (RUN,)

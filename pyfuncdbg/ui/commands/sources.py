@@ -207,4 +207,4 @@ def _draw_source(result: Annotated) -> RenderableType:
 PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, _draw_source,
              _source_arguments, ('print_source',),
              examples=('ps train.py', 'ps train.py:40'))
-SOURCES: tuple[Command, ...] = (LS, PS)
+COMMANDS: tuple[Command, ...] = (LS, PS)

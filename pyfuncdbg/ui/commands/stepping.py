@@ -86,4 +86,4 @@ UNTIL = Command('until', 'go to a line further down, or until this function retu
 JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
                ('j',), needs_stop=True,
                examples=('jump 43',))
-STEPPING: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)
+COMMANDS: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)

@@ -5,7 +5,6 @@ On the stopped thread.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 
 from rich.console import RenderableType
 
@@ -20,13 +19,14 @@ from pyfuncdbg.ui.views.calls.stop_card import stop_view
 _Result = StopCard | RunCard | RunResult
 
 
-def stop_command(table: Callable[[], Sequence[Command]]) -> Command:
-    """`stop` over a table that it is itself part of: before and after a run it suggests commands."""
-    def run(context: Context, args: argparse.Namespace) -> _Result:
-        return at_run(context, table()) or stop_card(stop_of(context), marks_of(context))
+def _stop(context: Context, args: argparse.Namespace) -> _Result:
+    return at_run(context) or stop_card(stop_of(context), marks_of(context))
 
-    def draw(result: _Result) -> RenderableType:
-        return stop_view(result) if isinstance(result, StopCard) else draw_at_run(result)
-    return Command('stop', 'where this thread has stopped: the place, the source, the values', 'look', run, draw,
-                   needs_stop=True,
-                   examples=('stop',))
+
+def _draw(result: _Result) -> RenderableType:
+    return stop_view(result) if isinstance(result, StopCard) else draw_at_run(result)
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command('stop', 'where this thread has stopped: the place, the source, the values', 'look', _stop, _draw,
+            needs_stop=True, examples=('stop',)),)

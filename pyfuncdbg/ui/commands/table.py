@@ -1,42 +1,63 @@
-"""The one table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it."""
+"""The one table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it.
+
+A command is loaded when it is asked for: a module of commands has a tuple `COMMANDS`.
+"""
 from __future__ import annotations
 
-from pyfuncdbg.ui.commands.alias import UNALIAS, alias_command
-from pyfuncdbg.ui.commands.break_commands import BREAKING
-from pyfuncdbg.ui.commands.breakpoint_commands import COMMANDS
-from pyfuncdbg.ui.commands.calls import CALL, CALLS, OUT
-from pyfuncdbg.ui.commands.check import CHECK
-from pyfuncdbg.ui.commands.doctor import DOCTOR
-from pyfuncdbg.ui.commands.engine.command import Command
-from pyfuncdbg.ui.commands.eval import EVAL
-from pyfuncdbg.ui.commands.frames import FRAMES
-from pyfuncdbg.ui.commands.graph import GRAPH
-from pyfuncdbg.ui.commands.habits import HABITS_COMMAND
-from pyfuncdbg.ui.commands.health import HEALTH
-from pyfuncdbg.ui.commands.help import help_command
-from pyfuncdbg.ui.commands.inject_swap import CHANGING
-from pyfuncdbg.ui.commands.interrupt import INTERRUPT
-from pyfuncdbg.ui.commands.live_values import PF
-from pyfuncdbg.ui.commands.lt import LT
-from pyfuncdbg.ui.commands.nodes import NODES
-from pyfuncdbg.ui.commands.object_info import OBJECT_INFO
-from pyfuncdbg.ui.commands.print_values import PRINTING
-from pyfuncdbg.ui.commands.profile import LP
-from pyfuncdbg.ui.commands.pt import PT
-from pyfuncdbg.ui.commands.report import INFO, REPORT
-from pyfuncdbg.ui.commands.resume import RESUMING
-from pyfuncdbg.ui.commands.run import RUN
-from pyfuncdbg.ui.commands.sources import SOURCES
-from pyfuncdbg.ui.commands.stepping import STEPPING
-from pyfuncdbg.ui.commands.stop_card import stop_command
-from pyfuncdbg.ui.commands.tape import TAPE
-from pyfuncdbg.ui.commands.threads import SWITCH, THREADS
-from pyfuncdbg.ui.commands.timeit import TIMEIT
-from pyfuncdbg.ui.commands.timeline import TIMELINE
-from pyfuncdbg.ui.commands.to_rewind_retry import MOVING
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
 
-TABLE: tuple[Command, ...] = (CALLS, CALL, OUT, LT, PT, PF, EVAL, GRAPH, *NODES, *SOURCES, TIMELINE, REPORT, HEALTH, TAPE,
-                              CHECK, DOCTOR, LP, INFO, *BREAKING, COMMANDS, INTERRUPT, *RESUMING, *MOVING, *CHANGING,
-                              *STEPPING, THREADS, SWITCH, RUN, stop_command(lambda: TABLE), *FRAMES, *PRINTING, *OBJECT_INFO,
-                              TIMEIT, alias_command(lambda: TABLE), UNALIAS, HABITS_COMMAND,
-                              help_command(lambda: TABLE))
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, TableEntry
+
+_MODULES = (
+    ('calls', 'calls, call, out'),
+    ('lt', 'lt list_tensors'),
+    ('pt', 'pt print_tensor'),
+    ('live_values', 'pf print_feed'),
+    ('eval', 'eval'),
+    ('graph', 'graph'),
+    ('nodes', 'ni node_info, li list_inputs, lo list_outputs'),
+    ('sources', 'ls list_source, ps print_source'),
+    ('timeline', 'timeline'),
+    ('report', 'report'),
+    ('health', 'health'),
+    ('tape', 'tape'),
+    ('check', 'check'),
+    ('doctor', 'doctor'),
+    ('profile', 'lp list_profile'),
+    ('report', 'info'),
+    ('break_commands', 'break b, tbreak, breaks bl, enable, disable, clear cl, condition, ignore, catch'),
+    ('breakpoint_commands', 'commands'),
+    ('interrupt', 'interrupt pause'),
+    ('resume', 'cont c continue, node invoke_stepper, into, quit q exit quit() exit(), abort'),
+    ('to_rewind_retry', 'to, rewind, retry'),
+    ('inject_swap', 'inject, swap, skip, differences'),
+    ('stepping', 'step s, next n, until unt, return r, jump j'),
+    ('threads', 'threads, switch'),
+    ('run', 'run'),
+    ('stop_card', 'stop'),
+    ('frames', 'bt where w, up u, down d, list l, longlist ll, source psource, exceptions, context'),
+    ('print_values', 'p, pp, whatis, args a, locals, retval rv, display, undisplay, !, interact'),
+    ('object_info', 'pinfo pdoc pdef, pinfo2'),
+    ('timeit', 'timeit %timeit'),
+    ('alias', 'alias, unalias'),
+    ('habits', 'habits'),
+    ('help', 'help h ?'),
+)
+"""Modules of this folder, and the commands of each with their aliases, in the order of `help`."""
+
+
+def _loaded(module: str, name: str) -> Command:
+    commands: tuple[Command, ...] = import_module(f'pyfuncdbg.ui.commands.{module}').COMMANDS
+    return next(command for command in commands if command.name == name)
+
+
+def _entries() -> Iterator[TableEntry]:
+    for module, commands in _MODULES:
+        for names in commands.split(', '):
+            name, *aliases = names.split()
+            yield TableEntry((name, *aliases), partial(_loaded, module, name))
+
+
+TABLE = CommandTable(_entries())

@@ -38,3 +38,4 @@ def _draw(result: Tape | Diagram) -> RenderableType:
 TAPE = Command('tape', 'the gradients of a run as a tree, with magnitudes, and what check found beside them', 'judge', _tape,
                _draw, _arguments,
                examples=('tape', 'tape --as mermaid'))
+COMMANDS: tuple[Command, ...] = (TAPE,)

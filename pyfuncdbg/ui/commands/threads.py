@@ -59,3 +59,4 @@ THREADS = Command('threads', 'the threads that wait at a stop, and the calls tha
 SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, _draw_switched,
                  _switch_arguments, needs_program=True,
                  examples=('switch 2',))
+COMMANDS: tuple[Command, ...] = (THREADS, SWITCH)

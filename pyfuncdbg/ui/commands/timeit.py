@@ -86,3 +86,4 @@ def _draw(result: Timing) -> RenderableType:
 TIMEIT = Command('timeit', "how long Python takes here, carried out many times; IPython's %timeit", 'judge', _timeit, _draw,
                  _arguments, ('%timeit',), needs_stop=True, expression='statement',
                  examples=('timeit x.mean()', '%timeit -n 10 -r 3 np.linalg.norm(x)'))
+COMMANDS: tuple[Command, ...] = (TIMEIT,)

@@ -76,3 +76,4 @@ def _draw(result: Window) -> RenderableType:
 
 TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, _draw, _arguments,
                    examples=('timeline', 'timeline --run 12'))
+COMMANDS: tuple[Command, ...] = (TIMELINE,)

@@ -284,4 +284,4 @@ RETRY = Command('retry', 'make the same call once more (-i: step into it); an ed
                 _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
                                                     result.held), _retry_arguments, needs_stop=True,
                 examples=('retry', 'retry --into'))
-MOVING: tuple[Command, ...] = (TO, REWIND, RETRY)
+COMMANDS: tuple[Command, ...] = (TO, REWIND, RETRY)

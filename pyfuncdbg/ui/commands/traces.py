@@ -116,7 +116,7 @@ def trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
         if '/' in first or Path(first, MANIFEST).is_file():
             return first, list(args[1:])
         from pyfuncdbg.ui.commands.table import TABLE
-        names = [name for command in TABLE for name in (command.name, *command.aliases)]
+        names = TABLE.names
         if first not in names:
             if Path(first).exists():            # whoever opens it says why it is none
                 return first, list(args[1:])

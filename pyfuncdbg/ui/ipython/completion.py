@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.commands.completion import completions
-from pyfuncdbg.ui.commands.engine.command import Command, options_of, parser_of
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, options_of, parser_of
 from pyfuncdbg.ui.ipython.options import CELL
 from pyfuncdbg.ui.ipython.recordings import Recordings
 
@@ -21,15 +21,13 @@ _MAGIC = re.compile(r'^\s*(?:[\w.,\s]*=\s*)?(%?%pyfunc)\s(.*)$', re.DOTALL)
 _OWN_FIRST = re.compile(r'\s*(\S+)\s')
 
 
-def matcher(recordings: Recordings, table: Sequence[Command]) -> Any:
+def matcher(recordings: Recordings, table: CommandTable) -> Any:
     """What IPython's completer shall ask.
 
     Args:
         recordings: Whose trace has the names.
         table: The commands of `%pyfunc`.
     """
-    own = {row.name: row for row in table}
-
     @context_matcher(identifier='pyfuncdbg')  # type: ignore[untyped-decorator]
     def match(context: CompletionContext) -> SimpleMatcherResult:
         found = _MAGIC.match(context.text_until_cursor)
@@ -40,7 +38,7 @@ def matcher(recordings: Recordings, table: Sequence[Command]) -> Any:
             if found[1] == CELL.name:
                 word, words = _of_cell(text, recordings)
             else:
-                word, words = _of_line(text, recordings, own)
+                word, words = _of_line(text, recordings, table)
         except PyfuncdbgError:
             word, words = '', ()
         return SimpleMatcherResult(completions=[SimpleCompletion(name, type='pyfunc') for name in words],
@@ -48,18 +46,20 @@ def matcher(recordings: Recordings, table: Sequence[Command]) -> Any:
     return match
 
 
-def _of_line(text: str, recordings: Recordings, own: dict[str, Command]) -> tuple[str, Iterable[str]]:
+def _of_line(text: str, recordings: Recordings, table: CommandTable) -> tuple[str, Iterable[str]]:
     """Behind `%pyfunc`."""
     first = _OWN_FIRST.match(text)
     if first is not None and first[1] == 'open':
         return _paths(text)
     word = text.rpartition(' ')[2]
     if first is not None and first[1] in ('on', 'off', 'status'):
-        return (word, ()) if not word.startswith('-') else _options(own[first[1]], word)
+        command = table.find(first[1])
+        return (word, ()) if command is None or not word.startswith('-') else _options(command, word)
     got = completions(text, recordings.context(100, of_program=True))
     word, words = text[got.start:], got.words
     if first is None or first[1] == 'help':
-        names = {name for name in (*words, *own) if name.startswith(word) and name != word}
+        commands = (entry.names[0] for entry in table.entries)
+        names = {name for name in (*words, *commands) if name.startswith(word) and name != word}
         return word, sorted(name for name in names if name.isidentifier())
     return word, words
 

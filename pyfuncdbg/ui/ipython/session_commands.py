@@ -14,8 +14,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.summary import Summary
-from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.help import help_command
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry
 from pyfuncdbg.ui.commands.report import REPORT
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.ipython.options import CELL, options_of, recording_arguments
@@ -52,7 +51,7 @@ class Status:
     damage: tuple[str, ...]
 
 
-def commands_of(recordings: Recordings) -> tuple[Command, ...]:
+def commands_of(recordings: Recordings) -> CommandTable:
     """The table of `%pyfunc` in a session: the one table, and the commands about recording cells."""
     def status(context: Context, args: argparse.Namespace) -> Status:
         return _status(recordings, '', context.trace)
@@ -80,9 +79,9 @@ def commands_of(recordings: Recordings) -> tuple[Command, ...]:
            Command('off', 'record single cells only', 'run', off, _draw, examples=('off',)),
            Command('open', 'look at another trace; without one, at what this session records', 'keep', opened, _draw,
                    _open_arguments, examples=('open train.pfd', 'open')))
-    rows = (replace(row, run=report) if row is REPORT else row for row in TABLE if row.name != 'help')
-    table: tuple[Command, ...] = (*rows, *own, CELL, help_command(lambda: table))
-    return table
+    entries = (TableEntry.of(replace(REPORT, run=report)) if entry.names[0] == 'report' else entry
+               for entry in TABLE.entries)
+    return CommandTable((*entries, *map(TableEntry.of, (*own, CELL))))
 
 
 def _open_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
-from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
+from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry, parser_of
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.help import GROUPS
 from pyfuncdbg.ui.commands.table import TABLE
@@ -39,7 +39,7 @@ def test_every_command_is_tried_here():
 
 
 def test_names_are_unique_and_described():
-    names = [name for command in TABLE for name in (command.name, *command.aliases)]
+    names = list(TABLE.names)
     assert len(names) == len(set(names))
     for command in TABLE:
         assert command.help
@@ -252,7 +252,8 @@ def test_help_of_one_command_and_minus_h_are_the_same(context):
 
 
 def test_help_lists_every_command_once(context):
-    lines = text('help', context)
+    lines, _, topics = text('help', context).partition('\nmanual\n')
+    assert topics
     for command in TABLE:
         assert lines.count(f'\n  {", ".join((command.name, *command.aliases))} ') == 1
 
@@ -262,8 +263,9 @@ def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
         parser.add_argument('-n', type=int, default=1)
     echo = Command('echo', 'evaluate', 'look', lambda c, a: [c.stop, a.n, a.text], str, arguments, ('e',), needs_stop=True,
                    expression='text')
+    table = CommandTable((*TABLE.entries, TableEntry.of(echo)))
     with pytest.raises(CommandError, match="'echo' acts on a stopped thread"):
-        execute('echo x', context, (*TABLE, echo))
+        execute('echo x', context, table)
     stopped = replace(context, stop='here')
-    assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, (echo,)).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']
-    assert execute('echo -h', context, (echo,)).result.usage == 'echo [-n N] [--json] [-h] TEXT'
+    assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, table).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']
+    assert execute('echo -h', context, table).result.usage == 'echo [-n N] [--json] [-h] TEXT'

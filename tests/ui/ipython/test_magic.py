@@ -31,7 +31,7 @@ def test_a_condition_reaches_the_command_as_typed(shell: Shell) -> None:
 
 def test_every_command_of_the_table_is_a_sub_command(shell: Shell) -> None:
     shell.run('r = %pyfunc help')
-    names = {row['name'] for row in shell.value('r.to_dict()')}
+    names = {row['name'] for row in shell.value('r.to_dict()')['commands']}
     assert {command.name for command in TABLE} < names
     assert names - {command.name for command in TABLE} == {'on', 'off', 'open', 'status', '%%pyfunc'}
 

@@ -170,7 +170,7 @@ def test_ipdbs_and_tfdbgs_and_ctrl_d(tmp_path: Path) -> None:
 def test_every_line_of_the_table_is_tried(habit) -> None:
     tried = [line for of, theirs, line, _ in (*STEPS, *OTHERS) if (of, theirs) == (habit.of, habit.theirs)]
     assert tried or habit.theirs == 'Ctrl-D'
-    names = {name for command in TABLE for name in (command.name, *command.aliases)}
+    names = set(TABLE.names)
     words = [word for word in habit.theirs.split(', ') if word.replace('_', '').isalpha() and word.islower()]
     assert {word in names for word in words} <= {habit.how != 'not there'}
     assert habit.ours.split()[0] in names or habit.how == 'same'

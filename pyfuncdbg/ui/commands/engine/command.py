@@ -1,10 +1,10 @@
-"""What a command is: name, aliases, parser, one-line help, action, view. The table of them feeds every face."""
+"""A command: name, aliases, parser, one-line help, action, view; and a table of them, which every front end is made from."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyfuncdbg.errors import CommandError, nearest
@@ -31,6 +31,7 @@ class Context:
         debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
         progress: Begins work, named for the user, and gives what takes how far it has come; None where nobody looks.
+        table: The commands there are: `execute` puts in the table that it looks in.
     """
 
     trace: Queries
@@ -38,6 +39,7 @@ class Context:
     width: int = 100
     debugger: Debugger | None = None
     progress: Callable[[str], AbstractContextManager[Tell | None]] = lambda what: nullcontext()
+    table: CommandTable = field(default_factory=lambda: CommandTable(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,52 @@ class Command:
     tail: str = ''
     examples: tuple[str, ...] = ()
     answer: type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """One command of a table.
+
+    Attributes:
+        names: Its name and its aliases.
+        load: Gives the command.
+    """
+
+    names: tuple[str, ...]
+    load: Callable[[], Command]
+
+    @classmethod
+    def of(cls, command: Command) -> TableEntry:
+        """The entry of a command that is loaded."""
+        return cls((command.name, *command.aliases), lambda: command)
+
+
+class CommandTable:
+    """Commands in the order of `help`. Each is loaded when it is asked for: all of them take 0.3 s."""
+
+    def __init__(self, entries: Iterable[TableEntry]) -> None:
+        self.entries = tuple(entries)
+        self._by_name = {name: entry for entry in reversed(self.entries) for name in entry.names}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name and alias."""
+        return tuple(name for entry in self.entries for name in entry.names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def find(self, name: str) -> Command | None:
+        """The command of a name or alias."""
+        entry = self._by_name.get(name)
+        return entry.load() if entry is not None else None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Command]:
+        """All commands, loaded."""
+        return (entry.load() for entry in self.entries)
 
 
 def is_usable(command: Command, context: Context) -> bool:

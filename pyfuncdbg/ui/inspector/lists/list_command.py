@@ -64,7 +64,7 @@ def list_line(line: str) -> ListLine | None:
         given = [word.text for word in words(rest)]
     except CommandError:
         return None
-    command = next((one for one in TABLE if given and given[0] in (one.name, *one.aliases)), None)
+    command = TABLE.find(given[0]) if given else None
     if command is None or file or not _OTHERWISE.isdisjoint(given):
         return None
     options = options_of(parser_of(command))

@@ -136,10 +136,9 @@ IN_FUNCTION = frozenset({'return'})
 
 def keys() -> tuple[Key, ...]:
     """Every key, in the order of the help page."""
-    known = {name for command in TABLE for name in (command.name, *command.aliases)}
     typed = tuple(Key(one.key, '?' if one.key == 'question_mark' else one.key, f'typed({one.line!r})', one.label, one.help,
                       one.group, one.row, True, acts_on_stop(one.line))
-                  for one in TYPED if one.command in known)
+                  for one in TYPED if one.command in TABLE)
     instead = (*(Key(key, key, f'explain({key!r})', '', '') for key in ELSEWHERE),
                *(Key(key, key, f'pane({pane!r})', '', '') for key, pane in _INSTEAD.items()))
     first, last = PANES[0].key, PANES[-1].key
@@ -159,5 +158,5 @@ def bindings() -> list[Binding]:
 def acts_on_stop(line: str) -> bool:
     """Whether a line's command needs a stopped thread or a program."""
     name = line.split()[0] if line.split() else ''
-    return any(command.needs_stop or command.needs_program for command in TABLE
-               if name == command.name or name in command.aliases)
+    command = TABLE.find(name)
+    return command is not None and (command.needs_stop or command.needs_program)

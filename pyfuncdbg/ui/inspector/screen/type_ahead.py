@@ -14,7 +14,7 @@ AFTERTHOUGHT = 1.0
 """Seconds after a letter has acted in which Enter is still the one that pdb's users type behind it."""
 _EAGER = frozenset('jk')
 """Letters that move the cursor: they act at once, and no harm is done where a word follows."""
-_WORDS = frozenset(name for command in TABLE for name in (command.name, *command.aliases) if len(name) > 1)
+_WORDS = frozenset(name for name in TABLE.names if len(name) > 1)
 _IN_PYTHON = frozenset('.([=_')
 """What may stand behind a name in Python."""
 
