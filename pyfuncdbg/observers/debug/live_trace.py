@@ -8,9 +8,11 @@ import atexit
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any, cast
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -85,3 +87,20 @@ class LiveTrace:
             else:
                 self._trace.refresh()
             return self._trace
+
+    def on_demand(self) -> Queries:
+        """The trace as it is when it is first asked something, for one command: most commands at a stop ask nothing."""
+        return cast(Queries, _OnDemand(self))
+
+
+class _OnDemand:
+    """A trace that is brought up to date, and opened, at the first look at one of its attributes."""
+
+    def __init__(self, live: LiveTrace) -> None:
+        self._live = live
+        self._opened: Trace | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._opened is None:
+            self._opened = self._live.trace()
+        return getattr(self._opened, name)

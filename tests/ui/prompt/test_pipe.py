@@ -43,6 +43,21 @@ def test_commands_come_from_a_pipe_and_stdout_is_the_programs_alone(tmp_path: Pa
     assert done.stderr.index('(pfd) step') < done.stderr.index('model.py:5') < done.stderr.index('(pfd) next')
 
 
+OPENED = '''\
+import os, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == 'open' and str(args[0]).endswith('.log')
+                 and not (args[2] or 0) & (os.O_WRONLY | os.O_RDWR) else None)
+'''
+
+
+@pytest.mark.parametrize(('lines', 'reads'), [('p x\nw\nlist\nnext\nargs\np y\nb\ncont\n', False), ('calls\ncont\n', True)])
+def test_the_trace_is_read_when_a_command_asks_for_it(lines: str, reads: bool, tmp_path: Path) -> None:
+    source = OPENED + MODEL.replace('range(3)', 'range(1)') + 'print(bool(opened))\n'
+    done = run(tmp_path, '--break', 'twice', given=lines, source=source)
+    assert (done.returncode, done.stdout) == (0, f'0\n{reads}\n'), done.stderr
+
+
 @pytest.mark.parametrize('words', ['twice if x[0] == 1', 'twice  if(x[0] == 1)', 'model.py:5 if x[0] == 1'])
 def test_a_breakpoint_in_the_words_of_the_prompt(words: str, tmp_path: Path) -> None:
     done = run(tmp_path, '--break', words, given='p x * 7\ncont\n')

@@ -10,7 +10,7 @@ import io
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 
@@ -18,7 +18,6 @@ from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.observers.debug.breakpoints import log_action
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -205,7 +204,7 @@ class Remote:
             debugger.flows.pop(threading.get_native_id(), None)
 
     def _executed(self, asked: Request, stop: Stop | None) -> dict[str, Any]:
-        context = Context(cast(Queries, _Trace()), stop, asked.width, debugger)
+        context = Context(debugger.live.on_demand(), stop, asked.width, debugger)
         if asked.verb == 'complete':
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
@@ -222,13 +221,6 @@ def _recorded() -> dict[str, Any]:
     recorder = debugger.live.recorder()
     recorder.flush()
     return {**_ANSWER, 'command': 'trace', 'trace': str(recorder.path.resolve())}
-
-
-class _Trace:
-    """The trace of the program, opened by the first command that looks at it: a list of breakpoints starts no recording."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(debugger.live.trace(), name)
 
 
 class _Doing:
@@ -289,7 +281,7 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
     def one(line: str) -> None:
         log(f'{whereabouts(stop)}: {line}')
         try:
-            answer = execute(line, Context(cast(Queries, _Trace()), stop, _WIDTH, debugger))
+            answer = execute(line, Context(debugger.live.on_demand(), stop, _WIDTH, debugger))
             log(answer.text(_WIDTH).rstrip('\n'))
         except PyfuncdbgError as error:
             log(f'*** {error}')

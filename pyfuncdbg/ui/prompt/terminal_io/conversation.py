@@ -127,7 +127,8 @@ class Conversation:
         return completions(text, self._context(stop), before)
 
     def _context(self, stop: Stop, display: Display | None = None) -> Context:
-        context = Context(self._debugger.live.trace(), stop, debugger=self._debugger)
+        self._debugger.live.recorder()          # what happens from now on can be asked for later
+        context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
         return context if display is None else replace(context, width=display.width, progress=display.progress)
 
     def _read(self, stop: Stop, broker: Broker, reader: Reader) -> Typed | None:
