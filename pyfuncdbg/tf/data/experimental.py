@@ -1,7 +1,7 @@
 """`tf.data.experimental`."""
-from pyfuncdbg.hosts.numpy.ops.data.dataset import AUTOTUNE
 from pyfuncdbg.hosts.numpy.ops.data.iterator import Optional
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
+from pyfuncdbg.hosts.numpy.ops.data.source import AUTOTUNE
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
 from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
 from pyfuncdbg.hosts.numpy.ops.data.transformations import (

@@ -1,6 +1,6 @@
 """`tf.compat.v1.data`."""
-from pyfuncdbg.hosts.numpy.ops.data.dataset import AUTOTUNE
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
+from pyfuncdbg.hosts.numpy.ops.data.source import AUTOTUNE
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE as INFINITE_CARDINALITY
 from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN as UNKNOWN_CARDINALITY
 from pyfuncdbg.hosts.numpy.ops.data.version1 import DatasetV1 as Dataset

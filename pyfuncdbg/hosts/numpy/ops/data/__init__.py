@@ -1,4 +1,4 @@
 """`tf.data`: datasets as descriptions of what to read, and iterators that read them. Importing fills the registry."""
-from pyfuncdbg.hosts.numpy.ops.data import batching, choice, iterator_resource, mapping, ordering, reducing, sources
+from pyfuncdbg.hosts.numpy.ops.data import batch, combination, iterator_resource, mapping, ordering, reduction, sources
 
-__all__ = ['batching', 'choice', 'iterator_resource', 'mapping', 'ordering', 'reducing', 'sources']
+__all__ = ['batch', 'combination', 'iterator_resource', 'mapping', 'ordering', 'reduction', 'sources']

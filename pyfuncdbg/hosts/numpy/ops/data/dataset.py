@@ -7,23 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
-from pyfuncdbg.hosts.numpy.ops.data import batches, combinations, factories, structure
-from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
+from pyfuncdbg.hosts.numpy.ops.data import batch, combination, mapping, reduction, sources, structure
+from pyfuncdbg.hosts.numpy.ops.data.generator import from_generator
 from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs, over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
-from pyfuncdbg.hosts.numpy.ops.data.reducing import cardinality_of, reduced
 from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-
-AUTOTUNE = -1
 
 
 class Dataset:
@@ -90,7 +85,7 @@ class Dataset:
 
     def cardinality(self) -> Any:
         """How many elements there are, as a tensor; -1: infinitely many, -2: unknown."""
-        return cardinality_of(self, None)
+        return reduction.cardinality_of(self, None)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as NumPy values.
@@ -122,109 +117,81 @@ class Dataset:
     @classmethod
     def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
         """One element."""
-        return factories.from_tensors(cls, tensors, name)
+        return sources.from_tensors(cls, tensors, name)
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
         """The slices of tensors along their first axis."""
-        return factories.from_tensor_slices(cls, tensors, name)
+        return sources.from_tensor_slices(cls, tensors, name)
 
     @classmethod
     def range(cls, *args: Any, **kwargs: Any) -> Any:
         """Numbers, with the arguments of Python's `range`; `output_type` is int64 by default."""
-        return factories.from_range(cls, *args, **kwargs)
+        return sources.from_range(cls, *args, **kwargs)
 
     @classmethod
     def from_generator(cls, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
                        args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
         """What `generator(*args)` yields, begun anew for each reading."""
-        return factories.from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
+        return from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
 
     @classmethod
     def random(cls, seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Any:
         """Integers below 2**32 without end."""
-        return factories.from_random(cls, seed, name)
+        return sources.from_random(cls, seed, name)
 
     @classmethod
     def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
         """One element of each of a structure of datasets, side by side."""
-        return combinations.zipped(cls, args, datasets, name)
+        return combination.zipped(cls, args, datasets, name)
 
     @classmethod
     def choose_from_datasets(cls, datasets: Sequence[Dataset], choice_dataset: Dataset,
                              stop_on_empty_dataset: bool = True) -> Any:
         """An element of the dataset whose number `choice_dataset` gives, for each such number."""
-        return combinations.chosen(datasets, choice_dataset, stop_on_empty_dataset)
+        return combination.chosen(datasets, choice_dataset, stop_on_empty_dataset)
 
     @classmethod
     def sample_from_datasets(cls, datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None,
                              stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Any:
         """Elements of datasets that are drawn at random."""
-        return combinations.sampled(datasets, weights, seed, stop_on_empty_dataset)
+        return combination.sampled(datasets, weights, seed, stop_on_empty_dataset)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Any:
         """The elements of this one, then those of another."""
-        return combinations.concatenated(self, dataset, name)
+        return combination.concatenated(self, dataset, name)
 
     # ------------------------------------------------------------------ functions
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, deterministic: bool | None = None,
             synchronous: bool | None = None, use_unbounded_threadpool: bool = False, name: str | None = None) -> Any:
         """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
         `deterministic` is False."""
-        function = ElementFunction(map_func, (self._spec,), 'Dataset.map()')
-        if not structure.types_of(function.spec):
-            raise InvalidArgumentError(None, None, "Length for attr 'output_types' of 0 must be at least minimum 1\n\t; "
-                                                   'NodeDef: {{node MapDataset}} [Op:MapDataset] name: ')
-        if num_parallel_calls is None:
-            return self._derived('MapDataset', function.spec, '_MapDataset', *function.captured, name=name,
-                                 **function.attrs())
-        threads = convert_to_tensor(num_parallel_calls, dtypes.int64, name='num_parallel_calls')
-        if deterministic is None:
-            deterministic = self._set_options.deterministic
-        told = b'default' if deterministic is None else str(bool(deterministic)).lower().encode()
-        return self._derived('ParallelMapDatasetV2', function.spec, '_ParallelMapDataset', *function.captured, threads,
-                             name=name, deterministic=told, **function.attrs())
+        return mapping.mapped(self, map_func, num_parallel_calls, deterministic, name)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
         """The elements for which a function gives True."""
-        function = ElementFunction(predicate, (self._spec,), 'Dataset.filter()')
-        _check_predicate(function.spec)
-        return self._derived('FilterDataset', self._spec, '_FilterDataset', *function.captured, name=name,
-                             **function.attrs('predicate'))
+        return mapping.filtered(self, predicate, name)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
         """The elements before the first for which a function gives False."""
-        function = ElementFunction(predicate, (self._spec,), 'Dataset.take_while()')
-        _check_predicate(function.spec, ' but its return type is')
-        return self._derived('TakeWhileDataset', self._spec, '_TakeWhileDataset', *function.captured, name=name,
-                             **function.attrs('predicate'))
+        return mapping.taken_while(self, predicate, name)
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
         """A function from (state, element) to (new state, output), element by element."""
-        return combinations.scanned(self, initial_state, scan_func, name)
+        return mapping.scanned(self, initial_state, scan_func, name)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """The last state of a function from (state, element) to the next state."""
-        return reduced(self, initial_state, reduce_func, name)
+        return reduction.reduced(self, initial_state, reduce_func, name)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Any:
         """The elements of the datasets that a function gives, one after the other."""
-        function = ElementFunction(map_func, (self._spec,), 'Dataset.flat_map()')
-        spec = _inner_spec(function, '`flat_map`' if name else 'flat_map')
-        return self._derived('FlatMapDataset', spec, '_FlatMapDataset', *function.captured, name=name, **function.attrs())
+        return mapping.flat_mapped(self, map_func, name)
 
     def interleave(self, map_func: Callable[..., Any], cycle_length: Any = None, block_length: Any = None,
                    num_parallel_calls: Any = None, deterministic: bool | None = None, name: str | None = None) -> Any:
         """The elements of `cycle_length` of those datasets in turn, `block_length` at a time."""
-        function = ElementFunction(map_func, (self._spec,), 'Dataset.interleave()')
-        spec = _inner_spec(function, 'interleave')
-        cycle = 1 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
-        if num_parallel_calls is not None and (cycle_length is None or cycle_length == AUTOTUNE):
-            cycle = 10
-        counts = [convert_to_tensor(value, dtypes.int64, name=name_of) for name_of, value in
-                  (('cycle_length', cycle), ('block_length', 1 if block_length is None else block_length))]
-        return self._derived('InterleaveDataset', spec, '_InterleaveDataset', *function.captured, *counts, name=name,
-                             **function.attrs())
+        return mapping.interleaved(self, map_func, cycle_length, block_length, num_parallel_calls, name)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
         """What a function from dataset to dataset gives.
@@ -268,7 +235,7 @@ class Dataset:
         """The elements in random order, drawn from a buffer of `buffer_size`; another order in each reading unless
         `reshuffle_each_iteration` is False."""
         size = convert_to_tensor(UNKNOWN if buffer_size is None else buffer_size, dtypes.int64, name='buffer_size')
-        first, second = factories.seed_pair(_seeds(seed))
+        first, second = sources.seed_pair(_seeds(seed))
         return self._derived('ShuffleDatasetV3', self._spec, '_ShuffleDataset', size, first, second, name=name,
                              reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
@@ -290,16 +257,16 @@ class Dataset:
     def batch(self, batch_size: Any, drop_remainder: bool = False, num_parallel_calls: Any = None,
               deterministic: bool | None = None, name: str | None = None) -> Any:
         """`batch_size` elements stacked into one."""
-        return batches.batch(self, batch_size, drop_remainder, name)
+        return batch.batch(self, batch_size, drop_remainder, name)
 
     def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
                      drop_remainder: bool = False, name: str | None = None) -> Any:
         """The same for elements of different shapes: what is missing is filled."""
-        return batches.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
+        return batch.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
 
     def unbatch(self, name: str | None = None) -> Any:
         """The slices of each element along its first axis."""
-        return batches.unbatch(self, name)
+        return batch.unbatch(self, name)
 
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Any:
         """Batches of another size."""
@@ -308,7 +275,7 @@ class Dataset:
     def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False,
                name: str | None = None) -> Any:
         """Datasets of `size` elements; the next one begins `shift` elements later and takes every `stride`-th."""
-        return batches.window(self, size, shift, stride, drop_remainder, name)
+        return batch.window(self, size, shift, stride, drop_remainder, name)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The element of a dataset that has just one.
@@ -316,22 +283,10 @@ class Dataset:
         Raises:
             InvalidArgumentError: It has none, or more.
         """
-        return combinations.single(self, name)
+        return reduction.single(self, name)
 
 
 def _as_numpy(leaf: Any) -> Any:
     if isinstance(leaf, Dataset):
         return leaf.as_numpy_iterator()
     return leaf.numpy() if isinstance(leaf, EagerTensor) else leaf
-
-
-def _check_predicate(spec: Any, but: str = ', but its return type is ') -> None:
-    if not isinstance(spec, TensorSpec) or spec.dtype is not dtypes.bool or not spec.shape.is_compatible_with(()):
-        raise ValueError(f'Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor{but}{spec}.')
-
-
-def _inner_spec(function: ElementFunction, what: str) -> Any:
-    spec = function.spec
-    if not isinstance(spec, structure.VariantSpec) or spec.kind != 'DatasetSpec':
-        raise TypeError(f'The `map_func` argument must return a `Dataset` object. Got {type(function.structure)!r}.')
-    return spec.element_spec

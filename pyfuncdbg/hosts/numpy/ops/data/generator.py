@@ -16,14 +16,64 @@ from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading
-from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading, dataset_op
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+
+
+def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any,
+                   name: str | None) -> Any:
+    """What a generator yields.
+
+    Raises:
+        TypeError: It cannot be called, or types are missing, given twice or none.
+    """
+    if not callable(generator):
+        raise TypeError('`generator` must be a Python callable.')
+    if output_signature is not None:
+        if output_types is not None:
+            raise TypeError('The `output_types` argument can not be used together with the `output_signature` argument.')
+        if output_shapes is not None:
+            raise TypeError('The `output_shapes` argument can not be used together with the `output_signature` argument.')
+        for leaf in structure.leaves(output_signature):
+            if not isinstance(leaf, TensorSpec):
+                raise TypeError('`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found '
+                                f'{type(leaf)} which is not.')
+        spec = output_signature
+    else:
+        if output_types is None:
+            raise TypeError('To specify the output signature you need to provide either the `output_signature` argument or '
+                            'the `output_types` argument.')
+        spec = _spec(output_types, output_shapes)
+    if args is not None and not isinstance(args, (tuple, list)):
+        raise TypeError('values must be a sequence.')
+    op, inputs, attrs = generated(generator, spec, None if args is None else tuple(args))
+    return kind(apply(op, inputs, attrs, name), spec, '_FlatMapDataset')
+
+
+def _spec(types: Any, shapes: Any) -> Any:
+    if shapes is None:
+        return structure.mapped(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
+    found = structure.leaves(types)
+    flat = _shapes(types, shapes)
+    specs = [TensorSpec(shape, as_dtype(leaf)) for leaf, shape in zip(found, flat, strict=True)]
+    return structure.packed(types, iter(specs))
+
+
+def _shapes(types: Any, shapes: Any) -> list[TensorShape]:
+    """The shapes at the places of the types; a tuple of sizes is a shape there."""
+    if not structure.is_row(types):
+        return [TensorShape(shapes)]
+    if isinstance(types, dict):
+        return [shape for key in sorted(types) for shape in _shapes(types[key], shapes[key])]
+    return [shape for inner, given in zip(types, shapes, strict=True) for shape in _shapes(inner, given)]
 
 
 class _Generators:

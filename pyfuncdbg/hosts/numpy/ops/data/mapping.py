@@ -1,20 +1,123 @@
-"""Functions over elements: map, filter, take_while, scan, flat_map, interleave, and generators.
+"""Functions over elements: map, filter, take_while, scan, flat_map, interleave.
 
 `ParallelMap` calls its function on threads of its own; see `parallel`.
 """
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.ops.data.function import Step
+from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.parallel import opened as opened_in_parallel
-from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
-from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
+from pyfuncdbg.hosts.numpy.ops.data.source import (
+    AUTOTUNE,
+    INFINITE,
+    UNKNOWN,
+    Element,
+    EndOfSequence,
+    Pull,
+    Reading,
+    Source,
+    dataset_op,
+)
+from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+
+
+def mapped(dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, deterministic: bool | None,
+           name: str | None) -> Any:
+    """A function of each element, on threads if their number is given.
+
+    Raises:
+        InvalidArgumentError: The function returns nothing.
+    """
+    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.map()')
+    if not structure.types_of(function.spec):
+        raise InvalidArgumentError(None, None, "Length for attr 'output_types' of 0 must be at least minimum 1\n\t; "
+                                               'NodeDef: {{node MapDataset}} [Op:MapDataset] name: ')
+    if num_parallel_calls is None:
+        return dataset._derived('MapDataset', function.spec, '_MapDataset', *function.captured, name=name,
+                                **function.attrs())
+    threads = convert_to_tensor(num_parallel_calls, dtypes.int64, name='num_parallel_calls')
+    if deterministic is None:
+        deterministic = dataset._set_options.deterministic
+    told = b'default' if deterministic is None else str(bool(deterministic)).lower().encode()
+    return dataset._derived('ParallelMapDatasetV2', function.spec, '_ParallelMapDataset', *function.captured, threads,
+                            name=name, deterministic=told, **function.attrs())
+
+
+def filtered(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+    """The elements for which a function gives True."""
+    function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.filter()')
+    _check_predicate(function.spec)
+    return dataset._derived('FilterDataset', dataset.element_spec, '_FilterDataset', *function.captured, name=name,
+                            **function.attrs('predicate'))
+
+
+def taken_while(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+    """The elements before the first for which a function gives False."""
+    function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.take_while()')
+    _check_predicate(function.spec, ' but its return type is')
+    return dataset._derived('TakeWhileDataset', dataset.element_spec, '_TakeWhileDataset', *function.captured, name=name,
+                            **function.attrs('predicate'))
+
+
+def flat_mapped(dataset: Any, map_func: Callable[..., Any], name: str | None) -> Any:
+    """The elements of the datasets that a function gives."""
+    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.flat_map()')
+    spec = _inner_spec(function, '`flat_map`' if name else 'flat_map')
+    return dataset._derived('FlatMapDataset', spec, '_FlatMapDataset', *function.captured, name=name, **function.attrs())
+
+
+def interleaved(dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, num_parallel_calls: Any,
+                name: str | None) -> Any:
+    """The elements of several of those datasets in turn."""
+    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.interleave()')
+    spec = _inner_spec(function, 'interleave')
+    cycle = 1 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
+    if num_parallel_calls is not None and (cycle_length is None or cycle_length == AUTOTUNE):
+        cycle = 10
+    counts = [convert_to_tensor(value, dtypes.int64, name=name_of) for name_of, value in
+              (('cycle_length', cycle), ('block_length', 1 if block_length is None else block_length))]
+    return dataset._derived('InterleaveDataset', spec, '_InterleaveDataset', *function.captured, *counts, name=name,
+                            **function.attrs())
+
+
+def _check_predicate(spec: Any, but: str = ', but its return type is ') -> None:
+    if not isinstance(spec, TensorSpec) or spec.dtype is not dtypes.bool or not spec.shape.is_compatible_with(()):
+        raise ValueError(f'Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor{but}{spec}.')
+
+
+def _inner_spec(function: ElementFunction, what: str) -> Any:
+    spec = function.spec
+    if not isinstance(spec, structure.VariantSpec) or spec.kind != 'DatasetSpec':
+        raise TypeError(f'The `map_func` argument must return a `Dataset` object. Got {type(function.structure)!r}.')
+    return spec.element_spec
+
+
+def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
+    """A function from (state, element) to (new state, output).
+
+    Raises:
+        TypeError: It does not return two things, or a state of another kind.
+    """
+    state = structure.as_element(initial_state)
+    spec = structure.mapped(structure.spec_of, state)
+    traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.scan()', unpacked=False)
+    if not isinstance(traced.spec, tuple) or len(traced.spec) != 2:
+        raise TypeError('Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value '
+                        f'but its return type is {traced.spec}.')
+    check_state(spec, traced.spec[0], 'Invalid `scan_func`. ', ', got')
+    flat = structure.tensors_of(state)
+    return dataset._derived('ScanDataset', traced.spec[1], '_ScanDataset', *flat, *traced.captured, name=name,
+                            _py_states=len(flat), **traced.attrs())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,77 +293,6 @@ class Interleaved:
         return pull
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
-    """Windows of `size` elements, as datasets; the next one begins `shift` elements later and takes every `stride`-th."""
-
-    source: Source
-    size: int
-    shift: int
-    stride: int
-    whole_only: bool
-    depth: int
-
-    def cardinality(self) -> int:
-        count = self.source.cardinality()
-        if count < 0:
-            return count
-        span = (self.size - 1) * self.stride + 1 if self.whole_only else 1
-        return max(0, (count - span) // self.shift + 1) if count >= span else 0
-
-    def open(self, reading: Reading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Window')
-        span = (self.size - 1) * self.stride + 1
-        kept: deque[Element] = deque()
-        skipping = 0
-        over = False
-
-        def fill() -> None:
-            nonlocal skipping, over
-            while not over and len(kept) < span:
-                try:
-                    element = upstream()
-                except EndOfSequence:
-                    over = True
-                    return
-                if skipping:
-                    skipping -= 1
-                else:
-                    kept.append(element)
-
-        def pull() -> Element:
-            nonlocal skipping
-            fill()
-            if not kept or (self.whole_only and len(kept) < span):
-                raise EndOfSequence
-            rows = list(kept)[:span:self.stride]
-            for _ in range(min(self.shift, len(kept))):
-                kept.popleft()
-            skipping += max(0, self.shift - span)
-            return tuple(Rows(tuple((row[i],) for row in rows)) for i in range(len(rows[0])))
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Elements that are there."""
-
-    rows: Sequence[Element]
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return len(self.rows)
-
-    def open(self, reading: Reading, path: str) -> Pull:
-        rows = iter(self.rows)
-
-        def pull() -> Element:
-            for found in rows:
-                return found
-            raise EndOfSequence
-        return pull
-
-
 def _map(source: Source, *captured: Any, _py_trace: Traced) -> Mapped:
     return Mapped(source, Step(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
 
@@ -299,13 +331,6 @@ def _interleave(source: Source, *rest: Any, _py_trace: Traced) -> Interleaved:
                        int(block), 'Interleave')
 
 
-def _window(source: Source, size: Any, shift: Any, stride: Any, drop: Any) -> Grouped:
-    for name, value in (('size', size), ('shift', shift), ('stride', stride)):
-        if int(value) < 1:
-            raise invalid(f'Window {name} must be greater than zero.')
-    return Grouped(source, int(size), int(shift), int(stride), bool(drop), source.depth + 1)
-
-
 dataset_op('MapDataset', _map, '_py_trace')
 dataset_op('ParallelMapDatasetV2', _parallel_map, '_py_trace', 'deterministic')
 dataset_op('FilterDataset', _filter, '_py_trace')
@@ -313,4 +338,3 @@ dataset_op('TakeWhileDataset', _take_while, '_py_trace')
 dataset_op('ScanDataset', _scan, '_py_trace', '_py_states')
 dataset_op('FlatMapDataset', _flat_map, '_py_trace')
 dataset_op('InterleaveDataset', _interleave, '_py_trace')
-dataset_op('WindowDataset', _window)

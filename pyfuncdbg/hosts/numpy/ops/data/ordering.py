@@ -1,7 +1,6 @@
-"""Which elements come when: repeat, take, skip, concatenate, zip, shuffle, cache, prefetch, shard, enumerate."""
+"""Which elements come when: repeat, take, skip, shard, shuffle, cache, prefetch."""
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +8,16 @@ import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.ops.data.parallel import opened_ahead
-from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, UNKNOWN, Element, EndOfSequence, Pull, Reading, Source
-from pyfuncdbg.hosts.numpy.ops.data.sources import dataset_op
+from pyfuncdbg.hosts.numpy.ops.data.source import (
+    INFINITE,
+    UNKNOWN,
+    Element,
+    EndOfSequence,
+    Pull,
+    Reading,
+    Source,
+    dataset_op,
+)
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 
 
@@ -139,61 +146,6 @@ class Sharded:
                 number += 1
                 if number % self.count == self.index:
                     return found
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Concatenated:
-    """The elements of one, then those of another."""
-
-    first: Source
-    second: Source
-    depth: int
-
-    def cardinality(self) -> int:
-        counts = self.first.cardinality(), self.second.cardinality()
-        if INFINITE in counts:
-            return INFINITE
-        return UNKNOWN if UNKNOWN in counts else sum(counts)
-
-    def open(self, reading: Reading, path: str) -> Pull:
-        rest = [(1, self.second), (0, self.first)]
-        current: Pull | None = None
-
-        def pull() -> Element:
-            nonlocal current
-            while True:
-                if current is None:
-                    if not rest:
-                        raise EndOfSequence
-                    number, source = rest.pop()
-                    current = source.open(reading, f'{path}::Concatenate[{number}]')
-                try:
-                    return current()
-                except EndOfSequence:
-                    current = None
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Zipped:
-    """One element of each, side by side, as long as all have one."""
-
-    sources: Sequence[Source]
-    depth: int
-
-    def cardinality(self) -> int:
-        counts = [source.cardinality() for source in self.sources]
-        known = [count for count in counts if count >= 0]
-        if UNKNOWN in counts:
-            return UNKNOWN if 0 not in counts else 0
-        return min(known) if known else INFINITE
-
-    def open(self, reading: Reading, path: str) -> Pull:
-        pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(self.sources)]
-
-        def pull() -> Element:
-            return tuple([value for one in pulls for value in one()])
         return pull
 
 
@@ -366,8 +318,6 @@ dataset_op('RepeatDataset', lambda source, count: Repeated(source, _number(count
 dataset_op('TakeDataset', lambda source, count: Taken(source, _number(count, 'count'), source.depth + 1))
 dataset_op('SkipDataset', lambda source, count: Skipped(source, _number(count, 'count'), source.depth + 1))
 dataset_op('ShardDataset', _shard)
-dataset_op('ConcatenateDataset', lambda first, second: Concatenated(first, second, max(first.depth, second.depth) + 1))
-dataset_op('ZipDataset', lambda *sources: Zipped(sources, max(source.depth for source in sources) + 1))
 dataset_op('ShuffleDatasetV3', _shuffle, 'reshuffle_each_iteration', stateful=True)
 dataset_op('CacheDatasetV2', lambda source: Cached(source, source.depth + 1), stateful=True)
 dataset_op('PrefetchDataset', _prefetch)

@@ -7,10 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, register
+from pyfuncdbg.hosts.numpy.graph.types import dtypes
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 INFINITE, UNKNOWN = -1, -2
 """Cardinalities that are no numbers, as in TensorFlow."""
+AUTOTUNE = -1
+"""A number of threads, or a length, that the runtime chooses."""
 Element = tuple[Any, ...]
 """The kernel values of one element, flattened."""
 Pull = Callable[[], Element]
@@ -75,3 +82,20 @@ class Reading:
         self.closed = True
         while self._closers:
             self._closers.pop()()
+
+
+DATASET = [(dtypes.variant, TensorShape(()))]
+
+
+def dataset_op(name: str, kernel: Callable[..., Any], *attrs: str, stateful: bool = False) -> None:
+    """Define an op that gives a dataset."""
+    register(OpDef(name, kernel, lambda inputs, given: DATASET, kernel_attrs=attrs, stateful=stateful,
+                   retains=True))
+
+
+def row(value: Any, index: int) -> Any:
+    """One slice along the first axis as a kernel value."""
+    found = value[index]
+    if value.dtype.hasobject and value.ndim == 1:
+        found = np.array(found, object)
+    return found

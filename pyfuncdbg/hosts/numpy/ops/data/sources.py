@@ -1,25 +1,84 @@
 """Where elements come from: tensors, their slices, ranges, random numbers."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, register
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, Element, EndOfSequence, Pull, Reading
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.ops.data import structure
+from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, Element, EndOfSequence, Pull, Reading, dataset_op, row
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
+from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
+from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
-DATASET = [(dtypes.variant, TensorShape(()))]
+
+def from_tensors(kind: Any, tensors: Any, name: str | None) -> Any:
+    """One element."""
+    element = structure.as_element(tensors)
+    spec = structure.mapped(structure.spec_of, element)
+    flat = structure.tensors_of(element)
+    return kind(apply('TensorDataset', flat, {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec)}, name), spec,
+                '_TensorDataset')
 
 
-def dataset_op(name: str, kernel: Callable[..., Any], *attrs: str, stateful: bool = False) -> None:
-    """Define an op that gives a dataset."""
-    register(OpDef(name, kernel, lambda inputs, given: DATASET, kernel_attrs=attrs, stateful=stateful,
-                   retains=True))
+def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
+    """The slices of tensors.
+
+    Raises:
+        ValueError: There is no tensor, one is of rank 0, or their first axes differ.
+        NotImplementedError: Something is a sparse or ragged tensor.
+    """
+    element = structure.as_element(tensors)
+    for leaf in structure.leaves(element):
+        if leaf is not None and not isinstance(leaf, Tensor):
+            raise NotImplementedError(f'pyfuncdbg takes no slices of a {type(leaf).__name__}; use from_tensors, or make it '
+                                      'a tensor first')
+    flat = structure.tensors_of(element)
+    if not flat:
+        raise ValueError('Invalid `element`. `element` should not be empty.')
+    if any(tensor.shape.rank == 0 for tensor in flat):
+        raise ValueError('Unbatching a tensor is only supported for rank >= 1')
+    spec = structure.mapped(lambda leaf: structure.NoneSpec() if leaf is None else TensorSpec(leaf.shape[1:], leaf.dtype),
+                            element)
+    sizes = [tensor.shape[0] for tensor in flat if tensor.shape.rank is not None and tensor.shape[0] is not None]
+    for size in sizes:
+        if size != sizes[0]:
+            raise ValueError(f'Dimensions {sizes[0]} and {size} are not compatible')
+    attrs = {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec), 'is_files': False}
+    return kind(apply('TensorSliceDataset', flat, attrs, name), spec, '_TensorSliceDataset')
+
+
+def from_range(kind: Any, *args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
+    """Numbers.
+
+    Raises:
+        ValueError: There are not one to three of them.
+    """
+    if not 1 <= len(args) <= 3:
+        raise ValueError(f'Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}.')
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    given = [convert_to_tensor(value, dtypes.int64, name=word)
+             for word, value in (('start', start), ('stop', stop), ('step', step))]
+    spec = TensorSpec((), as_dtype(output_type))
+    return kind(apply('RangeDataset', given, output_attrs(spec), name), spec, '_RangeDataset')
+
+
+def seed_pair(seeds: dict[str, int]) -> tuple[Any, Any]:
+    """The two seeds of an op as tensors."""
+    return constant(seeds['seed'], dtypes.int64, name='seed'), constant(seeds['seed2'], dtypes.int64, name='seed2')
+
+
+def from_random(kind: Any, seed: int | None, name: str | None) -> Any:
+    """Random integers."""
+    spec = TensorSpec((), dtypes.int64)
+    return kind(apply('RandomDatasetV2', seed_pair(_seeds(seed)), output_attrs(spec), name), spec, '_RandomDataset')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,14 +99,6 @@ class Once:
                 return element
             raise EndOfSequence
         return pull
-
-
-def row(value: Any, index: int) -> Any:
-    """One slice along the first axis as a kernel value."""
-    found = value[index]
-    if value.dtype.hasobject and value.ndim == 1:
-        found = np.array(found, object)
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -227,3 +227,16 @@ def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str)
             raise TypeError(f'{what} is not supported for elements of {leaf}')
         return TensorSpec(change(leaf.shape), leaf.dtype)
     return mapped(changed, spec)
+
+
+def check_state(before: Any, after: Any, start: str, joint: str) -> None:
+    """Raises:
+        TypeError: A function gives a state that is not of the kind of the initial one."""
+    if same_form(before, after):
+        def dtypes_of(spec: Any) -> Any:
+            return mapped(lambda leaf: leaf.dtype, spec)
+        if leaves(dtypes_of(before)) == leaves(dtypes_of(after)):
+            return
+        before, after = dtypes_of(before), dtypes_of(after)
+    raise TypeError(f'{start}The element types for the new state must match the initial state. Expected {before}{joint} '
+                    f'{after}.')

@@ -1,7 +1,8 @@
-"""Datasets made of several others, or by a function with a state: zip, concatenate, choose, sample, scan."""
+"""Datasets made of several others: zip, concatenate, choose, sample."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,20 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.factories import seed_pair
-from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
+from pyfuncdbg.hosts.numpy.ops.data.source import (
+    INFINITE,
+    UNKNOWN,
+    Element,
+    EndOfSequence,
+    Pull,
+    Reading,
+    Source,
+    dataset_op,
+)
+from pyfuncdbg.hosts.numpy.ops.data.sources import seed_pair
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
+from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
@@ -59,37 +70,6 @@ def concatenated(first: Any, second: Any, name: str | None) -> Any:
                           name=name)
 
 
-def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
-    """A function from (state, element) to (new state, output).
-
-    Raises:
-        TypeError: It does not return two things, or a state of another kind.
-    """
-    state = structure.as_element(initial_state)
-    spec = structure.mapped(structure.spec_of, state)
-    traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.scan()', unpacked=False)
-    if not isinstance(traced.spec, tuple) or len(traced.spec) != 2:
-        raise TypeError('Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value '
-                        f'but its return type is {traced.spec}.')
-    check_state(spec, traced.spec[0], 'Invalid `scan_func`. ', ', got')
-    flat = structure.tensors_of(state)
-    return dataset._derived('ScanDataset', traced.spec[1], '_ScanDataset', *flat, *traced.captured, name=name,
-                            _py_states=len(flat), **traced.attrs())
-
-
-def check_state(before: Any, after: Any, start: str, joint: str) -> None:
-    """Raises:
-        TypeError: A function gives a state that is not of the kind of the initial one."""
-    if structure.same_form(before, after):
-        def dtypes_of(spec: Any) -> Any:
-            return structure.mapped(lambda leaf: leaf.dtype, spec)
-        if structure.leaves(dtypes_of(before)) == structure.leaves(dtypes_of(after)):
-            return
-        before, after = dtypes_of(before), dtypes_of(after)
-    raise TypeError(f'{start}The element types for the new state must match the initial state. Expected {before}{joint} '
-                    f'{after}.')
-
-
 def chosen(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
     """An element of the dataset whose number another one gives.
 
@@ -125,7 +105,117 @@ def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_emp
     return chosen(datasets, kind(variant, spec), stop_on_empty)
 
 
-def single(dataset: Any, name: str | None) -> Any:
-    """The only element."""
-    flat = apply('DatasetToSingleElement', (dataset._variant_tensor,), output_attrs(dataset.element_spec), name)
-    return structure.element_of(dataset.element_spec, flat)
+@dataclass(frozen=True, slots=True, eq=False)
+class Concatenated:
+    """The elements of one, then those of another."""
+
+    first: Source
+    second: Source
+    depth: int
+
+    def cardinality(self) -> int:
+        counts = self.first.cardinality(), self.second.cardinality()
+        if INFINITE in counts:
+            return INFINITE
+        return UNKNOWN if UNKNOWN in counts else sum(counts)
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        rest = [(1, self.second), (0, self.first)]
+        current: Pull | None = None
+
+        def pull() -> Element:
+            nonlocal current
+            while True:
+                if current is None:
+                    if not rest:
+                        raise EndOfSequence
+                    number, source = rest.pop()
+                    current = source.open(reading, f'{path}::Concatenate[{number}]')
+                try:
+                    return current()
+                except EndOfSequence:
+                    current = None
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Zipped:
+    """One element of each, side by side, as long as all have one."""
+
+    sources: Sequence[Source]
+    depth: int
+
+    def cardinality(self) -> int:
+        counts = [source.cardinality() for source in self.sources]
+        known = [count for count in counts if count >= 0]
+        if UNKNOWN in counts:
+            return UNKNOWN if 0 not in counts else 0
+        return min(known) if known else INFINITE
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(self.sources)]
+
+        def pull() -> Element:
+            return tuple([value for one in pulls for value in one()])
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """For each number the next element of that dataset; ends with the first that ends, or goes on with the others."""
+
+    numbers: Source
+    sources: Sequence[Source]
+    stops: bool
+    depth: int
+
+    def cardinality(self) -> int:
+        return UNKNOWN
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        path += '::DirectedInterleave'
+        numbers = self.numbers.open(reading, f'{path}[0]')
+        pulls: list[Pull | None] = [s.open(reading, f'{path}[{i + 1}]') for i, s in enumerate(self.sources)]
+
+        def pull() -> Element:
+            while any(pulls):
+                place = int(numbers()[0])
+                if not 0 <= place < len(pulls):
+                    raise invalid(f'Selector index out of range: {place} >= {len(pulls)}')
+                chosen = pulls[place]
+                if chosen is None:
+                    continue
+                try:
+                    return chosen()
+                except EndOfSequence:
+                    if self.stops:
+                        raise
+                    pulls[place] = None
+            raise EndOfSequence
+        return pull
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Random numbers with given probabilities, without end."""
+
+    weights: Any
+    seeds: tuple[int, int]
+    depth: int = 0
+
+    def cardinality(self) -> int:
+        return INFINITE
+
+    def open(self, reading: Reading, path: str) -> Pull:
+        generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in self.seeds] if any(self.seeds) else None))
+        return lambda: (np.int64(generator.choice(len(self.weights), p=self.weights)),)
+
+
+def _directed(numbers: Source, *sources: Source, stop_on_empty_dataset: bool = False) -> Chosen:
+    return Chosen(numbers, sources, stop_on_empty_dataset, numbers.depth + 1)
+
+
+dataset_op('ConcatenateDataset', lambda first, second: Concatenated(first, second, max(first.depth, second.depth) + 1))
+dataset_op('ZipDataset', lambda *sources: Zipped(sources, max(source.depth for source in sources) + 1))
+dataset_op('DirectedInterleaveDataset', _directed, 'stop_on_empty_dataset')
+dataset_op('SampledNumbers', lambda weights, seed, seed2: Numbers(weights, (int(seed), int(seed2))), stateful=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.combinations import check_state
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
 from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
@@ -35,6 +35,12 @@ def reduced(dataset: Any, initial_state: Any, function: Any, name: str | None) -
     found = apply('ReduceDataset', (dataset._variant_tensor, *flat, *traced.captured),
                   {**traced.attrs(), **output_attrs(spec), '_py_states': len(flat)}, name)
     return structure.element_of(spec, found)
+
+
+def single(dataset: Any, name: str | None) -> Any:
+    """The only element."""
+    flat = apply('DatasetToSingleElement', (dataset._variant_tensor,), output_attrs(dataset.element_spec), name)
+    return structure.element_of(dataset.element_spec, flat)
 
 
 def _types(inputs: Any, attrs: Attrs) -> list[Output]:
