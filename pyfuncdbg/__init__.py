@@ -23,6 +23,7 @@ import os  # noqa: E402
 import sys  # noqa: E402
 from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
 
+from pyfuncdbg.hooks.public_function import for_program as _for_program  # noqa: E402
 from pyfuncdbg.observers.record.display import show_with as _show_with  # noqa: E402
 from pyfuncdbg.ui.prompt import breakpoint_builtin as _breakpoint_builtin  # noqa: E402
 from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
@@ -42,6 +43,7 @@ __all__ = ['DebugSession', '__version__', 'absmax', 'attach', 'break_at', 'break
            'has_inf', 'has_inf_or_nan', 'has_nan', 'load', 'norm', 'pm', 'record', 'zeros']
 
 
+@_for_program
 def record(path: str | Path | None = None, **options: Any) -> Recorder:
     """Record every wrapped call into a new trace, inside `with` or from `start()` to `stop()`.
 
@@ -59,6 +61,7 @@ def record(path: str | Path | None = None, **options: Any) -> Recorder:
     return Recorder(fresh_path() if path is None else path, **options)
 
 
+@_for_program
 def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
     """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
 
@@ -76,6 +79,7 @@ def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] =
 _breakpoint_builtin.install()
 
 
+@_for_program
 def pm(error: BaseException | None = None) -> None:
     """Look at the frames of an error that is over: by default the one that was printed last.
 
@@ -102,6 +106,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
+@_for_program
 def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     """Stop at a node, a function, an op type, a call or a line, and begin to debug.
 
@@ -128,6 +133,7 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
     return made
 
 
+@_for_program
 def load(path: str | Path) -> Trace:
     """Open a trace, of a finished recording or of one that is still growing.
 

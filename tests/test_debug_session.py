@@ -18,7 +18,7 @@ from scripted_user import ScriptedUser, context_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.errors import CommandError, InvalidArgumentError, RunAborted
+from pyfuncdbg.errors import CommandError, InvalidArgumentError, PyfuncdbgError, RunAborted
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.engine.to_json import to_json
@@ -796,3 +796,34 @@ def test_blocks_of_a_session_and_of_what_debugs_it_nest_in_any_way():
         assert inner.run(program.c, program.feed(1))[0] == 3
     with pytest.raises(RuntimeError, match='closed'):
         twice.run(program.c, program.feed(1))
+
+
+@pytest.mark.parametrize('way', ['run', 'make_callable', 'partial_run', 'debug', 'unwrapped make_callable'])
+def test_errors_show_the_programs_frames_only(way: str) -> None:
+    def lose(x):
+        raise KeyError('lost')
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [2], name='x')
+        y = tf.numpy_function(lose, [x], tf.float32, name='bad')
+        plain = tf.Session()
+        session = pyfuncdbg.DebugSession(plain, ui='none')
+        calls = {'run': lambda: session.run(y, {x: [1.0, 2.0]}),
+                 'make_callable': lambda: session.make_callable(y, [x])([1.0, 2.0]),
+                 'partial_run': lambda: session.partial_run(session.partial_run_setup(y, [x]), y, {x: [1.0, 2.0]}),
+                 'debug': lambda: pyfuncdbg.debug(plain.run, ui='none')(y, {x: [1.0, 2.0]}),
+                 'unwrapped make_callable': lambda: plain.make_callable(y, [x])([1.0, 2.0])}
+        try:
+            with pytest.raises(tf.errors.OpError) as caught:
+                calls[way]()
+        finally:
+            debugger.leave()
+    assert [entry.name for entry in caught.traceback] == ['test_errors_show_the_programs_frames_only', '<lambda>']
+    assert [frame.name for frame in traceback.extract_tb(caught.value.__cause__.__traceback__)] == ['lose']
+
+
+def test_what_cannot_be_debugged_is_said_in_the_programs_line() -> None:
+    for refused in (lambda: pyfuncdbg.DebugSession(5), lambda: pyfuncdbg.debug(5), lambda: pyfuncdbg.break_at(''),
+                    lambda: pyfuncdbg.load('absent.pfd'), lambda: pyfuncdbg.record(budget=-1)):
+        with pytest.raises(PyfuncdbgError) as caught:
+            refused()
+        assert [entry.name for entry in caught.traceback][1:] == ['<lambda>']

@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.public_function import for_program, unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -285,7 +285,7 @@ class BaseSession:
             if self._closed:
                 raise CancelledError(None, None, 'Session has been closed.')
             return self.run(fetches, None, **settings)
-        return call_without_feeds if feed_list is None else call
+        return for_program(call_without_feeds if feed_list is None else call)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a run in several steps; what needs no feed runs now.
