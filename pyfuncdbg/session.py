@@ -307,7 +307,6 @@ def debug_sessions(title: str) -> None:
     _begin(debugger.runs.sessions)
 
 
-# ---------------------------------------------------------------- switching
 def _check(ui: str) -> None:
     known = get_args(Ui)
     if ui not in known:
