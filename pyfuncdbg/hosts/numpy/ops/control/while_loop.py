@@ -29,9 +29,9 @@ from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Pool
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_gradient import repeat
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 

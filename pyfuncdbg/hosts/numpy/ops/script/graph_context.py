@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CASE, IF, PUR
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 

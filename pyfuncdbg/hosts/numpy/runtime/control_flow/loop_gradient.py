@@ -29,9 +29,8 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, variant
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_kernel import run
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop, run
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 

@@ -10,7 +10,7 @@ from typing import Any
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import BELOW, BOTH, CONSTANT, NEXT, Attrs, Output
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Library
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 

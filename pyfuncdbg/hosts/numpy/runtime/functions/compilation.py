@@ -6,7 +6,7 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop import Loop
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pyfuncdbg.tf as tf
-from pyfuncdbg.hosts.numpy.runtime.control_flow import loop_kernel
-from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_source import LoopSource
+from pyfuncdbg.hosts.numpy.runtime.control_flow import while_loop
+from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import LoopSource
 
 
 def loops(graph: Any) -> list[Any]:
@@ -26,7 +26,7 @@ def test_a_loop_without_python_calls_is_one_function_with_the_same_values(monkey
         fast = session.run([y, limited], fed)
         assert all(isinstance(loop.compiled[0], LoopSource) for loop in loops(graph))
         assert loops(graph)[0].compiled[0].text.count('while ') == 1
-        monkeypatch.setattr(loop_kernel, 'compilable', lambda ask, step: False)
+        monkeypatch.setattr(while_loop, 'compilable', lambda ask, step: False)
         slow = session.run([y, limited], fed)
     assert fast[1][0] == 4 and fast[0][0] == 9
     for a, b in zip(tf.nest.flatten(fast), tf.nest.flatten(slow), strict=True):
