@@ -5,8 +5,10 @@ a function that was traced long before. Observers read it on the threads of call
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from pyfuncdbg.hooks.traits import op_traits
 
 SURROUNDINGS = '_surroundings'
 """The attribute: a function without arguments that gives plain data by name, or nothing where the graph is gone."""
@@ -22,21 +24,11 @@ DATASET = 'Dataset_'
 _MOST = 2_000
 
 
-class Surface(NamedTuple):
-    """What a host tells of its nodes.
-
-    Attributes:
-        scripts: Types of script ops.
-        quiet: Types of nodes that need no shape: what they give is not counted.
-        returned: For a tensor: the name of each function that returns it, and the tensors that this gives its callers.
-    """
-
-    scripts: Collection[str]
-    quiet: Collection[str]
-    returned: Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
+Returned = Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
+"""For a tensor: the name of each function that returns it, and the tensors that this gives its callers."""
 
 
-def shapes_around(outputs: Sequence[Any], surface: Surface) -> dict[str, Any]:
+def shapes_around(outputs: Sequence[Any], returned: Returned) -> dict[str, Any]:
     """`shapes` of a node's outputs as the graph knows them, None for one of unknown rank.
 
     For those `shapeless` says how many nodes after it know no shape either, also in functions that call the one that it is
@@ -45,32 +37,32 @@ def shapes_around(outputs: Sequence[Any], surface: Surface) -> dict[str, Any]:
     unknown = [tensor for tensor in outputs if tensor.shape.rank is None]
     facts: dict[str, Any] = {'shapes': [None if tensor.shape.rank is None else tensor.shape.as_list() for tensor in outputs]}
     if unknown:
-        facts['shapeless'], ends = _shapeless(unknown, surface)
+        facts['shapeless'], ends = _shapeless(unknown, returned)
         facts['returns_shapeless'] = bool(ends)
         facts['elements_shapeless'] = any(name.startswith(DATASET) for name in ends)
     return facts
 
 
-def _shapeless(tensors: Sequence[Any], surface: Surface) -> tuple[int, set[str]]:
+def _shapeless(tensors: Sequence[Any], returned: Returned) -> tuple[int, set[str]]:
     """How many nodes after these tensors give tensors of unknown rank, and the functions that return such a one."""
     waiting, seen = list(tensors), {id(tensor) for tensor in tensors}
     found: set[tuple[int, str]] = set()
     ends: set[str] = set()
     while waiting and len(seen) < _MOST:
         tensor = waiting.pop()
-        for output in _after(tensor, surface, ends):
-            node = output.op
-            if output.shape.rank is None and node.type not in surface.scripts and id(output) not in seen:
+        for output in _after(tensor, returned, ends):
+            node, traits = output.op, op_traits(output.op.type)
+            if output.shape.rank is None and not traits.wraps_python and id(output) not in seen:
                 seen.add(id(output))
                 waiting.append(output)
-                if node.type not in surface.quiet:
+                if not traits.runs_graph and not traits.needs_no_shape:
                     found.add((id(node.graph), node.name))
     return len(found), ends
 
 
-def _after(tensor: Any, surface: Surface, ends: set[str]) -> Iterator[Any]:
+def _after(tensor: Any, returned: Returned, ends: set[str]) -> Iterator[Any]:
     for node in tensor.consumers():
         yield from node.outputs
-    for name, given in surface.returned(tensor):
+    for name, given in returned(tensor):
         ends.add(name)
         yield from given

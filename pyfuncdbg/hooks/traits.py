@@ -17,6 +17,8 @@ class Traits(NamedTuple):
         calls_function: It is the call of a traced function.
         reads_no_value: It looks at no element of its inputs, only at their shapes.
         wraps_python: It calls a Python function of the program.
+        backward_of_python: It is the backward step of such a call, as an op.
+        needs_no_shape: A shape that is not known hinders neither it nor anybody that reads its output.
         reads_variable: It gives the value of a variable, so its gradient is what comes to it.
         gathers_rows: The gradient of its first input may have only the rows that it took.
         takes_symmetric: Its gradient is that of a symmetric matrix.
@@ -29,6 +31,8 @@ class Traits(NamedTuple):
     calls_function: bool = False
     reads_no_value: bool = False
     wraps_python: bool = False
+    backward_of_python: bool = False
+    needs_no_shape: bool = False
     reads_variable: bool = False
     gathers_rows: bool = False
     takes_symmetric: bool = False

@@ -16,6 +16,8 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import op_site
     ('While', Traits(runs_graph=True)),
     ('ZerosLike', Traits(reads_no_value=True)),
     ('EagerPyFunc', Traits(wraps_python=True)),
+    ('EagerPyFuncGrad', Traits(backward_of_python=True)),
+    ('NoOp', Traits(needs_no_shape=True)),
     ('ReadVariableOp', Traits(reads_variable=True)),
     ('GatherV2', Traits(gathers_rows=True)),
     ('Cholesky', Traits(takes_symmetric=True)),

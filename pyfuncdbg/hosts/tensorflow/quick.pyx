@@ -12,7 +12,8 @@ from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outpu
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import _PLANS, Plan
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, MARK as _MARK, NUMPY, Entry, Last, at_place
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK as _MARK, Entry, Last, at_place
 from pyfuncdbg.hooks.installed_hooks import Hooks, hooks as _hooks
 from pyfuncdbg.hooks.own_files import is_machinery, judged as _judged
 from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of, slot_put

@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.value_summary import Summary
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     is_function,
@@ -29,11 +30,10 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     prefix,
     reached,
 )
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
-_UNSEEN = frozenset(('Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', 'PyFunc',
-                     'PyFuncStateless', 'EagerPyFunc', '_Arg', '_Retval', 'Assert', 'DebugNumericSummaryV2'))
+_UNSEEN = SCRIPTS | {'Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', '_Arg',
+                     '_Retval', 'Assert', 'DebugNumericSummaryV2'}
 """Nodes that compute nothing, and those whose function is a call by itself."""
 _PASSED = frozenset(('Identity', 'IdentityN', 'NoOp', '_Retval'))
 """Nodes that use nothing: who takes what they pass on is what uses it."""
@@ -186,7 +186,7 @@ class Observers:
 
     def _site_without_observer(self, graph: Any, op: Any, outer: dict[str, Any]) -> CallSite:
         """Of a node that makes no tensor to look at, or whose function is a call by itself."""
-        python = self.python_site(op) if op.type in PYTHON else None
+        python = self.python_site(op) if op.type in SCRIPTS else None
         return python if python is not None else self._site(graph, op, outer, _unseen=True)
 
     def _site(self, graph: Any, op: Any, outer: dict[str, Any], **more: Any) -> CallSite:

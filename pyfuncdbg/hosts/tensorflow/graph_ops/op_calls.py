@@ -24,6 +24,7 @@ from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.traits import Traits, op_traits
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites, frames_of
@@ -32,7 +33,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _FUNCTIONS = ('__inference_', '__forward_', '__backward_')
 _NAME = re.compile(r'(?:__(?:inference|forward)_)?(__backward_)?(.+?)(?:_\d+)*$')
-_UNSEEN = frozenset(('EagerPyFunc', 'PyFunc', 'PyFuncStateless', 'NoOp', 'Const', 'DebugNumericSummaryV2'))
+_UNSEEN = SCRIPTS | {'NoOp', 'Const', 'DebugNumericSummaryV2'}
 _MOST_PLACES = 1 << 14
 
 

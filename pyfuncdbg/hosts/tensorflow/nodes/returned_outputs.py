@@ -8,11 +8,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import maker, prefix
-
-CALLERS = {'PartitionedCall', 'StatefulPartitionedCall', 'If', 'StatelessIf', 'Case', 'StatelessCase', 'While',
-            'StatelessWhile'}
-"""Types of nodes that give what functions return, output by output."""
 
 
 def reads_returned(op: Any) -> Callable[[], list[list[Any]]]:
@@ -42,7 +39,7 @@ def callers_in(graph: Any, outer: Any) -> Iterator[Any]:
     """The nodes of a graph that call the function of another one."""
     names = _names_of(graph, outer)
     for node in outer.get_operations() if names else ():
-        if node.type in CALLERS and names.intersection(
+        if op_traits(node.type).runs_graph and names.intersection(
                 function.name for value in node.node_def.attr.values() for function in (value.func, *value.list.func)):
             yield node
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hooks.call import Call, current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 Shape = tuple[int | None, ...]
@@ -31,7 +32,6 @@ _BATCH = re.compile(r'Cannot batch tensors with different shapes in component (\
                     r'Cannot add tensor to the batch: [^\n]*?Shapes are: \[tensor\]: \S+, \[batch\]: [\d,\[\]]+')
 _SCOPE = re.compile(r'^(?:.*\}\} )?(?:.*Iterator::\S+:\s)?')
 """Where an error happened, in front of what it is."""
-_SWITCHES = frozenset(('Switch', 'RefSwitch'))
 
 
 class Promise(NamedTuple):
@@ -200,7 +200,7 @@ def _needed(graph: Any) -> set[Any]:
     ahead = [*(output.op for output in graph.outputs), *getattr(graph, 'control_outputs', ())]
     while ahead:
         node = ahead.pop()
-        if node.type in _SWITCHES:
+        if node.type in SWITCHES:
             return set()
         if node not in found:
             found.add(node)

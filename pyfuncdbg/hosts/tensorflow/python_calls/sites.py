@@ -25,6 +25,7 @@ from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import declared, declared_shapes, eager_outputs
@@ -32,8 +33,6 @@ from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensu
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
-EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
-TYPES = frozenset((EAGER, NUMPY, STATELESS))
 MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
 _DEEPEST = 64
 _NONE: Any = object()
@@ -284,7 +283,7 @@ def _array_type(dtype: Any) -> np.dtype[Any] | None:
 
 def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
     for op in graph.get_operations():
-        if op.type in TYPES:
+        if op.type in SCRIPTS:
             token = op.get_attr('token')
             yield op, token.decode() if isinstance(token, bytes) else token
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-VARIABLES = frozenset(('VariableV2', 'Variable'))
+from pyfuncdbg.hooks.traits import op_traits
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import VARIABLES
+
 AS_IS = frozenset(('Identity', 'IdentityN', 'StopGradient', 'PreventGradient', 'EnsureShape', 'CheckNumerics',
                    'PlaceholderWithDefault'))
 """Ops that hand on their input's memory."""
@@ -23,8 +25,6 @@ _MAYBE = frozenset((
     'PadV2', 'ParallelConcat', 'Prod', 'Real', 'ResizeBilinear', 'Reverse', 'ReverseV2', 'Roll', 'Slice', 'SpaceToBatch',
     'SpaceToBatchND', 'Split', 'SplitV', 'StridedSlice', 'Sum', 'Switch', 'Tile', 'Transpose', 'Unpack'))
 """Ops that hand on its memory, or a part of it, where there is nothing to compute."""
-_SHAPES = frozenset(('Shape', 'ShapeN', 'Rank', 'Size', 'ZerosLike', 'OnesLike'))
-"""Ops that need no element, so that TensorFlow may work them out before a run, and wait for nothing."""
 _MERGES = frozenset(('Merge', 'RefMerge'))
 _BACK = frozenset(('NextIteration', 'RefNextIteration'))
 _NOT_WRITING = frozenset(('RefIdentity', 'RefEnter', 'RefExit', 'RefSwitch', 'RefMerge', 'RefSelect', 'RefNextIteration',
@@ -165,8 +165,9 @@ class References:
             behind = 0
             for other in op.control_inputs:
                 behind |= reached(other)
+            waits = not op_traits(op.type).reads_no_value   # else TensorFlow may work it out before a run
             ways = [reached(tensor.op) for tensor in op.inputs if tensor.name not in self._feeds
-                    and op.type not in _SHAPES and not (op.type in _MERGES and tensor.op.type in _BACK)]
+                    and waits and not (op.type in _MERGES and tensor.op.type in _BACK)]
             if op.type in _MERGES and ways:     # one of them comes
                 common = ways[0]
                 for way in ways[1:]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES, VARIABLES
 
 Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
 """Of a node: does nothing; depends on its inputs alone; reads state, so that it may run again; names a resource; others."""
@@ -17,9 +18,7 @@ Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
 _READS = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'VariableShape', 'ResourceGather',
                     'ResourceGatherNd', 'LookupTableFindV2', 'LookupTableSizeV2', 'QueueSizeV2',
                     'Placeholder', 'PlaceholderV2'))
-_VARIABLES = frozenset(('VariableV2', 'Variable'))
-_SWITCHES = frozenset(('Switch', 'RefSwitch'))
-_OPENING = frozenset(('Switch', 'RefSwitch', 'Enter', 'RefEnter', 'NextIteration', 'RefNextIteration', 'LoopCond'))
+_OPENING = SWITCHES | {'Enter', 'RefEnter', 'NextIteration', 'RefNextIteration', 'LoopCond'}
 _CLOSING = frozenset(('Merge', 'RefMerge', 'Exit', 'RefExit', 'NextIteration', 'RefNextIteration', 'LoopCond'))
 
 
@@ -162,7 +161,7 @@ class Units:
 
 def is_handle(op: Any) -> bool:
     """Whether a node names a resource, which only a session can hold: a variable, a queue, a dataset."""
-    if op.type in _VARIABLES:                   # its own value may not be there yet: it is seen where it is read
+    if op.type in VARIABLES:                   # its own value may not be there yet: it is seen where it is read
         return True
     kinds = {tensor.dtype.name for tensor in op.outputs}
     return (kinds == {'resource'} and not op.inputs and not op.type.startswith('Anonymous')) or (
@@ -204,7 +203,7 @@ def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
             pairs.append((op, contexts.setdefault(id(context), op)))
         if op.type in _OPENING:
             pairs += [(op, other) for tensor in op.outputs for other in tensor.consumers() if other in known]
-        if op.type in _SWITCHES:
+        if op.type in SWITCHES:
             pairs += [(op, other) for other in _dead_perhaps(op, known)]
         if op.type in _CLOSING:
             pairs += [(op, tensor.op) for tensor in op.inputs if tensor.op in known]

@@ -14,13 +14,13 @@ from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Units, is_handle
 
 _PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
 _KEPT = 256
 _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
-PYTHON = frozenset(('PyFunc', 'PyFuncStateless', 'EagerPyFunc'))
 
 
 class Form:
@@ -87,7 +87,7 @@ class Plan:
         if self._callers is None:
             self._callers = {}
             for place, op in enumerate(self.nodes):
-                if op.type in PYTHON:
+                if op.type in SCRIPTS:
                     self._callers.setdefault(op.get_attr('token').decode(), []).append(place)
         return self._callers.get(token, ())
 
@@ -154,7 +154,7 @@ class Plans:
 
     def site(self, op: Any) -> CallSite:
         """The site of a node: of the Python function that it calls, or of the node itself."""
-        python = self._python_site(op) if op.type in PYTHON else None
+        python = self._python_site(op) if op.type in SCRIPTS else None
         return python if python is not None else self.op_site(op)
 
     def op_site(self, op: Any) -> CallSite:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import VARIABLES
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
 
 SessionRun = Callable[[Sequence[Any], Sequence[Any], Mapping[Any, Any]], list[Any]]
 """`(targets, fetches, feeds)`: one run of the session, past everything that watches."""
-_REFERENCES = frozenset(('VariableV2', 'Variable'))
 _READING = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'Identity', 'ResourceGather'))
 _ASKING = frozenset(('VarIsInitializedOp', 'IsVariableInitialized'))
 _ASSIGNING = frozenset(('AssignVariableOp', 'Assign'))
@@ -43,7 +43,7 @@ class Variables:
         ways = {op: way for op in found if (way := _ways(op)) is not None}
         first = [op for op, way in ways.items() if way.asker is None and _is_first(way, unit.nodes)]
         self._ways = {op: way for op, way in ways.items() if op not in first}
-        lost = [op.name for op in found if op not in ways and op.type in (*_REFERENCES, 'VarHandleOp')]
+        lost = [op.name for op in found if op not in ways and op.type in (*VARIABLES, 'VarHandleOp')]
         self.obstacle = (f'the graph has no node that puts the variable {lost[0]!r} back' if lost else
                          f'the graph has no node that says whether the variable {first[0].name!r} had a value before'
                          if first else '')
@@ -107,7 +107,7 @@ def _origin(tensor: Any) -> Any:
     """The variable that a handle or reference is of; None for a queue, an iterator, a table."""
     op = tensor.op
     for _ in range(64):
-        if op.type == 'VarHandleOp' or op.type in _REFERENCES:
+        if op.type == 'VarHandleOp' or op.type in VARIABLES:
             return op
         if op.type not in _PASSING and not (op.outputs and op.outputs[0].dtype._is_ref_dtype and op.inputs):
             return None
@@ -118,7 +118,7 @@ def _origin(tensor: Any) -> Any:
 def _ways(op: Any) -> _Way | None:
     """The nodes for a variable that wait for nothing; None if it cannot be read or written to."""
     users = [user for user in op.outputs[0].consumers() if not user.control_inputs]
-    reader = op.outputs[0] if op.type in _REFERENCES else _first(user for user in users if user.type == 'ReadVariableOp')
+    reader = op.outputs[0] if op.type in VARIABLES else _first(user for user in users if user.type == 'ReadVariableOp')
     assigner = next((user for user in users if user.type in _ASSIGNING and user.inputs[0].op is op), None)
     if reader is None or assigner is None:
         return None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, Variables
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
 
@@ -88,7 +88,7 @@ class Outcomes:
         return found
 
     def _state(self, unit: Unit) -> _State:
-        python = any(op.type in PYTHON for op in unit.nodes)
+        python = any(op.type in SCRIPTS for op in unit.nodes)
         return _State(self._of(unit).read(self._run), self._host.rng_state() if python else None)
 
     def _restore(self, unit: Unit, state: _State) -> None:

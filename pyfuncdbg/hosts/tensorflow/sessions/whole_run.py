@@ -13,10 +13,11 @@ import numpy as np
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import Unknown
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PYTHON, Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
 from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import Contents
@@ -39,7 +40,7 @@ class AtOnce:
         self._pending = pending
         self._references = plan.references
         self._python = {op: site.id for op, site in zip(plan.nodes, plan.sites, strict=True)
-                        if op.type in PYTHON and op not in plan.units.flowing}
+                        if op.type in SCRIPTS and op not in plan.units.flowing}
         self._given: dict[str, Any] = {}
         self._contents = Contents(self._references, {}, {})
         self._alone = True

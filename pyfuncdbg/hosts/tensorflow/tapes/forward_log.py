@@ -16,13 +16,13 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.chain import hooks, say_failed
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _MOST = 200_000
 """Ops that are noted for one tape."""
-CALLS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 _number = attrgetter('_id')
 
 
@@ -114,7 +114,7 @@ class Log:
             except AttributeError:
                 _number_each(new, inputs, outputs)
             new.where = program_line(sys._getframe(1))
-            new.token = attr_text(attrs, 'token') if op_type in CALLS else ''
+            new.token = attr_text(attrs, 'token') if op_type in SCRIPTS else ''
             new.call = 0
             if len(self.by_output) < _MOST:
                 for number in new.outputs:

@@ -12,7 +12,8 @@ from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import EAGER, Entry, Last
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Last
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import differentiated
 
 _MOST = 1 << 12

@@ -15,10 +15,11 @@ from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import CALLS, Log, Made, made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, made
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
@@ -45,7 +46,7 @@ class SymbolicPass(Pass):
         known = self.made.get(id(op))
         if known is None:
             frames = creation(op)
-            token = op.get_attr('token').decode() if op.type in CALLS else ''
+            token = op.get_attr('token').decode() if op.type in SCRIPTS else ''
             known = self.made[id(op)] = made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
             self._held[id(op)] = op
             if self.log is not None:

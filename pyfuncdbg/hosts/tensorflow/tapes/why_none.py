@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import reached_as
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
-
-_EAGER, _NUMPY = 'EagerPyFunc', ('PyFunc', 'PyFuncStateless')
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Unconnected:
 
     # ------------------------------------------------------------------ a way with a cut
     def _cuts(self, made: Made) -> bool:
-        if made.type in _NUMPY:
+        if made.type in (NUMPY, STATELESS):
             return True
         dtype = self._dtype(made)
         if dtype is not None and not (dtype.is_floating or dtype.is_complex) and dtype.name not in ('resource', 'variant'):
@@ -107,7 +106,7 @@ class Unconnected:
         at = _place(made)
         if made.type == 'StopGradient':
             return Why(f'tf.stop_gradient{at} cuts it off', 'take the stop_gradient away if that was not meant')
-        if made.type in _NUMPY:
+        if made.type in (NUMPY, STATELESS):
             function = self._function(made)
             name = f' {made.name!r}' if made.name and made.name != 'PyFunc' else ''
             return Why(f'it goes through numpy_function{name}{at}, which has no gradient: TensorFlow sees no ops in NumPy '
@@ -124,7 +123,7 @@ class Unconnected:
     def _apart(self, log: Log, number: int, targets: Sequence[Any], source: Source, watched: bool) -> Why:
         used = [made for made in log.all() if number in made.inputs]
         for made in log.all():
-            function = self._function(made) if made.type == _EAGER else None
+            function = self._function(made) if made.type == EAGER else None
             variable = reached_as(function, source.tensor) if function is not None else ''
             if variable:
                 name = _name(function)

@@ -123,7 +123,7 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
 
 
 def _why_missing(trace: Queries, step: CallRecord) -> str:
-    if step.site.traits.wraps_python:
+    if step.site.traits.wraps_python or step.site.traits.backward_of_python:
         return 'it was not recorded'
     if step.site.traits.calls_function and trace.count(kind='op'):
         return 'a call of a traced function is checked step by step, by those inside of it'

@@ -9,19 +9,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pyfuncdbg.hooks.graph_context import SURROUNDINGS, Surface, shapes_around
+from pyfuncdbg.hooks.graph_context import SURROUNDINGS, shapes_around
 from pyfuncdbg.hooks.live_objects import living, with_derived
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CALL, CASE, IF, PURE_CALL, STATELESS_CASE, STATELESS_IF
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
-
-_TYPES = frozenset(('EagerPyFunc', 'PyFunc', 'PyFuncStateless'))
-_QUIET = _TYPES | {CALL, PURE_CALL, IF, STATELESS_IF, CASE, STATELESS_CASE, 'While', 'StatelessWhile', 'Identity', 'NoOp',
-                   'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
 
 
 def readable(op: Operation) -> dict[str, Any]:
@@ -31,7 +26,7 @@ def readable(op: Operation) -> dict[str, Any]:
 
 def _read(reference: weakref.ref[Operation]) -> dict[str, Any]:
     op = reference()
-    return {} if op is None else shapes_around(op.outputs, Surface(_TYPES, _QUIET, _Functions().returned))
+    return {} if op is None else shapes_around(op.outputs, _Functions().returned)
 
 
 class _Functions:

@@ -14,9 +14,9 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
@@ -59,7 +59,7 @@ class Exports:
         for meta in model.meta_graphs:
             functions = meta.graph_def.library.function
             for node in [*meta.graph_def.node, *[node for function in functions for node in function.node_def]]:
-                if node.op in TYPES:
+                if node.op in SCRIPTS:
                     token = node.attr['token'].s.decode(errors='replace')
                     with self._lock:
                         self._saved[folder, token, node.op] = self._place_of(token) or NOWHERE

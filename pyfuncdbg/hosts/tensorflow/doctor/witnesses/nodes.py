@@ -10,13 +10,12 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
-from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, Surface, shapes_around
-from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import CALLERS, callers_in
+from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, shapes_around
+from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
+from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import callers_in
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import TYPES
 
 _MOST = 2_000
-_QUIET = TYPES | CALLERS | {'Identity', 'NoOp', 'StopGradient', 'PrintV2', 'StringFormat', 'Assert'}
 
 
 _graphs: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -49,8 +48,8 @@ def _read(reference: weakref.ref[Any], name: str) -> dict[str, Any]:
 def node_facts(op: Any) -> dict[str, Any]:
     """Facts of a node: those on shapes, and `waits_for`: tokens of script ops that run before it though it does not need
     what they give."""
-    facts = shapes_around(op.outputs, _SURFACE)
-    before = [control for control in op.control_inputs if control.type in TYPES]
+    facts = shapes_around(op.outputs, _returned)
+    before = [control for control in op.control_inputs if control.type in SCRIPTS]
     if before:
         needed = {node.name for node in _ancestors(op)}
         idle = [control.get_attr('token').decode() for control in before if control.name not in needed]
@@ -86,6 +85,3 @@ def _ancestors(op: Any) -> Iterator[Any]:
                 seen.add(tensor.op.name)
                 waiting.append(tensor.op)
                 yield tensor.op
-
-
-_SURFACE = Surface(TYPES, _QUIET, _returned)

@@ -1,0 +1,9 @@
+"""Op types of TensorFlow that are asked for in several places; what an op does beyond that is among its traits."""
+from __future__ import annotations
+
+EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'
+SCRIPTS = frozenset((EAGER, NUMPY, STATELESS))
+"""Ops that call a Python function of the program."""
+VARIABLES = frozenset(('VariableV2', 'Variable'))
+"""Variables whose value is handed on as a reference."""
+SWITCHES = frozenset(('Switch', 'RefSwitch'))
