@@ -64,6 +64,13 @@ def is_machinery(filename: str) -> bool:
     return known
 
 
+def outside_machinery(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame, from this one outwards, that is the program's or a library's; None if there is none."""
+    while frame is not None and is_machinery(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
 def mark_launcher(frame: FrameType | None) -> None:
     """Count the files of a frame and of those that called it among the machinery: a console script that runs a program."""
     while frame is not None:

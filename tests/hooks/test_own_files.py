@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
 import pyfuncdbg.hosts
 from pyfuncdbg.hooks import own_files
-from pyfuncdbg.hooks.own_files import Framework, declare, is_adapter, is_hosts, is_machinery, is_package
+from pyfuncdbg.hooks.own_files import Framework, declare, is_adapter, is_hosts, is_machinery, is_package, outside_machinery
 
 HOSTS = os.path.dirname(pyfuncdbg.hosts.__file__)
 
@@ -48,3 +49,15 @@ def test_compiled_modules_are_ours_by_the_name_that_they_were_compiled_under() -
     assert is_package('pyfuncdbg/hosts/tensorflow/quick.pyx')
     assert is_package('/build/pyfuncdbg/hooks/passage.pyx')
     assert not is_package('notpyfuncdbg/hooks/passage.pyx')
+
+
+def test_the_way_out_of_the_machinery_ends_at_the_first_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = sys._getframe()
+    assert outside_machinery(here) is here
+    monkeypatch.setitem(own_files.judged, here.f_code.co_filename, True)
+    assert outside_machinery(here) is here.f_back
+    frame = here
+    while frame is not None:
+        monkeypatch.setitem(own_files.judged, frame.f_code.co_filename, True)
+        frame = frame.f_back
+    assert outside_machinery(here) is None

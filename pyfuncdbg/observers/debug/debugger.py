@@ -21,7 +21,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, begin_anew, current,
 from pyfuncdbg.hooks.call_frames import begins_function
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
 from pyfuncdbg.observers.debug.conditions.session_variables import session_variables
 from pyfuncdbg.observers.debug.inspecting.saved_inputs import restore, save
@@ -393,9 +393,7 @@ class Debugger:
 
     def step_out(self, decision: Decision, thread: int) -> bool:
         """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = outside_machinery(sys._getframe(1))
         if frame is not None:
             self.flow(thread).stepper.follow(Decision('step' if decision.verb == 'step' else 'next'), frame)
         return frame is not None

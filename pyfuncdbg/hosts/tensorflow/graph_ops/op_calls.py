@@ -20,7 +20,7 @@ from pyfuncdbg.hooks.call import CallSite, Run, current
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.live_objects import living
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import Traits, op_traits
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer, Observers, is_observed, roots_of, sites_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -251,8 +251,7 @@ class OpCalls:
 
     def _eager_site(self, name: str, frame: FrameType | None) -> CallSite:
         """That of an op at a line of the program."""
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = outside_machinery(frame)
         key = (name, frame.f_code.co_filename, frame.f_lineno) if frame is not None else (name,)
         site = self._sites.get(key)
         if site is None:

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.installed_hooks import Gate
 from pyfuncdbg.hooks.live_objects import living, with_derived
-from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
+from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery, runs_cells
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -213,9 +213,7 @@ class Sites:
 
     def eager_place(self, name: str, op_type: str, function: Any, outputs: Sequence[Any] = ()) -> CallSite:
         """As `eager_site`, without the function: it may be kept."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = outside_machinery(sys._getframe(1))
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         attrs = declared(self._parts, outputs)
         key = op_type, name, _code_of(function), *where, repr(attrs)

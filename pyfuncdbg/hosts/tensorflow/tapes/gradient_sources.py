@@ -9,7 +9,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
@@ -39,9 +39,7 @@ class Sinks:
         """
         if len(given) != len(sources):
             given = sources
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = outside_machinery(sys._getframe(1))
         things = [_variable_of(thing) for thing in given]
         own = [_own_name(thing) for thing in things]
         objects = {(name, id(thing)) for thing, name in zip(things, own, strict=True)}

@@ -14,7 +14,7 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import Outputs
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
 from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
@@ -230,10 +230,7 @@ def _step_on(threads: ThreadControl, thread: int, decision: Decision) -> None:
 
 def _asking_frame() -> FrameType | None:
     """The innermost frame of the program on this thread."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
+    return outside_machinery(sys._getframe(1))
 
 
 def _log(threads: ThreadControl, stop: Stop) -> None:

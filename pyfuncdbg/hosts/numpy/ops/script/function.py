@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.graph_context import RETURNED
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
@@ -288,9 +288,7 @@ class PythonFunction:
         return found if not isinstance(source, str) else {**found, SOURCE: source}
 
     def _eager_site(self) -> CallSite:
-        frame = sys._getframe(1)
-        while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
-            frame = frame.f_back
+        frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
         name = self.name or self.op_type
         key = self.op_type, name, _code_of(self.func), frame.f_code.co_filename, frame.f_lineno
         place = _places.get(key)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import counted
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -122,8 +122,6 @@ def _name(thing: Any) -> str:
     own = None if isinstance(thing, EagerTensor) else getattr(thing, 'name', None)
     if isinstance(own, str) and own:
         return own.removesuffix(':0')
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
     names = (*frame.f_locals.items(), *frame.f_globals.items())
     return next((name for name, value in names if value is thing and not name.startswith('_')), 'a tensor')

@@ -12,7 +12,7 @@ from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, current_call, hooks
-from pyfuncdbg.hooks.own_files import is_machinery
+from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
@@ -242,9 +242,7 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
 
 def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
     """The site of an eager op called from the user's current line."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_machinery(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
     # What the kernel is given beside its inputs belongs to the place: the op can be computed again there.
     key = (definition.name, frame.f_code.co_filename, frame.f_lineno,
            *[str(attrs.get(name)) for name in definition.kernel_attrs])
