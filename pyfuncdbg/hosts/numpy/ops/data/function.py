@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.call_frames import tells_failure
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.source import Reading
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_callable
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, host_error, kernel_text
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import host_error, kernel_text
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, failed_in
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced, traced
 
@@ -137,38 +137,26 @@ class Step:
         run.element = index
         execution = Execution(run, reading.resources, reading.errstate)
         run.control = execution
-        inputs = [*values, *self._captured]
+        inputs, error_of = [*values, *self._captured], partial(self._error, path)
         before = numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             if hooks.run:
-                return tuple(around(self._site, lambda *fed: self._within(plan, execution, fed, path), run, inputs))
-            return self._within(plan, execution, inputs, path)
+                return tuple(around(self._site, lambda *fed: run_plan(plan, execution, fed, error_of), run, inputs))
+            return run_plan(plan, execution, inputs, error_of)
         finally:
             run.control = None
             numpy_errstate.state.reset(before)
 
-    @tells_failure(failed_in)
-    def _within(self, plan: Plan, execution: Execution, values: Sequence[Any], path: str) -> tuple[Any, ...]:
-        try:
-            return execute(plan, execution, values)
-        except KERNEL_ERRORS as error:
-            step = execution.failed or plan.failed_step(error)
-            if step is None:
-                raise
-            raised: Any = host_error(error)
-            if raised.located:
-                raise
-            if isinstance(raised, OutOfRangeError) and self._kind != 'Generator':       # that would end the dataset
-                raised = InvalidArgumentError(None, None, f'Function invocation produced OutOfRangeError: {raised.message}')
-                raised.__cause__ = error.__cause__
-            name = step.op.graph.place + step.op.name
-            text = raised.message if isinstance(error, OpError) else kernel_text(error)
-            if self._kind != 'Generator':
-                text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: '
-                        f'{text}')
-            raised._message = f'{text}\n\t [[{{{{node {name}}}}}]]'
-            if raised is error:
-                raise
-            raise raised from raised.__cause__ or error
-        finally:
-            raised = None                       # its traceback leads here: a cycle
+    def _error(self, path: str, error: Exception, op: Operation) -> OpError:
+        raised = host_error(error)
+        if raised.located:
+            return raised
+        if isinstance(raised, OutOfRangeError) and self._kind != 'Generator':           # that would end the dataset
+            raised = InvalidArgumentError(None, None, f'Function invocation produced OutOfRangeError: {raised.message}')
+            raised.__cause__ = error.__cause__
+        text = raised.message if isinstance(error, OpError) else kernel_text(error)
+        if self._kind != 'Generator':
+            text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: '
+                    f'{text}')
+        raised._message = f'{text}\n\t [[{{{{node {op.graph.place + op.name}}}}}]]'
+        return raised

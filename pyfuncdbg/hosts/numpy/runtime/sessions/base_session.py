@@ -22,11 +22,13 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import string
 from pyfuncdbg.hosts.numpy.runtime.cluster import devices, server
 from pyfuncdbg.hosts.numpy.runtime.cluster.placement import Devices, placement
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import UNFOLDED
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled
-from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import check_conditions, run_located
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
+from pyfuncdbg.hosts.numpy.runtime.sessions.condition_dtypes import check_conditions
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds, is_several
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.hosts.numpy.runtime.sessions.partial_run import PartialRuns
@@ -186,8 +188,10 @@ class BaseSession:
         try:
             if hooks.run and entry.unwanted is not hooks.stamp and (
                     entry.wanted is hooks.stamp or not _is_unwanted(entry, run)):
-                return tuple(around(_RUN_SITE, lambda *fed: run_located(plan, execution, fed, pooled), run, values))
-            return run_located(plan, execution, values, pooled)
+                def whole(*fed: Any) -> tuple[Any, ...]:
+                    return run_plan(plan, execution, fed, session_error, pooled)
+                return tuple(around(_RUN_SITE, whole, run, values))
+            return run_plan(plan, execution, values, session_error, pooled)
         finally:
             run.control = None
             numpy_errstate.state.set(execution.errstate)

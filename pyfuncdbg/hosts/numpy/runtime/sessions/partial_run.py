@@ -21,12 +21,13 @@ from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, needed_ops
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
-from pyfuncdbg.hosts.numpy.runtime.sessions.error_location import run_located
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 
@@ -163,7 +164,7 @@ class PartialRun:
             return
         plan, given = self.plan(ops, ())
         try:
-            self.ran(ops, plan, run_located(plan, execution, [self.values[t] for t in given]))
+            self.ran(ops, plan, run_plan(plan, execution, [self.values[t] for t in given], session_error))
         except OpError as error:
             self.error = error
 
@@ -251,7 +252,7 @@ class PartialRuns:
         def whole(*values: Any) -> list[Any]:
             partial.values.update(zip(fed, values, strict=True))     # a hook may have changed them
             found.update((t, partial.values[t]) for t in asked if t in partial.values)
-            results = run_located(plan, execution, [partial.values[t] for t in given])
+            results = run_plan(plan, execution, [partial.values[t] for t in given], session_error)
             partial.ran(first, plan, results)
             found.update(zip(plan.fetches, results, strict=True))
             partial.run_rest(rest, execution)

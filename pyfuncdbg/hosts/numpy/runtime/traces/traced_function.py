@@ -11,8 +11,8 @@ from operator import itemgetter
 from time import perf_counter_ns
 from typing import Any
 
+from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.call_frames import tells_failure
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
@@ -44,10 +44,11 @@ from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import bac
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
-from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS, function_error
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import function_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute, take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, failed_in, overlaps
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, overlaps
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
 from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code
@@ -174,23 +175,15 @@ class Traced:
             run.control = None
             outer.errstate = execution.errstate
 
-    @tells_failure(failed_in)
     def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-        try:
-            if function_threads.overlap and type(execution) is Execution and overlaps(plan):
-                from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
-                return PooledRun(plan, execution, function_threads.pool()).run(values)
-            return execute(plan, execution, values)
-        except KERNEL_ERRORS as error:
-            step = execution.failed or plan.failed_step(error)
-            if step is None:
-                raise
-            raised: Any = function_error(error, step.op, self.name)
-            if raised is error:
-                raise
-            raise raised from error
-        finally:
-            raised = None                           # its traceback leads here: a cycle
+        pooled = None
+        if function_threads.overlap and type(execution) is Execution and overlaps(plan):
+            from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
+            pooled = PooledRun(plan, execution, function_threads.pool()).run
+        return run_plan(plan, execution, values, self._error, pooled)
+
+    def _error(self, error: Exception, op: Operation) -> OpError:
+        return function_error(error, op, self.name)
 
     # ------------------------------------------------------------------ differentiating
     def backward(self, targets: Sequence[int], filled: Sequence[int] = (), slices: Slices | None = (),
