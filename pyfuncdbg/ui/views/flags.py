@@ -26,7 +26,7 @@ OTHERWISE = Flag("the session's own: computed again it differs")
 
 def flags(tensor: TensorRecord) -> tuple[Flag, ...]:
     """The remarks on one tensor, most serious first."""
-    found = list(_of_stats(tensor.stats)) if tensor.stats is not None else []
+    found = _of_stats(tensor.stats, of_magnitudes(tensor)) if tensor.stats is not None else []
     if tensor.changed:
         found.append(Flag('changed by the function'))
     if tensor.unknown:
@@ -42,11 +42,17 @@ def flag_line(found: tuple[Flag, ...]) -> Text:
     return Text(', ').join(Text(flag.text, 'bold red' if flag.bad else 'yellow') for flag in found)
 
 
-def _of_stats(stats: Stats) -> list[Flag]:
+def of_magnitudes(tensor: TensorRecord) -> bool:
+    """Whether statistics are of absolute values: complex numbers have no order."""
+    return tensor.dtype.startswith('complex')
+
+
+def _of_stats(stats: Stats, magnitudes: bool) -> list[Flag]:
     if stats.size == 0:
         return [Flag('empty')]
     found = [Flag(f'{name} {n:,}', bad=True)
-             for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf), ('+Inf', stats.pos_inf)) if n]
+             for name, n in (('NaN', stats.nan), ('-Inf', stats.neg_inf),
+                             ('Inf' if magnitudes else '+Inf', stats.pos_inf)) if n]
     finite = stats.neg + stats.zero + stats.pos
     if stats.bad and not finite and stats.size > 1:
         found.append(NOTHING_FINITE)
@@ -55,7 +61,9 @@ def _of_stats(stats: Stats) -> list[Flag]:
     elif stats.zero and stats.zero * 2 >= stats.size:
         found.append(Flag(f'{100 * stats.zero // stats.size}% zero'))
     elif finite > 1 and stats.min is not None and stats.min == stats.max:
-        found.append(Flag('const'))
+        found.append(Flag('const magnitude' if magnitudes else 'const'))
+    if magnitudes and finite and stats.max:
+        found.append(Flag('figures of magnitudes'))
     return found
 
 

@@ -212,7 +212,8 @@ def tensor(name: str, array: np.ndarray) -> TensorRecord:
 
     def read(key: bytes) -> bytes:
         return stored
-    return TensorRecord(name, dtype_name(array.dtype), array.shape, array.nbytes, 'full', stats_of(array), b'0', _read=read)
+    return TensorRecord(name, dtype_name(array.dtype), array.shape, array.nbytes, 'full', stats_of(array), stored,
+                        _read=read)
 
 
 def sample() -> MemoryTrace:

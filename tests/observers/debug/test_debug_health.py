@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import blamed, judge
@@ -46,6 +48,48 @@ def test_an_unnamed_path_goes_to_the_latest_origin_of_the_run():
         'inherited', '1')
 
 
+def test_a_way_without_names_is_followed_by_what_tensors_hold():
+    """As in eager code, whose tensors have no names, and in loops, whose arguments have names of their own."""
+    log, inf = np.array([3.0, np.nan]), np.array([np.inf, 4.0])
+    found = judge(MemoryTrace((
+        call(1, 'log', {'': GOOD}, {'': log}), call(2, 'divide', {'': GOOD}, {'': inf}),
+        call(3, 'add', {'': log}, {'': log + 1}), call(4, 'mask', {'': log + 1}, {'': GOOD}),
+        call(5, 'scale', {'arg': inf}, {'': inf * 2}), call(6, 'later', {'': log}, {'': log}, run=2),
+        call(7, 'max', {'arg': np.array([np.inf])}, {'': np.array([np.inf])}),
+        call(8, 'other', {'arg': np.array([np.nan])}, {'': NAN})), ())).findings
+    assert [(f.verdict, f.origin) for f in found] == [
+        ('born', ''), ('born', ''), ('inherited', '1'), ('masked', '1'), ('inherited', '2'), ('inherited', '1'),
+        ('inherited', '2'), ('inherited', '2')], 'what nothing held is of the latest origin that can have become it'
+    assert [f.certain for f in found] == [True, True, *[False] * 6]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_an_origin_is_one_that_the_value_came_from(data):
+    """Random programs whose values differ: of which births each came is known."""
+    born: list[tuple[np.ndarray, str, frozenset[str]]] = []
+    calls, expected = [], {}
+    for number in range(1, data.draw(st.integers(2, 12)) + 1):
+        taken = data.draw(st.sampled_from(range(len(born)))) if born and data.draw(st.booleans()) else None
+        inputs, origins = {'x:0': GOOD}, frozenset((str(number),))
+        if taken is not None:
+            value, name, origins = born[taken]
+            inputs = {data.draw(st.sampled_from((name, '', f'arg{number}:0'))): value}
+            expected[str(number)] = origins
+        masks = taken is not None and data.draw(st.booleans())
+        kind = data.draw(st.sampled_from((np.nan, np.inf))) if taken is None else value[1]
+        made = GOOD if masks else np.array([float(number), kind])
+        name = f'node{data.draw(st.integers(1, 4))}:0'              # of a loop the same again
+        calls.append(call(number, name[:-2], inputs, {name: made}))
+        if not masks:
+            born.append((made, name, origins))
+            latest = {one[1]: one for one in born}
+            born = [one if one is latest[one[1]] else (one[0], f'gone{i}:0', one[2]) for i, one in enumerate(born)]
+    findings = judge(MemoryTrace(calls, ())).by_call()
+    assert {number: findings[number].origin for number in expected} == {
+        number: next(iter(origins)) for number, origins in expected.items()}
+
+
 def test_variables_carry_it_to_later_runs():
     assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'w': NAN}, {'b:0': NAN}, run=2))['2'] == (
         'inherited', '1')
@@ -83,7 +127,7 @@ def test_calls_are_judged_in_the_order_of_their_values():
 def test_what_comes_again_in_a_loop_stays_in_order():
     assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': GOOD}),
                     call(3, 'a', {'x': GOOD}, {'a:0': NAN}), call(4, 'b', {'a:0': NAN}, {'b:0': NAN})) == {
-        '1': ('born', ''), '2': ('masked', '1'), '3': ('born', ''), '4': ('inherited', '1')}
+        '1': ('born', ''), '2': ('masked', '1'), '3': ('born', ''), '4': ('inherited', '3')}
 
 
 def test_a_circle_of_values_ends():

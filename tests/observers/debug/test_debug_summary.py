@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
@@ -27,6 +29,32 @@ def test_unfinished_calls_have_no_time():
 def test_origins_with_heirs():
     (origin,) = summarized(sample()).origins
     assert (origin.finding.call.number, origin.heirs) == ('3', {'python': 1})
+
+
+def test_heirs_are_the_steps_that_the_title_counts():
+    """What comes to a source of the program's is no step: of three backward steps one gives birth and one inherits."""
+    bad = tensor('dy:0', np.array([np.nan]))
+    site = replace(sample().call(3).site, id=7, kind='gradient', name='sqrt_grad', function='')
+    born = replace(sample().call(3), number='11', site=site, inputs=(tensor('up:0', np.array([1.0])),), outputs=(bad,),
+                   output=())
+    heir = replace(born, number='12', site=replace(site, id=8, name='mul_grad'), inputs=(bad,), started=born.started + 1)
+    source = replace(heir, number='13', site=replace(site, id=9, name='x_grad', attrs={'source': True}),
+                     started=born.started + 2)
+    trace = MemoryTrace((born, heir, source), ())
+    summary = summarized(trace)
+    assert summary.calls == {'gradient': 2} and [origin.heirs for origin in summary.origins] == [{'gradient': 1}]
+    assert [fate.heirs for fate in fates(trace, judge(trace))] == [1]
+
+
+def test_an_origin_that_was_masked_at_once_leads_only_alone():
+    born, heir = sample().call(3), sample().call(4)
+    early = replace(born, number='1', started=0.0, run=9, outputs=(tensor('early:0', np.array([np.inf])),),
+                    site=replace(born.site, id=31, name='early'))
+    mask = replace(early, number='2', started=0.1, inputs=early.outputs, outputs=(tensor('mask:0', np.array([0.0])),),
+                   site=replace(born.site, id=32, name='mask'))
+    summary = summarized(MemoryTrace((early, mask, born, heir), ()))
+    assert [origin.finding.call.number for origin in summary.origins] == ['3', '1'] and summary.masked == 1
+    assert [origin.finding.call.number for origin in summarized(MemoryTrace((early, mask), ())).origins] == ['1']
 
 
 def test_failures_are_grouped_by_site_type_and_function():

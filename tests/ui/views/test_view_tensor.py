@@ -11,6 +11,7 @@ from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
 from pyfuncdbg.ui.views.flags import Flag, flags
 from pyfuncdbg.ui.views.sample_trace import tensor
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 
 
 def words(array, **changes):
@@ -27,6 +28,8 @@ def words(array, **changes):
     ([3, 3, 3], ['const']),
     ([3, np.nan, 3], ['NaN 1', 'const']),
     (7.0, []),
+    ([3 + 4j, 5], ['const magnitude', 'figures of magnitudes']),
+    ([3 + 4j, np.inf, 0], ['Inf 1', 'figures of magnitudes']),
     (np.nan, ['NaN 1']),
     (np.zeros((0, 4)), ['empty']),
     ([True, True], []),
@@ -64,6 +67,15 @@ def test_card_in_full(draw):
     assert lines[2].startswith('  finite  min -1  max 4  mean 0.875  std 1.883  |')
     assert [line.split() for line in lines[3:]] == [['[0,', '0]', '0.5', '-1'], ['[1,', '0]', '0', 'nan'],
                                                     ['[2,', '0]', 'inf', '4']]
+
+
+def test_figures_of_complex_numbers_are_said_to_be_of_magnitudes(draw):
+    """3+4j is neither positive nor 5, and [1, -1] is not constant."""
+    lines = [line.strip() for line in draw(tensor_card(tensor('z:0', np.array([3 + 4j, 0, np.nan + 1j])))).splitlines()]
+    assert lines[1] == 'count   NaN 1  zero 1  non-zero 1  of 3'
+    assert lines[2].startswith('finite magnitudes  min 0  max 5  mean 2.5')
+    large = replace(tensor('z:0', np.array([1, -1j])), level='stats')
+    assert glimpse(large).plain.startswith('complex128[2] magnitude = 1')
 
 
 def test_nothing_finite_has_no_second_row(draw):

@@ -159,6 +159,12 @@ class _Tracker:
     """By process, run and tensor name: the call in which the value began."""
     _last: dict[tuple[int, int], str] = field(default_factory=dict)
     """By process and run: where the latest value of the run began."""
+    _alike: dict[tuple[object, ...], list[str]] = field(default_factory=dict)
+    """By process, run (None for all of them) and content: where tensors that hold this began, each once, the latest last."""
+    _origins: dict[tuple[int, int, str], None] = field(default_factory=dict)
+    """Process, run and origin of all values, in order of time."""
+    _infinite: dict[str, bool] = field(default_factory=dict)
+    """By call where values began: whether there were infinities among them."""
     _first: dict[int, str] = field(default_factory=dict)
     """By process: where the first value of all began; variables carry it to later runs."""
     _origin: dict[str, str] = field(default_factory=dict)
@@ -239,7 +245,20 @@ class _Tracker:
         known = self._made.get((*run, tensor.name)) if tensor.name else None
         if known is not None or tensor.name in self._feeds(call):
             return known, True
-        return self._last.get(run) or self._first.get(call.process), False
+        return self._likely(call, tensor), False
+
+    def _likely(self, call: CallRecord, tensor: TensorRecord) -> str | None:
+        """The origin of a value whose way was not recorded: that of a tensor that held the same, in its run or any, else the
+        latest in its run that can have become it, else the first of all."""
+        run = call.process, call.run
+        for place in (call.run, None):
+            if alike := self._alike.get((call.process, place, *_content(tensor))):
+                return alike[-1]
+            if place is not None and run in self._last:
+                can_be = (origin for (*of, origin) in reversed(self._origins) if (*of,) == run and (
+                    self._infinite.get(origin, True) or tensor.stats is None or tensor.stats.nan))  # no NaN becomes Inf
+                return next(can_be, self._last[run])
+        return self._first.get(call.process)
 
     def _began(self, call: CallRecord, origin: str) -> None:
         run = (call.process, call.run)
@@ -248,9 +267,21 @@ class _Tracker:
         if call.forward:
             self._behind[call.forward] = origin
         self._first.setdefault(call.process, origin)
-        for tensor in (*call.inputs, *call.outputs):
+        if origin == call.number:
+            self._infinite[origin] = _holds_infinity(call)
+        self._origins.setdefault((*run, origin))
+        for tensor in call.inputs if origin == call.number else ():     # what came in from outside: it has no maker
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
                 self._made.setdefault((*run, tensor.name), origin)
+        for tensor in call.outputs:
+            if tensor.stats is not None and tensor.stats.bad:
+                if tensor.name:                 # of a node in a loop the latest
+                    self._made[*run, tensor.name] = origin
+                for place in (call.run, None):
+                    origins = self._alike.setdefault((call.process, place, *_content(tensor)), [])
+                    if origin in origins:
+                        origins.remove(origin)
+                    origins.append(origin)
 
     def _feeds(self, call: CallRecord) -> frozenset[str]:
         """Names of the tensors that were fed with non-finite values in a call's run."""
@@ -264,6 +295,16 @@ class _Tracker:
             return self.trace.run(call.run, call.process)
         except CommandError:                    # the log was cut before the run's record
             return None
+
+
+def _content(tensor: TensorRecord) -> tuple[object, ...]:
+    """Equal for tensors that hold the same, as far as it was kept."""
+    return tensor.dtype, tensor.shape, tensor.key if tensor.key is not None else tensor.stats
+
+
+def _holds_infinity(call: CallRecord) -> bool:
+    """Whether there are infinities among what a call got or gave."""
+    return any(tensor.stats is not None and tensor.stats.bad > tensor.stats.nan for tensor in (*call.inputs, *call.outputs))
 
 
 def _unseen(call: CallRecord) -> int | None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health, judge
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
@@ -72,7 +72,7 @@ class Summary:
         bad: How many of them met non-finite values.
         retries: How many of the Python calls were executed once more by `retry`.
         sites: Python sites that ran, the one with the most time first.
-        origins: Where non-finite values began, in order of time.
+        origins: Where non-finite values began, in order of time; those that were masked at once come last.
         masked: How many calls met non-finite inputs and made finite outputs.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
         failures: The first calls that raised, grouped, in order of time; `failed` counts all.
@@ -116,11 +116,13 @@ def summarized(trace: Queries) -> Summary:
     health = judge(trace)
     heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
     for finding in health.having('inherited'):
-        heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
+        if not finding.call.site.attrs.get('source'):       # the calls that the title counts
+            heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
+    bad_runs = trace.calls(kind='run', bad=True, limit=LISTED)
     origins = tuple(Origin(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
-                    for finding in health.origins)
+                    for finding in sorted(health.origins, key=_Masked(health, bad_runs)))
     return Summary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
-                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(trace),
+                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
                    trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
                    uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
 
@@ -141,10 +143,25 @@ def _failures(trace: Queries) -> tuple[Failure, ...]:
     return tuple(Failure(call, counts[key], key in differing) for key, call in first.items())
 
 
-def _bad_fetches(trace: Queries) -> tuple[BadFetch, ...]:
+class _Masked:
+    """Whether the values of an origin were masked at once: neither did a call inherit them nor did a run give them."""
+
+    def __init__(self, health: Health, bad_runs: Sequence[CallRecord]) -> None:
+        self._masked = {finding.origin for finding in health.having('masked')}
+        self._inherited = {finding.origin for finding in health.having('inherited')}
+        self._fetched = {(run.process, run.run, tensor.name) for run in bad_runs for tensor in run.outputs
+                         if tensor.stats is not None and tensor.stats.bad}
+
+    def __call__(self, origin: Finding) -> bool:
+        call = origin.call
+        return call.number in self._masked - self._inherited and not any(
+            (call.process, call.run, tensor.name) in self._fetched for tensor in call.outputs)
+
+
+def _bad_fetches(bad_runs: Sequence[CallRecord]) -> tuple[BadFetch, ...]:
     first: dict[tuple[str, str], tuple[CallRecord, TensorRecord]] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    for run in trace.calls(kind='run', bad=True, limit=LISTED):
+    for run in bad_runs:
         keys = set()
         for tensor in run.outputs:
             if tensor.stats is not None and tensor.stats.bad:

@@ -8,7 +8,7 @@ from rich.text import Text
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.views.escape import one_line, visible
-from pyfuncdbg.ui.views.flags import flag_line, flags
+from pyfuncdbg.ui.views.flags import flag_line, flags, of_magnitudes
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import LIMIT, preview
 from pyfuncdbg.ui.views.pictures.histogram import bar
@@ -56,25 +56,27 @@ def summary(tensor: TensorRecord, options: ConsoleOptions) -> Text:
     stats = tensor.stats
     if stats is None:
         return Text('no statistics kept', 'dim')
-    rows = [counts_row(stats)]
+    magnitudes = of_magnitudes(tensor)
+    rows = [counts_row(stats, magnitudes=magnitudes)]
     if stats.min is not None:
-        rows.append(finite_row(stats, options.max_width - 2, ascii_only=options.ascii_only))
+        rows.append(finite_row(stats, options.max_width - 2, ascii_only=options.ascii_only, magnitudes=magnitudes))
     return Text('\n').join(rows)
 
 
-def counts_row(stats: Stats) -> Text:
-    """'NaN 4  zero 4  + 4  of 12'."""
+def counts_row(stats: Stats, *, magnitudes: bool = False) -> Text:
+    """'NaN 4  zero 4  + 4  of 12'; of complex numbers, whose magnitudes are counted, 'non-zero 4'."""
     row = Text().append('count   ', 'dim')
     for name, number, bad in (('NaN', stats.nan, True), ('-Inf', stats.neg_inf, True), ('-', stats.neg, False),
-                              ('zero', stats.zero, False), ('+', stats.pos, False), ('+Inf', stats.pos_inf, True)):
+                              ('zero', stats.zero, False), ('non-zero' if magnitudes else '+', stats.pos, False),
+                              ('Inf' if magnitudes else '+Inf', stats.pos_inf, True)):
         if number:
             row.append(f'{name} {number:,}', 'bold red' if bad else '').append('  ')
     return row.append(f'of {stats.size:,}')
 
 
-def finite_row(stats: Stats, width: int, *, ascii_only: bool = False) -> Text:
+def finite_row(stats: Stats, width: int, *, ascii_only: bool = False, magnitudes: bool = False) -> Text:
     """'min 0  max 1.43  mean 0.62  std 0.59  |_#__|'; the histogram has fewer bins, or is not there, where it must be."""
-    row = Text().append('finite  ', 'dim')
+    row = Text().append('finite magnitudes  ' if magnitudes else 'finite  ', 'dim')
     row.append('  '.join(f'{name} {value(number)}' for name, number in
                          (('min', stats.min), ('max', stats.max), ('mean', stats.mean), ('std', stats.std))
                          if number is not None))

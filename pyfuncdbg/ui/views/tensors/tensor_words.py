@@ -10,7 +10,7 @@ from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.flags import flag_line, flags
+from pyfuncdbg.ui.views.flags import flag_line, flags, of_magnitudes
 from pyfuncdbg.ui.views.pictures.element_table import element
 from pyfuncdbg.ui.views.units import value
 
@@ -86,7 +86,7 @@ def _range(tensor: TensorRecord) -> str:
     if stats is None or stats.min is None or stats.max is None:
         return ''
     if stats.min == stats.max:
-        return f'= {value(stats.min, 3)}'
+        return f'{"magnitude " if of_magnitudes(tensor) else ""}= {value(stats.min, 3)}'
     return f'{value(stats.min, 3)} .. {value(stats.max, 3)}'
 
 
