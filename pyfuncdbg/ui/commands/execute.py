@@ -93,6 +93,12 @@ def name_of(line: str, table: CommandTable = TABLE) -> str:
         return ''
 
 
+def repeats(line: str) -> bool:
+    """Whether an empty line typed after this one does the same again."""
+    command = TABLE.find(name_of(line))
+    return command is not None and command.repeats
+
+
 def is_for_python(line: str, table: CommandTable = TABLE) -> bool:
     """Whether a line typed at a stop is Python: its first word is no command. An empty one is not."""
     first = line.split(None, 1)[:1]

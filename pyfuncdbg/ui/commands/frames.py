@@ -257,13 +257,13 @@ BT = Command('bt', 'the stack: run, graph nodes and Python frames, the innermost
              examples=('bt', 'w --locals'))
 UP = Command('up', 'look at the entry of the stack that is further out', 'look',
              lambda context, args: _moved(context, -args.count), row_view, _count, ('u',), needs_stop=True,
-             examples=('up', 'u 2'))
+             repeats=True, examples=('up', 'u 2'))
 DOWN = Command('down', 'look at the entry of the stack that is further in', 'look',
                lambda context, args: _moved(context, args.count), row_view, _count, ('d',), needs_stop=True,
-               examples=('down',))
+               repeats=True, examples=('down',))
 LIST = Command('list', 'source around the current line; at a node, around where it was created', 'look', _list, listing_view,
                _list_arguments, ('l',), needs_stop=True, expression='lines',
-               examples=('list', 'l 40', 'l 40, 60', 'l .'), tail='[LINES]')
+               repeats=True, examples=('list', 'l 40', 'l 40, 60', 'l .'), tail='[LINES]')
 LONGLIST = Command('longlist', 'source of the whole function', 'look', _longlist, listing_view, aliases=('ll',),
                    needs_stop=True,
                    examples=('ll',))

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.stop import Stop, Verb
+from pyfuncdbg.observers.debug.stops.stop import FORWARD, Stop, Verb
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 
@@ -82,7 +82,7 @@ def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Com
     def run(context: Context, args: argparse.Namespace) -> Resumed:
         return resume(context, name, times=args.count if counted else 1)
     return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
-                   needs_stop=True, examples=(name, f'{name} 3') if counted else (name,))
+                   needs_stop=True, repeats=name in FORWARD, examples=(name, f'{name} 3') if counted else (name,))
 
 
 def count_argument(parser: argparse.ArgumentParser) -> None:

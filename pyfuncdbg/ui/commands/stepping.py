@@ -81,7 +81,7 @@ STEP = resuming('step', 'go to the next line, into functions that are called', '
 NEXT = resuming('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
 RETURN = resuming('return', 'go on until this function returns', 'r')
 UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
-                _until_arguments, ('unt',), needs_stop=True,
+                _until_arguments, ('unt',), needs_stop=True, repeats=True,
                 examples=('until', 'until 45'))
 JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
                ('j',), needs_stop=True,

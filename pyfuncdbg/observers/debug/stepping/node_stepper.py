@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.host import RunControl
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import differences, held
 from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
-from pyfuncdbg.observers.debug.stops.stop import STEPS, Decision, Stop
+from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Decision, Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Pause:
         try:
             if control.error is not None and decision.verb not in ('retry', 'rewind', 'swap'):
                 self._let_fail(control, decision, thread)
-            elif control.position >= len(control.sites) and decision.verb in _FORWARD:
+            elif control.position >= len(control.sites) and decision.verb in FORWARD:
                 self._beyond(control, decision, thread)
             else:
                 _ACTIONS[decision.verb](self, control, decision, thread)
@@ -208,7 +208,6 @@ class _Pause:
 
 
 _Action = Callable[[_Pause, RunControl, Decision, int], None]
-_FORWARD = ('node', 'into', 'to', *STEPS)
 _ACTIONS: Mapping[str, _Action] = {
     'cont': _Pause._resume, 'quit': _Pause._resume, 'run': _Pause._resume,
     'node': _Pause._over, 'next': _Pause._over, 'until': _Pause._over, 'jump': _Pause._over,

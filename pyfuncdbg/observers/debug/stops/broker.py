@@ -18,17 +18,15 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.debug.stops.stop import Decision, Stop, Verb
+from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb
 from pyfuncdbg.observers.debug.stops.unattended_stop import log_stop
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""
 
 
-_STEPPING = frozenset(('step', 'next', 'until', 'return', 'jump', 'node', 'into', 'to', 'rewind', 'retry'))
-"""Decisions after which the user expects the same thread."""
 _PATIENCE = 0.3
-"""Seconds that the prompt waits for it while others wait for the prompt."""
+"""Seconds that the prompt waits for the thread that steps while others wait for the prompt."""
 
 
 class FrontEnd(Protocol):
@@ -204,7 +202,7 @@ class Broker:
         with self._lock:
             self._stops = tuple(one for one in self._stops if one is not stop)
             if self._focus is stop:
-                steps = stop.decision is not None and stop.decision.verb in _STEPPING
+                steps = stop.decision is not None and stop.decision.verb in STOPS_AGAIN
                 self._expected = stop.thread if steps and self._stops else 0
                 self._focus = self._stops[0] if self._stops and not self._expected else None
                 expected = self._expected

@@ -37,6 +37,10 @@ PYTHON: tuple[Phase, ...] = ('call', 'line', 'return', 'exception')
 """Phases that a trace function came to."""
 STEPS: tuple[Verb, ...] = ('step', 'next', 'until', 'return')
 """Verbs that are about Python."""
+FORWARD: tuple[Verb, ...] = (*STEPS, 'node', 'into', 'to')
+"""Verbs that go on to a later place of the same thread."""
+STOPS_AGAIN: frozenset[Verb] = frozenset((*FORWARD, 'jump', 'rewind', 'swap', 'retry'))
+"""Verbs after which the user expects the next stop soon, on the same thread."""
 
 _numbers = itertools.count(1)
 _Result = TypeVar('_Result')

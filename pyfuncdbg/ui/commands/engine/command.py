@@ -58,6 +58,7 @@ class Command:
         needs_program: Whether it acts on a program that runs, stopped or not.
         expression: Name under which the raw rest of the line, after options and positionals, reaches `run`; '' for a
             command without one.
+        repeats: Whether an empty line does it again.
         tail: How the usage line shows the expression; by default its name in capitals.
         examples: Lines to type, at least one; `help` shows them.
         answer: The class of its result, where `help` shows the keys that `--json` gives: the attributes of its docstring.
@@ -73,6 +74,7 @@ class Command:
     needs_stop: bool = False
     needs_program: bool = False
     expression: str = ''
+    repeats: bool = False
     tail: str = ''
     examples: tuple[str, ...] = ()
     answer: type | None = None

@@ -22,11 +22,11 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.answer import MOST_LATER
 from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, refuse_overlong
-from pyfuncdbg.ui.commands.execute import name_of
+from pyfuncdbg.ui.commands.execute import name_of, repeats
 from pyfuncdbg.ui.commands.socket.protocol import Lines
 from pyfuncdbg.ui.prompt.connecting.connection import PATIENCE, BrokenOffError, Connection, LostError, SilentError, find
 from pyfuncdbg.ui.prompt.pending_commands import Typed, command_file
-from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT, REPEATED
+from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
 from pyfuncdbg.ui.views.escape import one_line, styled, visible
 
 DETACH = 'detach'
@@ -227,7 +227,7 @@ class RemotePrompt:
         """One command; whether it was the last one."""
         name = name_of(typed.text)
         self._later = []
-        self._last = typed.text if name in REPEATED else ''
+        self._last = typed.text if repeats(typed.text) else ''
         if name == 'cont' and not self._waiting and (self._stop is None or self._is_early(typed)):
             self._await_stop()
             return False

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.stops.broker import Broker, FrontEnd
-from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Stop
 from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
 from pyfuncdbg.ui.prompt.front_ends.terminal import device_of
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
@@ -34,9 +34,8 @@ _BETWEEN = 0.5
 """Seconds that the terminal stays lent between two threads that wait."""
 _STEP = 0.3
 """Seconds that the screen stays during a step, so that it does not flicker. The keys are the program's all the same."""
-_STEPS = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'to', 'rewind', 'swap', 'retry', 'jump'))
 _INSIDE = frozenset(('before', 'call', 'line', 'exception', 'node'))
-"""Where such a step is followed by another stop soon; after all others the program may be at a prompt of its own."""
+"""Where a step is followed by another stop soon; after all others the program may be at a prompt of its own."""
 
 
 class Lending:
@@ -182,7 +181,7 @@ class Lending:
         if verb:
             borrower.tell({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': borrower.number})
         others = any(one is not stop and one.decision is None for one in broker.stops)
-        stepping = verb in _STEPS and stop.phase in _INSIDE
+        stepping = verb in STOPS_AGAIN and stop.phase in _INSIDE
         with self._lock:
             self._stop = None
             if (others or stepping) and verb != 'quit' and not borrower.gone and self._lease is not None:

@@ -18,14 +18,12 @@ from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
-from pyfuncdbg.ui.commands.execute import execute, name_of
+from pyfuncdbg.ui.commands.execute import execute, repeats
 from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
 from pyfuncdbg.ui.views.progress import Tell
 
 PROMPT = '(pfd) '
-REPEATED = frozenset(('step', 'next', 'until', 'return', 'node', 'into', 'up', 'down', 'list'))
-"""What an empty line does again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +109,7 @@ class Conversation:
                 except KeyboardInterrupt:
                     continue
             if typed is not None:
-                name = name_of(typed.text) if len(typed.text) <= LONGEST else ''
-                self._last = typed.text if name in REPEATED else ''
+                self._last = typed.text if len(typed.text) <= LONGEST and repeats(typed.text) else ''
                 self.carry_out(typed, stop, display)
         if stop.decision is not None and stop.decision.verb in ('quit', 'abort'):
             self._pending.clear()
