@@ -2,7 +2,7 @@
 
 A page is worked through from top to bottom in one folder:
 
-- `python` blocks begin with a comment that names the file they are, `toml` and `json` blocks too;
+- `python` blocks begin with a comment that names the file they are, `toml` and `json` blocks too; `~` is a folder of its own;
 - `console` blocks are a terminal: `$ ` a command of the shell, `(pfd) ` a line typed at the prompt it has led to;
 - `ipython` blocks are an IPython terminal: `In [N]: ` a cell, `   ...: ` its further lines.
 
@@ -31,7 +31,7 @@ COLUMNS = 76
 PROMPT = '(pfd) '
 PATIENCE = 60
 _FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r'(?:#|//) ([\w./-]+\.\w+)\n')
+_NAMED = re.compile(r'(?:#|//) ([\w./~-]+\.\w+)\n')
 _PIPED = re.compile(r'\| (?:pyfuncdbg|python) | < ')
 _VARYING = ((re.compile(r'\b\d[\d,.]* (?:ns|us|µs|ms|s|min)\b'), 'TIME'),
             (re.compile(r'\b(thread|process|pid) \d+'), r'\1 N'),
@@ -101,7 +101,7 @@ class Reader:
             (programs / name).chmod(0o755)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith('PYFUNCDBG_')} | {
             'PATH': f'{programs}:{os.environ["PATH"]}', 'PYTHONPATH': str(HERE), 'TERM': 'dumb', 'COLUMNS': str(COLUMNS),
-            'XDG_STATE_HOME': str(folder / 'state'), 'XDG_CONFIG_HOME': str(folder / 'config'), 'HOME': str(folder),
+            'XDG_STATE_HOME': str(folder / 'state'), 'XDG_CONFIG_HOME': str(folder / '.config'), 'HOME': str(folder),
             'IPYTHONDIR': str(folder / 'ipython'), 'TF_CPP_MIN_LOG_LEVEL': '3'}
 
     def carry_out(self, block: Block) -> None:
@@ -112,7 +112,7 @@ class Reader:
         """
         assert block.language in _LANGUAGES, f'nothing tries a block of {block.language!r}'
         if block.file:
-            path = self.folder / block.file
+            path = self.folder / block.file.replace('~', '..')
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding='utf-8')
             return
