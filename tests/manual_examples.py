@@ -2,12 +2,12 @@
 
 A page is worked through from top to bottom in one folder:
 
-- `python` blocks begin with a comment that names the file they are, `toml` and `json` blocks too; `~` is a folder of its own;
+- `python`, `toml` and `json` blocks begin with a comment that names the file they are; `~` is a folder of their own;
 - `console` blocks are a terminal: `$ ` a command of the shell, `(pfd) ` a line typed at the prompt it has led to;
 - `ipython` blocks are an IPython terminal: `In [N]: ` a cell, `   ...: ` its further lines.
 
 The lines between are what comes, compared word by word. `...` stands for anything in a line, on a line of its own for any
-lines; times, numbers of threads and processes, and how many blanks there are, do not count.
+lines; times, numbers of threads and processes, and how many blanks and empty lines there are, do not count.
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ COLUMNS = 76
 """Of the terminals: what they show fits on a page at 80."""
 PROMPT = '(pfd) '
 PATIENCE = 60
+_CELL = r'In \[\d+\]: | {3}\.\.\.: ?|\(pfd\) '
 _FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r'(?:#|//) ([\w./~-]+\.\w+)\n')
 _PIPED = re.compile(r'\| (?:pyfuncdbg|python) | < ')
@@ -81,7 +82,7 @@ def _line_pattern(line: str) -> str:
 def _settled(text: str) -> str:
     for pattern, instead in _VARYING:
         text = pattern.sub(instead, text)
-    return ''.join(line.strip() + '\n' for line in text.splitlines())
+    return ''.join(line.strip() + '\n' for line in text.splitlines() if line.strip())
 
 
 class Reader:
@@ -134,21 +135,26 @@ class Reader:
 
     def _prompts(self, command: str, shown: str) -> str:
         """A command that asks, at a terminal."""
-        return self._typed(pexpect.spawn('bash', ['-c', command], **self._terminal()), shown, PROMPT)
+        lines = [line.removeprefix(PROMPT) for line in shown.splitlines() if line.startswith(PROMPT)]
+        return self._typed(['bash', '-c', command], lines, re.escape(PROMPT))
 
-    def _terminal(self) -> dict[str, object]:
-        return {'cwd': str(self.folder), 'env': self.environment, 'encoding': 'utf-8', 'codec_errors': 'replace',
-                'dimensions': (50, COLUMNS), 'timeout': PATIENCE}
+    def _ipython(self, shown: str) -> str:
+        """Cells, typed at IPython's own prompt."""
+        lines = [line[found.end():] for line in shown.splitlines() if (found := re.match(_CELL, line))]
+        came = self._typed(['python', '-m', 'IPython', '--simple-prompt', '--no-banner', '--colors=NoColor', '--no-confirm-exit'],
+                           [*lines, 'exit'], _CELL)
+        return re.sub(r'In \[\d+\]: exit\s*$', '', came)
 
-    def _typed(self, child: pexpect.spawn, shown: str, prompt: str) -> str:
-        """Types each line behind a prompt when the prompt has come; all that is on the screen in the end."""
+    def _typed(self, program: list[str], lines: list[str], prompt: str) -> str:
+        """Types each line when a prompt has come; all that is on the screen in the end."""
+        child = pexpect.spawn(program[0], program[1:], cwd=str(self.folder), env=self.environment, encoding='utf-8',
+                              codec_errors='replace', dimensions=(50, COLUMNS), timeout=PATIENCE)
         child.delaybeforesend = None
         came = ''
-        lines = [line.removeprefix(prompt) for line in shown.splitlines() if line.startswith(prompt)]
         try:
             for line in lines:
-                child.expect_exact(prompt)
-                came += child.before + prompt
+                child.expect(prompt)
+                came += child.before + child.after
                 child.sendline(line)
             child.expect(pexpect.EOF)
         except (pexpect.TIMEOUT, pexpect.EOF):
@@ -156,6 +162,3 @@ class Reader:
         finally:
             child.close(force=True)
         return (came + child.before).replace('\r', '')
-
-    def _ipython(self, text: str) -> str:
-        raise NotImplementedError
