@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -103,7 +104,7 @@ class Reader:
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith('PYFUNCDBG_')} | {
             'PATH': f'{programs}:{os.environ["PATH"]}', 'PYTHONPATH': str(HERE), 'TERM': 'dumb', 'COLUMNS': str(COLUMNS),
             'XDG_STATE_HOME': str(folder / 'state'), 'XDG_CONFIG_HOME': str(folder / '.config'), 'HOME': str(folder),
-            'IPYTHONDIR': str(folder / 'ipython'), 'TF_CPP_MIN_LOG_LEVEL': '3'}
+            'XDG_RUNTIME_DIR': str(folder), 'IPYTHONDIR': str(folder / 'ipython'), 'TF_CPP_MIN_LOG_LEVEL': '3'}
 
     def carry_out(self, block: Block) -> None:
         """Do what a block says.
@@ -123,10 +124,20 @@ class Reader:
             assert not wrong, wrong
             return
         for command, shown in steps(block.text, '$ '):
+            if 'pyfuncdbg connect' in command:
+                self._wait_for_listener()
             asks = re.search(f'^{re.escape(PROMPT)}', shown, re.MULTILINE) and not _PIPED.search(command)
             came = self._prompts(command, shown) if asks else self._command(command)
             wrong = mismatch(shown, came)
             assert not wrong, f'$ {command}\n{wrong}'
+
+    def _wait_for_listener(self) -> None:
+        """A program that an earlier command left running may still be starting."""
+        end, before = time.monotonic() + PATIENCE, None
+        while not (now := {path for path in self.folder.parent.rglob('*') if path.is_socket()}) or now != before:
+            assert time.monotonic() < end, 'no program listens'
+            before = now
+            time.sleep(0.2)                     # a socket gets its name when it listens
 
     def _command(self, command: str) -> str:
         done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
@@ -141,8 +152,8 @@ class Reader:
     def _ipython(self, shown: str) -> str:
         """Cells, typed at IPython's own prompt."""
         lines = [line[found.end():] for line in shown.splitlines() if (found := re.match(_CELL, line))]
-        came = self._typed(['python', '-m', 'IPython', '--simple-prompt', '--no-banner', '--colors=NoColor', '--no-confirm-exit'],
-                           [*lines, 'exit'], _CELL)
+        program = ['python', '-m', 'IPython', '--simple-prompt', '--no-banner', '--colors=NoColor', '--no-confirm-exit']
+        came = self._typed(program, [*lines, 'exit'], _CELL)
         return re.sub(r'In \[\d+\]: exit\s*$', '', came)
 
     def _typed(self, program: list[str], lines: list[str], prompt: str) -> str:

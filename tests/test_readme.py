@@ -15,7 +15,8 @@ import pyfuncdbg
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.commands.topics import TOPICS
 
-README = (Path(__file__).resolve().parents[1] / 'README.md').read_text()
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / 'README.md').read_text()
 HERE = Path(pyfuncdbg.__file__).resolve().parents[1]
 
 
@@ -46,6 +47,16 @@ def test_every_command_it_shows_exists() -> None:
     names = {words[3] for words in shown if len(words) > 3}
     assert {'calls', 'call', 'out', 'lt', 'help'} <= names
     assert names <= set(TABLE.names)
+
+
+def test_it_is_read_in_ten_minutes() -> None:
+    """A framework gets five lines here, and its page in the manual."""
+    assert len(README.splitlines()) <= 220
+
+
+def test_its_links_lead_somewhere() -> None:
+    targets = re.findall(r'\]\(([^)#]+)\)', README)
+    assert len(targets) > 20 and [target for target in targets if not (ROOT / target).exists()] == []
 
 
 def test_it_links_to_every_page_of_the_manual() -> None:

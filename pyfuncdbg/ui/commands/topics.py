@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 
-TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'ipython', 'traces', 'limits', 'differences', 'costs', 'security')
+TOPICS = ('stops', 'conditions', 'tensors', 'health', 'gradients', 'tensorflow', 'doctor', 'ipython', 'traces', 'remote',
+          'limits', 'differences', 'costs', 'glossary', 'security')
 """Names of the pages, in the order of the list."""
 
 

@@ -18,7 +18,8 @@ def of_tensorflow(name: str) -> bool:
 @pytest.mark.parametrize('name', [pytest.param(name, marks=[pytest.mark.tensorflow] if of_tensorflow(name) else [])
                                   for name in TOPICS])
 def test_the_examples_of_a_page(name: str) -> None:
-    with tempfile.TemporaryDirectory(prefix='m') as folder:         # a short name: lines break where they do on the page
+    # A short name: lines break where they do on the page. What a program writes that runs on may come when the folder goes.
+    with tempfile.TemporaryDirectory(prefix='m', ignore_cleanup_errors=True) as folder:
         reader = Reader(Path(folder))
         for block in blocks(topic(name).text):
             reader.carry_out(block)

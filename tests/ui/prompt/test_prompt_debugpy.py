@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from debug_adapter import DebugAdapterClient
 
+from pyfuncdbg.ui.commands.topics import topic
+
 ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec('debugpy') is None,
@@ -203,8 +205,8 @@ print('debugpy' in sys.modules, flush=True)
 
 
 def configurations() -> list[dict[str, Any]]:
-    """Those of the launch.json in README."""
-    text = (ROOT / 'README.md').read_text().partition('```json\n')[2].partition('```')[0]
+    """Those of the launch.json in the manual."""
+    text = topic('remote').text.partition('```json\n// .vscode/launch.json\n')[2].partition('```')[0]
     found: list[dict[str, Any]] = json.loads(text)['configurations']
     return found
 
@@ -245,7 +247,7 @@ def stops_to_the_end(client: DebugAdapterClient) -> list[tuple[str, int]]:
     return met
 
 
-def test_the_launch_configuration_of_readme_starts_a_program_under_run(tmp_path: Path) -> None:
+def test_the_launch_configuration_of_the_manual_starts_a_program_under_run(tmp_path: Path) -> None:
     """Nothing that we start for ourselves waits for the client, and debugpy keeps its modules up to its end."""
     script = tmp_path / 'model.py'
     script.write_text(UNDER_RUN)
@@ -263,11 +265,11 @@ def test_the_launch_configuration_of_readme_starts_a_program_under_run(tmp_path:
     assert 'Traceback' not in said
 
 
-def test_the_attach_configuration_of_readme_reaches_a_program_under_run(tmp_path: Path) -> None:
+def test_the_attach_configuration_of_the_manual_reaches_a_program_under_run(tmp_path: Path) -> None:
     script = tmp_path / 'model.py'
     script.write_text(UNDER_RUN)
     attach = next(one for one in configurations() if one['request'] == 'attach')
-    assert f"--listen {attach['connect']['port']} --wait-for-client -m pyfuncdbg run" in (ROOT / 'README.md').read_text()
+    assert f"--listen {attach['connect']['port']} --wait-for-client -m pyfuncdbg run" in topic('remote').text
     with listening(tmp_path, 'debugpy', '--listen', '127.0.0.1:PORT', '--wait-for-client', '-m', 'pyfuncdbg', 'run',
                    'model.py') as (process, client):
         client.attach({script: [7]}, only_own_code=True)
