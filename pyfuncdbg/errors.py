@@ -55,7 +55,7 @@ class Retried(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedCommand:
     """A command in a message: how it is typed depends on the face."""
 
     line: str
@@ -65,7 +65,7 @@ class PyfuncdbgError(Exception):
     """Something the user can mend; `str()` is the whole message, for a prompt.
 
     Args:
-        *parts: Of the message: text, and `Typed` where it names a command.
+        *parts: Of the message: text, and `TypedCommand` where it names a command.
     """
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class PyfuncdbgError(Exception):
 
     def worded(self, before: str) -> str:
         """The message, for a face where every command has this before it."""
-        return ''.join(f"'{before}{part.line}'" if isinstance(part, Typed) else str(part) for part in self.args)
+        return ''.join(f"'{before}{part.line}'" if isinstance(part, TypedCommand) else str(part) for part in self.args)
 
 
 class UsageError(PyfuncdbgError):

@@ -352,6 +352,11 @@ def openings(source: str, path: str) -> list[str]:
     return found
 
 
+def public_classes(source: str) -> list[str]:
+    """Names of the classes at the top level of a file that are not private."""
+    return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and not node.name.startswith('_')]
+
+
 def nameless(path: Path) -> bool:
     return bool(NAMELESS & {part.partition('.')[0] for part in path.parts})
 
@@ -410,6 +415,14 @@ def test_files_name_a_concept() -> None:
 
 def test_modules_are_named_by_nouns() -> None:
     assert not [name_of(path) for path in (*sources(), *compiled()) if no_noun(path.stem)]
+
+
+def test_a_public_class_name_means_one_thing() -> None:
+    found: dict[str, list[str]] = {}
+    for path in sources():
+        for name in public_classes(path.read_text()):
+            found.setdefault(name, []).append(name_of(path))
+    assert not {name: paths for name, paths in found.items() if len(paths) > 1}
 
 
 def test_nothing_swallows_every_exception_without_a_reason() -> None:
@@ -568,6 +581,11 @@ def test_a_module_without_a_noun_is_seen(name: str) -> None:
 @pytest.mark.parametrize('name', ['traced_function', 'padding', 'feeds', 'spare_time', 'late_reads'])
 def test_a_noun_is_fine(name: str) -> None:
     assert not no_noun(name)
+
+
+def test_public_classes_are_seen() -> None:
+    source = 'class A:\n    class B: ...\nclass _C: ...\ndef f():\n    class D: ...\n@g\nclass E(A): ...'
+    assert public_classes(source) == ['A', 'E']
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:

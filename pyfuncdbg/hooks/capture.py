@@ -16,13 +16,13 @@ from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.captured import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.captured.fp_errors import states
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
-from pyfuncdbg.hooks.captured.output import SILENCE, Entry, Output
+from pyfuncdbg.hooks.captured.output import SILENCE, Output
 from pyfuncdbg.hooks.captured.streams import Streams
 from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 
-__all__ = ['Capture', 'Entry', 'Output']
+__all__ = ['Capture', 'Output']
 
 Heard = tuple[Call | None, Any, Any]
 """Who has listened before, NumPy's error state in the call, and the one before."""

@@ -157,7 +157,7 @@ class Hooks:
 
     @property
     def summaries(self) -> bool:
-        """Whether every hook that sees graph nodes is content with a `Summary` of each value."""
+        """Whether every hook that sees graph nodes is content with a `ValueSummary` of each value."""
         return all(getattr(hook, 'summaries', False) for hook in self.op)
 
     def __contains__(self, hook: Hook) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ValueSummary:
     """One tensor by numbers. The counts are of elements; all 0 for a type that the host does not count."""
 
     dtype: np.dtype[Any]

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / 'observers' / 'debug' / 'l
 from debug_program import loaded
 
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 
 PROGRAM = '''
 import numpy as np
@@ -74,7 +74,7 @@ def compared(folder: Path) -> list[tuple[str, float, str]]:
     """Each copy of the program is a module of its own, so that all can run in turn."""
     rows = []
     copies = {name: loaded(f'program_{name}', PROGRAM, folder) for name in ('plain', 'same', 'hot', 'elsewhere', 'many')}
-    lines = Lines(VOCABULARY)
+    lines = LineBreakpoints(VOCABULARY)
     lines.set(1, 'program_hot.py', HOT, 'total < 0', never)
     lines.set(2, 'program_hot.py', SCALAR, 'total < 0', never)
     lines.set(3, 'program_elsewhere.py', ELSEWHERE, None, never)

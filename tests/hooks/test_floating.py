@@ -20,7 +20,7 @@ from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
-from pyfuncdbg.hooks.captured.output import Entry
+from pyfuncdbg.hooks.captured.output import OutputEntry
 from pyfuncdbg.hooks.chain import instrument
 
 PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
@@ -34,7 +34,7 @@ def state_as_it_was() -> Iterator[None]:
     state.reset(before)
 
 
-def fp(keeper: Keeper, index: int = -1) -> list[Entry]:
+def fp(keeper: Keeper, index: int = -1) -> list[OutputEntry]:
     output = keeper.calls[index].output
     assert output is not None
     return [entry for entry in output.entries if entry.kind == 'fp']

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.hooks.captured import numpy1_errstate
-from pyfuncdbg.hooks.captured.numpy1_errstate import Errors, Shown, ThreadState, change_state, modes_of_state
+from pyfuncdbg.hooks.captured.numpy1_errstate import Errors, ErrstateModule, ThreadState, change_state, modes_of_state
 
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 
@@ -48,7 +48,7 @@ def test_numpys_own_functions_see_and_change_what_they_are_given(numpy: Any) -> 
         asked.append(changes)
         return change_state(**changes, call=len)
 
-    shown = Shown(numpy, lambda: {**modes_of_state(), 'divide': 'call'}, lambda call, **changes: change(**changes))
+    shown = ErrstateModule(numpy, lambda: {**modes_of_state(), 'divide': 'call'}, lambda call, **changes: change(**changes))
     assert shown.geterrobj() == [8192, 523, None]
     shown.seterrobj([4096, 0, None])
     assert asked == [{'bufsize': 4096, **dict.fromkeys(DEFAULTS, 'ignore')}]

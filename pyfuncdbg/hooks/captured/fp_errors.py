@@ -139,7 +139,7 @@ def install() -> Callable[[], None]:
 
 def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[], None]:
     """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
-    shown = _numpy.umath = numpy1_errstate.Shown(_source, modes_of_state, change_state)
+    shown = _numpy.umath = numpy1_errstate.ErrstateModule(_source, modes_of_state, change_state)
 
     def undo() -> None:
         if _numpy.umath is shown:

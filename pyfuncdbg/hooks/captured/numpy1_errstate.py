@@ -82,7 +82,7 @@ def _packed(named: dict[str, Any]) -> list[Any]:
     return [named['bufsize'], mask, named['call']]
 
 
-class Shown:
+class ErrstateModule:
     """What stands in the place of the module from which `np.seterr`, `np.geterr` and their relatives take the state.
 
     Args:

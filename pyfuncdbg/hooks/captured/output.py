@@ -30,7 +30,7 @@ Place = tuple[str, int, str]
 NOWHERE: Place = ('', 0, '')
 
 
-class Entry:
+class OutputEntry:
     """One thing a call said; what `record.records.OutputRecord` shows, but `offset` in ns after the call began."""
 
     __slots__ = ('category', 'kind', 'offset', 'place', 'text')
@@ -83,10 +83,10 @@ class Output:
                 kept = self._kept = _Kept()
             elif kept.unfinished is not None and kept.continued(kind, text, place):
                 return
-            kept.add(Entry(kind, text, category, place, perf_counter_ns() - self.started))
+            kept.add(OutputEntry(kind, text, category, place, perf_counter_ns() - self.started))
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[OutputEntry, ...]:
         """What was kept, in order: the head, then the tail."""
         kept = self._kept
         if kept is None:
@@ -119,9 +119,9 @@ class _Kept:
     __slots__ = ('_filling', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'tail', 'unfinished')
 
     def __init__(self) -> None:
-        self.head: list[Entry] = []
-        self.tail: deque[Entry] = deque()
-        self.unfinished: Entry | None = None
+        self.head: list[OutputEntry] = []
+        self.tail: deque[OutputEntry] = deque()
+        self.unfinished: OutputEntry | None = None
         """The last entry, if it is a printed line whose end is still to come."""
         self._filling = True                    # the head still takes entries
         self._room = HEAD
@@ -145,7 +145,7 @@ class _Kept:
             self._trim()
         return True
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: OutputEntry) -> None:
         text = entry.text
         size = _size(text)
         self.unfinished = entry if entry.kind in ('out', 'err') and text[-1] != '\n' else None
@@ -157,7 +157,7 @@ class _Kept:
             self._filling = False
             cut = _fitting(text, self._room) if len(self.head) < ENTRIES else 0
             if cut:
-                self.head.append(Entry(entry.kind, text[:cut], entry.category, entry.place, entry.offset))
+                self.head.append(OutputEntry(entry.kind, text[:cut], entry.category, entry.place, entry.offset))
                 entry.text = text = text[cut:]
                 size = _size(text)
         self.tail.append(entry)

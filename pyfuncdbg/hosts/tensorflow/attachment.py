@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hosts.tensorflow import call_dispatch
-from pyfuncdbg.hosts.tensorflow.call_dispatch import Calls
+from pyfuncdbg.hosts.tensorflow.call_dispatch import CallDispatch
 from pyfuncdbg.hosts.tensorflow.doctor.examination import FILES, Examination
 from pyfuncdbg.hosts.tensorflow.graph_ops import observer_ops, op_calls, saved_model
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
@@ -46,7 +46,7 @@ class TensorFlowAttachment:
         going = self._runs = Runs(host)
         causes = Causes(Ensured(found))
         self._ops = OpCalls(found, host, going)
-        self._calls = Calls(found, host, causes, going, self._ops)
+        self._calls = CallDispatch(found, host, causes, going, self._ops)
         self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
             autograph_source_map, backward_step, call_dispatch, creation_stack, custom_gradient, forward_log, gradient_tape,

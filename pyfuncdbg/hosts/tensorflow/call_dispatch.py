@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, re
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 try:
@@ -40,7 +40,7 @@ _MOST_KNOWN = 4096
 _NONE: Any = object()
 
 
-class Calls:
+class CallDispatch:
     """Stands between TensorFlow and the functions that it calls.
 
     Attributes:
@@ -60,7 +60,7 @@ class Calls:
         self._insert: Callable[..., str] = registry.insert
         self._eager_function: type = parts.scripts.EagerFunc
         self._common: Callable[..., Any] = parts.scripts.py_func_common
-        self.gradients = Gradients(host, self._entry_of)
+        self.gradients = PyFunctionGradients(host, self._entry_of)
         self.sites = Sites(parts, host, self._original)
         self._refusals = Refusals(parts, self._original, causes)
         if Quick is not None:

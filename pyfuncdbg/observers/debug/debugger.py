@@ -32,7 +32,7 @@ from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import LeftBy, Stepper, program_around, settle
 from pyfuncdbg.observers.debug.stepping.swapped_functions import Swaps
-from pyfuncdbg.observers.debug.stepping.thread_plan import Flow, Flows
+from pyfuncdbg.observers.debug.stepping.thread_plan import ThreadPlan, ThreadPlans
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop
 
@@ -57,12 +57,12 @@ class Debugger:
         self.kinds: frozenset[Kind] = frozenset(('python',))
         self.broker = Broker()
         self.live = LiveTrace()
-        self.runs = debugged_runs.Runs()
+        self.runs = debugged_runs.DebuggedRuns()
         self.swaps = Swaps()
         self.breakpoints = Breakpoints(self._changed, self)
         self._catching = False
         self.left = self.quit_explained = False
-        self.flows = Flows()
+        self.flows = ThreadPlans()
         self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
         self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
@@ -227,7 +227,7 @@ class Debugger:
         else:
             self.carry_on(decided, call.run, call.thread)
 
-    def _made(self, call: Call) -> Flow | None:
+    def _made(self, call: Call) -> ThreadPlan | None:
         """What is wanted of the thread of a call that is over; its function may not have begun, where a stop was to be."""
         flow = self.flows.get(call.thread)
         if flow is not None:
@@ -315,11 +315,11 @@ class Debugger:
         return decision.verb == 'retry'
 
     # ------------------------------------------------------------------ stops
-    def flow(self, thread: int) -> Flow:
+    def flow(self, thread: int) -> ThreadPlan:
         """What is wanted of a thread; of the one that asks, mostly."""
         found = self.flows.get(thread)
         if found is None:
-            found = self.flows[thread] = Flow(Stepper(self._at_line, self))
+            found = self.flows[thread] = ThreadPlan(Stepper(self._at_line, self))
         return found
 
     def stopped(self, stop: Stop) -> Decision:
@@ -450,7 +450,7 @@ class Debugger:
         self._forget_idle(stop.thread)
 
 
-def _tested(flow: Flow | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
+def _tested(flow: ThreadPlan | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
     """Test a breakpoint; the user's predicate is not stepped through."""
     return test() if flow is None else flow.stepper.unseen(test)
 

@@ -13,7 +13,7 @@ import threading
 from typing import Protocol
 
 
-class Follower(Protocol):
+class ForkFollower(Protocol):
     """What takes part in a fork."""
 
     @property
@@ -30,11 +30,11 @@ class Follower(Protocol):
         """When a child process ends that does not run `atexit`."""
 
 
-_followers: list[Follower] = []
+_followers: list[ForkFollower] = []
 _registered = False
 
 
-def follow(follower: Follower) -> None:
+def follow(follower: ForkFollower) -> None:
     """Call the follower's methods at each fork from now on."""
     global _registered
     _followers.append(follower)
@@ -44,7 +44,7 @@ def follow(follower: Follower) -> None:
     _follow_multiprocessing(follower)
 
 
-def forget(follower: Follower) -> None:
+def forget(follower: ForkFollower) -> None:
     """Stop following; unknown ones are ignored."""
     if follower in _followers:
         _followers.remove(follower)
@@ -64,13 +64,13 @@ def _after() -> None:
         _follow_multiprocessing(follower)
 
 
-def _follow_multiprocessing(follower: Follower) -> None:
+def _follow_multiprocessing(follower: ForkFollower) -> None:
     """Children of multiprocessing end with `os._exit` after their own finalizers, so the recorder becomes one of those."""
     util = sys.modules.get('multiprocessing.util')
     if util is not None:
         util.register_after_fork(follower, _finalize_in_child)
 
 
-def _finalize_in_child(follower: Follower) -> None:
+def _finalize_in_child(follower: ForkFollower) -> None:
     util = sys.modules['multiprocessing.util']
     util.Finalize(None, follower.stop, exitpriority=-100)

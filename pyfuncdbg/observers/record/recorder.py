@@ -30,15 +30,15 @@ from pyfuncdbg.observers.record import fork, live_sites
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, Running, Said, charge
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.observers.record.log.writer import Writer, reason
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import Reuse
-from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, Names, SiteNote, plain, plan_key, remember
+from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, RunNames, SiteNote, plain, plan_key, remember
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
-from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Recorder:
         """An empty queue and nothing announced: at the start, and in a forked child."""
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
-                                    Pool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
+                                    BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
         self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
         self._rows = self._backlog.rows
         self._running = self._backlog.running
@@ -323,7 +323,7 @@ class Recorder:
         said = None
         output = call.output
         if output is not None and output is not SILENCE:
-            said = Said(output.entries, output.dropped_bytes, self._snapshots.charge)
+            said = QueuedOutput(output.entries, output.dropped_bytes, self._snapshots.charge)
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
         row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished,
                call.forward and self._backlog.linked(call.forward), call.parent, tuple(inputs), tuple(outputs),
@@ -364,7 +364,7 @@ class Recorder:
                 number = next(self._backlog.plan_numbers)
                 for announced in run.sites:
                     self._announce_site(announced)
-                self._backlog.plans.append((number, Names(run), tuple([s.id for s in run.sites])))
+                self._backlog.plans.append((number, RunNames(run), tuple([s.id for s in run.sites])))
                 remember(self._plans, key, number)
             element = () if run.element is None else (run.element,)
             self._backlog.runs.append((run.id, number, run.started, *element))

@@ -20,13 +20,13 @@ from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.indexing import Progress, update
-from pyfuncdbg.observers.record.index.log_reader import LostError, Reading
-from pyfuncdbg.observers.record.index.query import Condition, check_sort, in_order
+from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
+from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, in_order
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
 from pyfuncdbg.observers.record.index.sorted_calls import Ordering
-from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, StaleIndexError
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
+from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleIndexError
 from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
@@ -56,7 +56,7 @@ class Trace:
         self._lock = new_rlock()
         self._manifest = read_manifest(path)
         self._index = Index(path, self._manifest)
-        self._reading = Reading(self._index, self._lock)
+        self._reading = DecodedLog(self._index, self._lock)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], progress: Progress | None = None) -> Trace:
@@ -113,15 +113,15 @@ class Trace:
         with self._lock:
             try:
                 return ask()
-            except LostError:
+            except LostRecordError:
                 self._renew()
                 self.refresh()
             try:
                 return ask()
-            except LostError as error:
+            except LostRecordError as error:
                 raise TraceError(f'{self.path}: cannot be read: {error}') from error
 
-    def _rows(self, condition: Condition, sort: str | None = None, newest_first: bool = False) -> np.ndarray:
+    def _rows(self, condition: CallFilter, sort: str | None = None, newest_first: bool = False) -> np.ndarray:
         calls, sites = self._reading.calls(), self._reading.entries()
         return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
 
@@ -146,12 +146,12 @@ class Trace:
         first = logs[0] if logs else LogState()
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
-                         len(self._reading.runs().rows), len(self._rows(Condition())), len(index.sites), nbytes,
+                         len(self._reading.runs().rows), len(self._rows(CallFilter())), len(index.sites), nbytes,
                          manifest.budget, dropped, tuple(damage), bool(logs) and all(log.ended for log in logs),
                          self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')))
 
     def _retries(self, kind: str | None) -> int:
-        return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(Condition(kind))] & RETRY))
+        return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""
@@ -211,7 +211,7 @@ class Trace:
             CommandError: No such kind or sort key.
         """
         check_sort(sort)
-        condition = Condition(kind, site, run, failed, bad, printed, process, changed)
+        condition = CallFilter(kind, site, run, failed, bad, printed, process, changed)
 
         def ask() -> list[CallRecord]:
             rows = self._rows(condition, sort, newest_first)[max(offset, 0):]
@@ -225,7 +225,7 @@ class Trace:
             CommandError: No such kind or sort key.
         """
         check_sort(sort)
-        condition = Condition(**filters)
+        condition = CallFilter(**filters)
         with self._lock:
             return Ordering(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
                             self._records, self._payload)
@@ -246,7 +246,7 @@ class Trace:
 
     def count(self, **filters: Any) -> int:
         """How many calls pass the filters, as for `calls`."""
-        condition = Condition(**filters)
+        condition = CallFilter(**filters)
         return self._answer(lambda: len(self._rows(condition)))
 
     def call(self, number: str | int) -> CallRecord:
@@ -276,7 +276,7 @@ class Trace:
         Of a call that was retried the last execution: it gave what the program got.
         """
         calls, sites = self._reading.calls(), self._reading.entries()
-        rows = self._rows(Condition())
+        rows = self._rows(CallFilter())
         rows = rows[calls['ordinal'][rows] == ordinal]
         names = [sites[key].name if key in sites else '' for key in calls['site'][rows].tolist()]
         for row, known in sorted(zip(rows.tolist(), names, strict=True), key=lambda pair: pair[1] != name):
@@ -290,7 +290,7 @@ class Trace:
 
     def _no_site(self, asked: str, site: str) -> str:
         calls, sites = self._reading.calls(), self._reading.entries()
-        rows = self._rows(Condition())
+        rows = self._rows(CallFilter())
         keys, counts = np.unique(calls['site'][rows], return_counts=True)
         called = {sites[key].name: (key, count) for key, count in zip(keys.tolist(), counts.tolist(), strict=True)
                   if key in sites}
@@ -348,7 +348,7 @@ class Trace:
         """The newest calls of just this site, of one run if given."""
         def ask() -> list[CallRecord]:
             calls = self._reading.calls()
-            rows = self._rows(Condition(run=run, process=site.process))
+            rows = self._rows(CallFilter(run=run, process=site.process))
             rows = rows[calls['site'][rows] == site_key(site.process, site.id)]
             rows = rows[::-1]                   # of a call that was retried the last execution first
             rows = rows[np.argsort(~calls['ordinal'][rows], kind='stable')]
@@ -358,7 +358,7 @@ class Trace:
     def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
                limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """How many calls ran between two times in seconds, and the longest of them in order of their start."""
-        condition = Condition(kind, site, run)
+        condition = CallFilter(kind, site, run)
 
         def ask() -> tuple[int, list[SpanRecord]]:
             calls, sites = self._reading.calls(), self._reading.entries()
@@ -375,7 +375,7 @@ class Trace:
     def extent(self, run: int | None = None) -> tuple[float, float]:
         """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
         def ask() -> tuple[float, float]:
-            calls, rows = self._reading.calls(), self._rows(Condition(run=run))
+            calls, rows = self._reading.calls(), self._rows(CallFilter(run=run))
             if not len(rows):
                 return 0.0, 0.0
             started = calls['started'][rows]

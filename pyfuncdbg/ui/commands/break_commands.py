@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
 from pyfuncdbg.observers.debug.breakpoints.file import Filed
@@ -143,7 +143,7 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
     word, _, condition = rest.partition(' ')
     if word != 'if' and not rest.startswith('if('):
         hint = nearest(word, _known_options()) if word.startswith('-') else ''
-        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", Typed('help break'),
+        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", TypedCommand('help break'),
                            ' shows all.')
     condition = condition if word == 'if' else rest[2:]
     if not condition.strip():
@@ -246,7 +246,7 @@ def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
 def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
     """The breakpoints that are named; all are there, or it is a mistake."""
     if not given:
-        raise CommandError("name the breakpoints by number, or say 'all'; ", Typed('breaks'), ' lists them')
+        raise CommandError("name the breakpoints by number, or say 'all'; ", TypedCommand('breaks'), ' lists them')
     found: list[int] = []
     for name in given:
         if name == 'all':

@@ -8,7 +8,7 @@ import argparse
 import re
 from collections.abc import Callable
 
-from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -26,7 +26,7 @@ def _commands(context: Context, args: argparse.Namespace) -> Changed:
     match = _BLOCK.fullmatch(args.block)
     assert match is not None                    # it fits everything
     if not breakpoints.entries:
-        raise CommandError('commands: no breakpoint is set; ', Typed('break SPEC'), ' sets one')
+        raise CommandError('commands: no breakpoint is set; ', TypedCommand('break SPEC'), ' sets one')
     number = int(match[1]) if match[1] else max(breakpoints.entries)
     entry = breakpoints.entry(number)
     if match[2] or '\n' in args.block:

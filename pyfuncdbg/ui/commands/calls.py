@@ -21,7 +21,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class CallList:
+class CallListing:
     """Calls that passed the filters: `total` in all, of which these were asked for."""
 
     calls: list[CallRecord]
@@ -33,7 +33,7 @@ class CallList:
     """By number of the call: which its site is of those that look like it."""
 
 
-def _list(context: Context, args: argparse.Namespace) -> CallList:
+def _list(context: Context, args: argparse.Namespace) -> CallListing:
     kind = None if args.kind == 'all' else args.kind
     where = {'kind': kind, 'site': args.site, 'run': args.run, 'failed': args.failed or None, 'bad': args.bad or None,
              'printed': args.printed or None, 'changed': args.changed or None}
@@ -45,8 +45,8 @@ def _list(context: Context, args: argparse.Namespace) -> CallList:
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
     known = alike(context.trace.sites())
     which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
-    return CallList(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
-                    which)
+    return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
+                       which)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--newest', action='store_true', help='newest first; with another --sort, the other way round')
 
 
-def _draw_list(result: CallList) -> RenderableType:
+def _draw_list(result: CallListing) -> RenderableType:
     return call_table(result.calls, result.total, filters=result.filters, sort=result.sort, dropped=result.dropped,
                       alike=result.alike)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from rich.console import RenderableType
 
-from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
@@ -59,7 +59,8 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     if not steps:
         if args.run is not None:
             trace.run(args.run)
-            raise CommandError(f'run #{args.run} has no gradients to check; ', Typed('tape'), ' says which runs have some')
+            raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
+                               ' says which runs have some')
         raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
     if not is_here(trace):
         raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "

@@ -17,8 +17,8 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.inspecting.displays import displays
-from pyfuncdbg.observers.debug.inspecting.evaluate import Names
-from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
+from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace
+from pyfuncdbg.observers.debug.inspecting.scope import RunTensors, scope_of
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.alias import aliases
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
@@ -191,7 +191,7 @@ def _aliases(context: Context) -> Iterable[str]:
 def _sites(context: Context) -> Iterator[CallSite | SiteRecord]:
     """Of the run that is stopped, and of the trace."""
     if context.stop is not None:
-        yield from Tensors(context.stop, context.stop.run).sites()
+        yield from RunTensors(context.stop, context.stop.run).sites()
     with contextlib.suppress(PyfuncdbgError):   # a trace that cannot be read is told of by the command
         yield from context.trace.sites()
 
@@ -203,7 +203,7 @@ def _nodes(context: Context) -> Iterator[str]:
 def _tensors(context: Context) -> Iterator[str]:
     """Tensors of the run, of the trace, and outputs of the newest calls."""
     if context.stop is not None:
-        yield from Tensors(context.stop, context.stop.run).names()
+        yield from RunTensors(context.stop, context.stop.run).names()
     with contextlib.suppress(PyfuncdbgError):
         for site in context.trace.sites():
             if site.kind == 'python':
@@ -275,7 +275,7 @@ def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
         return len(line), ()
 
 
-def _attributes(names: Names, dotted: str) -> Iterable[str]:
+def _attributes(names: Namespace, dotted: str) -> Iterable[str]:
     """The attributes of a value; nothing is called to get it, not even a property."""
     first, *rest = dotted.split('.')
     value: Any = names.get_name(first)

@@ -16,7 +16,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.evaluate import Names, evaluate, without_colons
+from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, evaluate, without_colons
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.commands.array_files import written
@@ -48,10 +48,10 @@ class Evaluated:
     written: str
 
 
-class QuotedNames(Names):
+class QuotedNames(Namespace):
     """Names that stand for quoted tensors, before the names of another namespace; then the nodes of the run at a stop."""
 
-    def __init__(self, quoted: dict[str, Callable[[], Any]], names: Names, context: Context | None) -> None:
+    def __init__(self, quoted: dict[str, Callable[[], Any]], names: Namespace, context: Context | None) -> None:
         super().__init__()
         self._quoted = quoted
         self._names = names
@@ -76,10 +76,10 @@ class QuotedNames(Names):
         self._names.settle()
 
 
-class EndedNames(Names):
+class EndedNames(Namespace):
     """The names at the end of a run: its tensors as they were recorded, then those of a namespace."""
 
-    def __init__(self, recorded: Names, names: Names) -> None:
+    def __init__(self, recorded: Namespace, names: Namespace) -> None:
         super().__init__()
         self._recorded = recorded
         self._names = names
@@ -97,7 +97,7 @@ class EndedNames(Names):
         self._names.settle()
 
 
-class TraceNames(Names):
+class TraceNames(Namespace):
     """The names of a recorded trace: nodes and feeds mean their newest value; `np`, and the words of conditions.
 
     A node may be named as one of those words is: where the word is called, as in norm(x), it is the word.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.answer import Answer
@@ -59,7 +59,7 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
         return _in_python(line, context, table)
     first = next(words(text), None)
     if first is None:
-        raise CommandError('no command given: ', Typed('help'), ' lists the commands.')
+        raise CommandError('no command given: ', TypedCommand('help'), ' lists the commands.')
     if context.stop is None and (first.text.startswith(('$', '!')) or (first.text.endswith('?') and first.text != '?')):
         raise CommandError(f'{first.text!r} asks a thread that is stopped, and none is stopped here')
     if isinstance(line, str) and not _takes_expression(first.text, table):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import frame_line, program_code
-from pyfuncdbg.observers.debug.inspecting.backtrace import Row, created_at, rows_of, selected_row
+from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at, rows_of, selected_row
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
 from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_around, scope_of
@@ -43,7 +43,7 @@ _MOST = 200
 class Backtrace:
     """The stack, outermost first; `everything`: with all library frames."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[StackRow, ...]
     everything: bool
 
 
@@ -79,7 +79,7 @@ def _backtrace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--locals', action='store_true', help='the variables of the innermost frames too')
 
 
-def _moved(context: Context, by: int) -> Row | None:
+def _moved(context: Context, by: int) -> StackRow | None:
     stop = stop_of(context)
     move(stop, by)
     return selected_row(stop)

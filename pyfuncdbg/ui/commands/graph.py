@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, graph_of, plan_of
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, plan_of
 from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram
-from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow, node_rows
+from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow, node_rows
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -22,7 +22,7 @@ from pyfuncdbg.ui.views.graph.node_list import node_list_view
 SHOWN = 60
 BOXES = 300
 FORMS = ('text', 'mermaid', 'dot')
-SORTS: dict[str, Callable[[NodeRow], Any]] = {
+SORTS: dict[str, Callable[[NodeListRow], Any]] = {
     'order': lambda row: row.position,
     'name': lambda row: row.site.name,
     'type': lambda row: (row.site.op_type, row.position),
@@ -59,7 +59,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
                     filters_of(args, 'site', 'run'), args.sort, values.run)
 
 
-def _value(graph: Graph, values: NodeValues, row: NodeRow) -> TensorRecord | None:
+def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> TensorRecord | None:
     return values.tensor(row.site.outputs[0]) if row.site.outputs else None
 
 

@@ -11,7 +11,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
 from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, fates
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
@@ -39,7 +39,7 @@ class HealthReport:
         otherwise: Calls whose nodes by themselves give something else than the framework had.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[NanVerdict, ...]
     total: int
     counts: dict[str, int]
     fates: tuple[Fate, ...]

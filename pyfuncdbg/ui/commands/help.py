@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.topics import TOPICS, Topic, topic
@@ -90,7 +90,7 @@ def find_command(name: str, table: CommandTable, context: Context | None = None)
         return command
     hint = not_there(name) or nearest(name, [known for command in table if context is None or is_usable(command, context)
                                              for known in (command.name, *command.aliases)])
-    raise CommandError(f"unknown command {name!r}.{hint} ", Typed('help'), ' lists the commands.')
+    raise CommandError(f"unknown command {name!r}.{hint} ", TypedCommand('help'), ' lists the commands.')
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
         return described(command, width)
     known = (*TOPICS, *more, *table.names)
     raise CommandError(f'no topic and no command is called {name!r}.{not_there(name) or nearest(name, known)} ',
-                       Typed('help'), ' lists them.')
+                       TypedCommand('help'), ' lists them.')
 
 
 def help_list(table: Iterable[Command], width: int = 100) -> HelpList:

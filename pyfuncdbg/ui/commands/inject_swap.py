@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.breakpoints.spec import names_of as names_of_site
 from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, evaluate, is_python
-from pyfuncdbg.observers.debug.inspecting.scope import Tensors, scope_of
+from pyfuncdbg.observers.debug.inspecting.scope import RunTensors, scope_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, held
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, parameter_at
 from pyfuncdbg.observers.debug.stepping.injection import stand_in
@@ -28,7 +28,7 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
-from pyfuncdbg.ui.commands.to_rewind_retry import Place, Restored, inputs_again, refuse_next_element
+from pyfuncdbg.ui.commands.to_rewind_retry import Restored, RunPlace, inputs_again, refuse_next_element
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view, injected_view, skipped_view, swapped_view
 
 _LISTED = 20
@@ -61,7 +61,7 @@ class Swapped:
         node: Whose.
         before, after: Names of the functions.
         again: What is made again: 'run' for all that depends on it, 'call' for the call alone, '' for nothing yet.
-        inputs, changed: As in `Retried`, of a call that is made again.
+        inputs, changed: As in `RetryReport`, of a call that is made again.
     """
 
     node: str
@@ -73,7 +73,7 @@ class Swapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkipReport:
     """A call returns a value without its function.
 
     Attributes:
@@ -212,7 +212,7 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
     if stop.call is not None and node in ('', *names_of_site(stop.call.site)):
         function = _evaluated(stop, expression)
         return _swap_call(debugger, stop, stop.call, function)
-    place = Place(stop)
+    place = RunPlace(stop)
     position, site = _python_site(place, node)
     function = _evaluated(stop, expression)
     control = stop.control
@@ -255,7 +255,7 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swa
 
 
 # ---------------------------------------------------------------- skip
-def _skip(context: Context, args: argparse.Namespace) -> Skipped:
+def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
     stop = stop_of(context)
     call, begins = stop.call, at_start(stop)
     if call is None or call.site.kind != 'python' or not (stop.phase == 'before' or begins):
@@ -268,7 +268,7 @@ def _skip(context: Context, args: argparse.Namespace) -> Skipped:
         raise CommandError(f'{error}. Nothing was changed.') from None
     stop.anew = begins
     stop.decide('next')
-    return Skipped(call.site.name, described(value, call.site.host))
+    return SkipReport(call.site.name, described(value, call.site.host))
 
 
 def _evaluated(stop: Stop, expression: str) -> Any:
@@ -281,11 +281,11 @@ def _node_and_function(stop: Stop, text: str) -> tuple[str, str]:
     first, _, rest = text.partition(' ')
     if not rest.strip() or not is_python(rest.strip()):
         return '', text
-    known = {site.name for site in Tensors(stop, stop.run).sites()}
+    known = {site.name for site in RunTensors(stop, stop.run).sites()}
     return (first, rest.strip()) if first in known or not is_python(text) else ('', text)
 
 
-def _python_site(place: Place, name: str) -> tuple[int, CallSite]:
+def _python_site(place: RunPlace, name: str) -> tuple[int, CallSite]:
     """The node whose function is meant: by its name, or else the next one."""
     functions = [site.name for site in place.sites if site.kind == 'python']
     if name:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
-from pyfuncdbg.observers.debug.inspecting.scope import Tensors
+from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.lookup import TensorSpec, find_tensor
+from pyfuncdbg.ui.commands.engine.lookup import TensorReference, find_tensor
 from pyfuncdbg.ui.commands.tensor_filter import value_passes
 from pyfuncdbg.ui.views.tensors.live_tensors import feeds_view, live_view
 
@@ -67,7 +67,7 @@ def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorR
     if args.type is not None:
         rows = [row for row in rows if fnmatchcase('feed' if row.standing == 'fed' else row.op_type, args.type)]
     if args.filter is not None and stop.run is not None:
-        known, host = Tensors(stop, stop.run), stop.run.host
+        known, host = RunTensors(stop, stop.run), stop.run.host
         rows = [row for row in rows if row.tensor is not None
                 and value_passes(args.filter, known.value(row.name), host, row.name)]
     if key is not None:
@@ -88,7 +88,7 @@ def draw_live_list(result: LiveList) -> RenderableType:
     return live_view(result.rows, result.total, result.run, result.node, result.filters, result.sort)
 
 
-def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
+def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
     """A tensor by its name in the run that is stopped; None if that run has none of the name.
 
     Raises:
@@ -97,7 +97,7 @@ def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
     stop = context.stop
     if stop is None or stop.run is None or spec.side:
         return None
-    known = Tensors(stop, stop.run)
+    known = RunTensors(stop, stop.run)
     try:
         value = known.value(spec.name)
     except CommandError:
@@ -110,7 +110,7 @@ def live_value(context: Context, spec: TensorSpec) -> LiveValue | None:
     return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
 
 
-def _recorded(context: Context, spec: TensorSpec, stop: Stop) -> bool:
+def _recorded(context: Context, spec: TensorReference, stop: Stop) -> bool:
     """Whether the trace has it from this very run."""
     try:
         call = find_tensor(context.trace, spec, stop=context.stop).call
@@ -123,7 +123,7 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
     stop = context.stop
     run = stop.run if stop is not None and args.run is None else None
     if stop is not None and run is not None and (run.feeds or run.control is not None):
-        tensors = Tensors(stop, run)
+        tensors = RunTensors(stop, run)
         view = view_of(stop)
         names = view.feeds if view is not None else run.feeds
         if stop.call is not None and stop.call.site.kind == 'run':
@@ -137,7 +137,7 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
     if not found:
         if args.run is None:
             raise CommandError('no run is recorded in this trace')
-        raise CommandError(f'no feeds of run {args.run} are recorded; ', Typed('calls --kind run'),
+        raise CommandError(f'no feeds of run {args.run} are recorded; ', TypedCommand('calls --kind run'),
                            ' lists the runs that are')
     return FeedList(found[0].run, found[0].site.name, [tensor for tensor in found[0].inputs if not tensor.absent], False)
 

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.gradients.traced_tape import symbolic
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -27,7 +27,7 @@ LOOKED_AT = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class TensorList:
+class TensorListing:
     """Output tensors that passed the filters: `total` in all, `bad` of them not finite; these were asked for.
 
     `symbolic` further ones are gradients of passes that were traced into a graph: they have no values.
@@ -39,7 +39,7 @@ class TensorList:
     rows: list[Row]
     total: int
     bad: int
-    verdicts: dict[str, Finding]
+    verdicts: dict[str, NanVerdict]
     filters: dict[str, object]
     sort: str
     dropped: int
@@ -82,14 +82,14 @@ def _number(tensor: TensorRecord, name: str, sign: int) -> tuple[bool, float]:
     return (number is None, 0.0 if number is None else sign * number)
 
 
-def _list(context: Context, args: argparse.Namespace) -> TensorList | LiveList:
+def _list(context: Context, args: argparse.Namespace) -> TensorListing | LiveList:
     sort = SHORT.get(args.sort, args.sort)
     key = None if sort in ('time', 'call', 'kind') else LIVE_SORT[sort]
     live = live_list(context, args, key)
     return live if live is not None else _recorded(context, args, sort)
 
 
-def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorList:
+def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorListing:
     filters = filters_of(args, 'site', 'type', 'run', 'bad')
     if context.trace.count(site=args.site, run=args.run) <= LOOKED_AT:
         rows = context.trace.tensors(site=args.site, run=args.run)
@@ -117,8 +117,8 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     shown = (ordered[::-1] if args.reverse else ordered)[:args.n]
     met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
     verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
-    return TensorList(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
-                      context.trace.info().dropped.get('tensors', 0), _begun(context, args.run), left)
+    return TensorListing(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
+                         context.trace.info().dropped.get('tensors', 0), _begun(context, args.run), left)
 
 
 def _begun(context: Context, run: int | None) -> float:
@@ -141,7 +141,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
 
 
-def _draw_list(result: TensorList | LiveList) -> RenderableType:
+def _draw_list(result: TensorListing | LiveList) -> RenderableType:
     if isinstance(result, LiveList):
         return draw_live_list(result)
     return tensor_table(result.rows, result.total, verdicts=result.verdicts, filters=result.filters, sort=result.sort,

@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.errors import CommandError, PyfuncdbgError, Typed
+from pyfuncdbg.errors import CommandError, PyfuncdbgError, TypedCommand
 from pyfuncdbg.observers.debug.cards.stop_card import local_values
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, carry_out, evaluate
@@ -29,14 +29,14 @@ from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
 from pyfuncdbg.ui.commands.resume import stop_of
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.tensors.variable import Variable, inline, value_page, variables_table
+from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, value_page, variables_table
 
 _LINES = 200
 """Lines of `pp`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedValue:
     """The value of an expression; `value` is None for a statement, and for an expression that gave None in `!`.
 
     Attributes:
@@ -68,7 +68,7 @@ def value_of(context: Context, expression: str) -> Any:
         return evaluate(text, names)
     except CommandError as error:
         if ':' in expression and str(error).startswith('SyntaxError') and _is_recorded(context, expression):
-            raise CommandError(f'{expression!r} is no Python, but the name of a tensor: ', Typed(f'pt {expression}'),
+            raise CommandError(f'{expression!r} is no Python, but the name of a tensor: ', TypedCommand(f'pt {expression}'),
                                ' prints it') from None
         raise
 
@@ -88,19 +88,19 @@ def _printed(context: Context, expression: str) -> Any:
     return value
 
 
-def _print(context: Context, args: argparse.Namespace) -> Printed:
-    return Printed(args.expression, described(_printed(context, args.expression), host_of(stop_of(context))))
+def _print(context: Context, args: argparse.Namespace) -> PrintedValue:
+    return PrintedValue(args.expression, described(_printed(context, args.expression), host_of(stop_of(context))))
 
 
-def _pretty(context: Context, args: argparse.Namespace) -> Printed:
+def _pretty(context: Context, args: argparse.Namespace) -> PrintedValue:
     host = host_of(stop_of(context))
     value = _printed(context, args.expression)
     found = described(value, host)
     if found.tensor is not None or found.items:
-        return Printed(args.expression, found)
+        return PrintedValue(args.expression, found)
     lines = _Pretty(host).pformat(value).splitlines()
     more = [f'... {len(lines) - _LINES} more lines'] if len(lines) > _LINES else []
-    return Printed(args.expression, Value(found.type, '\n'.join([*lines[:_LINES], *more])))
+    return PrintedValue(args.expression, Value(found.type, '\n'.join([*lines[:_LINES], *more])))
 
 
 class _Pretty(pprint.PrettyPrinter):
@@ -120,17 +120,17 @@ class _Pretty(pprint.PrettyPrinter):
         return bounded(object, self._host), False, False
 
 
-def _whatis(context: Context, args: argparse.Namespace) -> Printed:
+def _whatis(context: Context, args: argparse.Namespace) -> PrintedValue:
     value = value_of(context, args.expression)
     kind = value if isinstance(value, type) else type(value)
     what = 'Class' if isinstance(value, type) else 'Method' if hasattr(value, '__func__') else (
         'Function' if hasattr(value, '__code__') else '')
     name = getattr(value, '__qualname__', kind.__qualname__) if what else kind.__qualname__
-    return Printed(args.expression, Value('type', f'{what} {kind.__module__}.{name}' if what == 'Class' else
-                                          f'{what} {name}' if what else f'{kind.__module__}.{name}'))
+    return PrintedValue(args.expression, Value('type', f'{what} {kind.__module__}.{name}' if what == 'Class' else
+                                               f'{what} {name}' if what else f'{kind.__module__}.{name}'))
 
 
-def _draw(result: Printed) -> RenderableType:
+def _draw(result: PrintedValue) -> RenderableType:
     kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not get it", 'dim',
                  overflow='fold') for name in result.kept]
     return value_page(result.value) if result.value is not None else Page(*kept)
@@ -174,7 +174,7 @@ def _locals(context: Context, args: argparse.Namespace) -> list[Named]:
 def _draw_named(rows: list[Named]) -> RenderableType:
     if not rows:
         return Page(Text('nothing here has a name', 'dim'))
-    return variables_table([Variable(row.name, row.value, row.tensor) for row in rows])
+    return variables_table([NamedValue(row.name, row.value, row.tensor) for row in rows])
 
 
 def _returned(context: Context, args: argparse.Namespace) -> list[Named]:
@@ -206,14 +206,14 @@ def _undisplay(context: Context, args: argparse.Namespace) -> int:
     return displays.remove(stop_of(context), args.expression)
 
 
-def _python(context: Context, args: argparse.Namespace) -> Printed:
+def _python(context: Context, args: argparse.Namespace) -> PrintedValue:
     stop = stop_of(context)
     text, names = scope_of(stop, args.statement)
     value = carry_out(text, names)
     if value is not None:
         stop.printed = (value,)
-    return Printed(args.statement, described(value, host_of(stop)) if value is not None else None,
-                   tuple(dict.fromkeys(names.kept)))
+    return PrintedValue(args.statement, described(value, host_of(stop)) if value is not None else None,
+                        tuple(dict.fromkeys(names.kept)))
 
 
 def _interact(context: Context, args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at
-from pyfuncdbg.observers.debug.reports.profile import By, Cost, costs
+from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow, costs
 from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -21,7 +21,7 @@ from pyfuncdbg.ui.views.reports.profile import profile_view
 SHOWN = 40
 BY = ('node', 'function', 'line', 'type', 'file')
 KINDS = ('all', 'python', 'op', 'gradient')
-SORTS: dict[str, Callable[[Cost], Any]] = {
+SORTS: dict[str, Callable[[ProfileRow], Any]] = {
     'self': lambda cost: -cost.own,
     'total': lambda cost: -cost.total,
     'calls': lambda cost: -cost.calls,
@@ -39,7 +39,7 @@ _UNITS = {'ns': 1e-9, 'us': 1e-6, 'ms': 1e-3, 's': 1.0}
 class Profile:
     """Rows that passed the filters: `total` in all, with `own` seconds of their own; these were asked for."""
 
-    rows: tuple[Cost, ...]
+    rows: tuple[ProfileRow, ...]
     total: int
     own: float
     by: By

@@ -19,8 +19,8 @@ from pyfuncdbg.ui.commands.array_files import written
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import (
-    Found,
-    TensorSpec,
+    FoundTensor,
+    TensorReference,
     earlier,
     elements,
     find_call,
@@ -31,7 +31,7 @@ from pyfuncdbg.ui.commands.engine.lookup import (
 from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, sliced
 from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
 from pyfuncdbg.ui.views.pictures.element_table import Ranges
-from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view
+from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange, change_view
 from pyfuncdbg.ui.views.tensors.value import value_view
 
 
@@ -50,7 +50,7 @@ class TensorValue:
     drawn: bool = True
 
 
-def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
+def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChange:
     if args.tensor.startswith('@'):
         args.tensor = _elements_of_last(args.tensor)
     spec = parse_tensor(args.tensor)
@@ -63,8 +63,8 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
     tensor, values = found.tensor, None if live is None else live.values
     needed = spec.index is not None or bool(args.write)
     if live is None and (needed or (tensor.level == 'full' and not args.summary)):
-        values = elements(context.trace, spec, found) if isinstance(found, Found) else None
-    origin = provenance(context.trace, found.call, tensor) if isinstance(found, Found) else None
+        values = elements(context.trace, spec, found) if isinstance(found, FoundTensor) else None
+    origin = provenance(context.trace, found.call, tensor) if isinstance(found, FoundTensor) else None
     index = ''
     if spec.index is not None and values is not None:
         values = sliced(values, spec.index, spec.name)
@@ -76,14 +76,14 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | Change:
                        not args.no_picture)
 
 
-class Printed:
+class LastTensor:
     """What `@` is about: the tensor that was named last, in this process."""
 
     def __init__(self) -> None:
         self.tensor = ''
 
 
-printed = Printed()
+printed = LastTensor()
 
 
 def _elements_of_last(text: str) -> str:
@@ -94,7 +94,7 @@ def _elements_of_last(text: str) -> str:
     return f'{printed.tensor}{index}' if index.startswith('[') else f'{printed.tensor}[{index}]'
 
 
-def _recorded(context: Context, spec: TensorSpec, run: int | None) -> Found:
+def _recorded(context: Context, spec: TensorReference, run: int | None) -> FoundTensor:
     try:
         return find_tensor(context.trace, spec, run=run, stop=context.stop)
     except CommandError as error:
@@ -118,15 +118,16 @@ def _typed(text: str) -> str:
     return text[text.rindex('['):].strip()
 
 
-def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, found: Found | LiveValue) -> Change:
+def _difference(context: Context, args: argparse.Namespace, spec: TensorReference,
+                found: FoundTensor | LiveValue) -> TensorChange:
     if args.against:
         call = find_call(context.trace, args.against, context.stop)
         slot, side = spec.slot, spec.side
-        if isinstance(found, Found) and found.call.site.kind != 'run' and not side:
+        if isinstance(found, FoundTensor) and found.call.site.kind != 'run' and not side:
             side = 'in' if any(found.tensor is given for given in found.call.inputs) else ''
             slot = (found.call.inputs if side else found.call.outputs).index(found.tensor)
         before = of_call(call, replace(spec, slot=slot, side=side))
-    elif isinstance(found, Found):
+    elif isinstance(found, FoundTensor):
         before = earlier(context.trace, found)
     else:
         run = context.stop.run.id if context.stop is not None and context.stop.run is not None else None
@@ -137,7 +138,7 @@ def _difference(context: Context, args: argparse.Namespace, spec: TensorSpec, fo
     if spec.index is not None:
         values, old = sliced(values, spec.index, spec.name), sliced(old, spec.index, spec.name)
         name += _typed(args.tensor)
-    return Change(found.title, before.title, difference(name, old, values), values, old)
+    return TensorChange(found.title, before.title, difference(name, old, values), values, old)
 
 
 def _one_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,8 +158,8 @@ def _one_arguments(parser: argparse.ArgumentParser) -> None:
                         help='write the values to a .npy file, or as text to a .txt file that is not there yet')
 
 
-def _draw_one(result: TensorValue | Change) -> RenderableType:
-    if isinstance(result, Change):
+def _draw_one(result: TensorValue | TensorChange) -> RenderableType:
+    if isinstance(result, TensorChange):
         return change_view(result)
     return value_view(result.tensor, result.title, result.values, index=result.index, limit=result.limit,
                       ranges=result.ranges, written=result.written, origin=result.origin, drawn=result.drawn)

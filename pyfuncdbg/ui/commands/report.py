@@ -4,14 +4,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from pyfuncdbg.observers.debug.reports.summary import Summary, summarized
+from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarized
 from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 
 
-def _report(context: Context, args: argparse.Namespace) -> Summary:
+def _report(context: Context, args: argparse.Namespace) -> TraceSummary:
     return replace(summarized(context.trace), live=context.debugger is not None)
 
 
@@ -20,7 +20,7 @@ def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
 
 
 REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report,
-                 examples=('report', 'report --json'), answer=Summary)
+                 examples=('report', 'report --json'), answer=TraceSummary)
 INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
                examples=('info',), answer=TraceInfo)
 COMMANDS: tuple[Command, ...] = (REPORT, INFO)

@@ -17,7 +17,7 @@ from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
-from pyfuncdbg.ui.commands.lt import LT, TensorList
+from pyfuncdbg.ui.commands.lt import LT, TensorListing
 from pyfuncdbg.ui.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 
@@ -30,7 +30,7 @@ class RunResult:
     """A run that is over, with its tensors; None if they were not recorded."""
 
     end: RunEnd
-    tensors: TensorList | None
+    tensors: TensorListing | None
 
 
 def at_run(context: Context) -> RunCard | RunResult | None:

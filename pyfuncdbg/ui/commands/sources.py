@@ -11,12 +11,12 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
-from pyfuncdbg.observers.debug.reports.source_files import Mark, Missing, SourceFile, files_of, marks_by_line, missing
+from pyfuncdbg.observers.debug.reports.source_files import LineMark, Missing, SourceFile, files_of, marks_by_line, missing
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -38,7 +38,7 @@ SORTS: dict[str, Callable[[SourceFile], Any]] = {
     'calls': lambda file: -file.calls,
 }
 _PLACE = re.compile(r'(.+?):(\d{1,9})')
-Marks = Mapping[int, Sequence[Mark]]
+Marks = Mapping[int, Sequence[LineMark]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _found(name: str, marks: Mapping[str, Marks]) -> str:
         raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give more of the path')
     ends = {known.replace('\\', '/').rpartition('/')[2]: known for known in marks}
     close = nearest(path.rpartition('/')[2], [*ends, *marks])
-    more = (close,) if close else (' ', Typed('ls --all'), ' lists the files.')
+    more = (close,) if close else (' ', TypedCommand('ls --all'), ' lists the files.')
     raise CommandError(f'no node or function of this trace is from {name!r}.', *more)
 
 
@@ -159,11 +159,11 @@ def _wanted(marks: Marks, last: int, current: int, line: int | None, *, whole: b
     return sorted(number for number in near if 1 <= number <= last)[:LINES]
 
 
-def _own(marks: Sequence[Mark]) -> float:
+def _own(marks: Sequence[LineMark]) -> float:
     return sum(mark.time.own for mark in marks if mark.role == 'made' and mark.time is not None)
 
 
-def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[Mark], most: int,
+def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[LineMark], most: int,
           run: int | None) -> AnnotatedLine:
     """With the nodes that raised or met NaN first, and then those that cost most."""
     shown = sorted(marks, key=lambda mark: (mark.role != 'function', not _is_bad(mark)))[:most]
@@ -171,12 +171,12 @@ def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[
                          tuple(MarkedNode(mark, _value(trace, mark, run)) for mark in shown), len(marks) - len(shown))
 
 
-def _is_bad(mark: Mark) -> bool:
+def _is_bad(mark: LineMark) -> bool:
     time = mark.time
     return time is not None and (time.failed > 0 or time.bad > 0)
 
 
-def _value(trace: Queries, mark: Mark, run: int | None) -> TensorRecord | None:
+def _value(trace: Queries, mark: LineMark, run: int | None) -> TensorRecord | None:
     if mark.time is None or mark.role != 'made':
         return None
     newest = trace.newest(mark.site, run=run)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import frame_line, place
-from pyfuncdbg.observers.debug.inspecting.backtrace import Row, selected_row
+from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, selected_row
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.stops.stop import UserFrame
 from pyfuncdbg.ui.commands.engine.arguments import positive
@@ -36,7 +36,7 @@ def _until_arguments(parser: argparse.ArgumentParser) -> None:
                         help='a line further down; by default the next greater one, so that loops are run to their end')
 
 
-def _jump(context: Context, args: argparse.Namespace) -> Row | None:
+def _jump(context: Context, args: argparse.Namespace) -> StackRow | None:
     stop = stop_of(context)
     frame = stop.frame
     refuse_after_death(stop, 'jump')

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pyfuncdbg.errors import CommandError, Typed
+from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.inspecting.threads import Threads, threads_of
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
@@ -38,7 +38,7 @@ def _switch(context: Context, args: argparse.Namespace) -> Switched:
     broker = debugger_of(context).broker
     text = args.number.removeprefix('#')
     if not text.isdigit():
-        raise CommandError(f'{args.number!r} is no number; ', Typed('threads'), ' lists the stops that wait')
+        raise CommandError(f'{args.number!r} is no number; ', TypedCommand('threads'), ' lists the stops that wait')
     stop = broker.find(int(text))
     already = broker.focus is stop
     broker.switch(stop)

@@ -13,7 +13,7 @@ from types import CodeType
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.evaluate import Names, carry_out, repeated
+from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, carry_out, repeated
 from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -55,7 +55,7 @@ def _timeit(context: Context, args: argparse.Namespace) -> Timing:
     return Timing(args.statement, loops, rounds, mean(times), stdev(times) if rounds > 1 else 0.0, min(times))
 
 
-def _loops(code: CodeType, names: Names) -> int:
+def _loops(code: CodeType, names: Namespace) -> int:
     """How often makes a round long enough: 1, 10, 100, ..."""
     loops = 1
     while loops < _MOST and _round(code, names, loops) < _ENOUGH:
@@ -63,7 +63,7 @@ def _loops(code: CodeType, names: Names) -> int:
     return loops
 
 
-def _round(code: CodeType, names: Names, loops: int) -> int:
+def _round(code: CodeType, names: Namespace, loops: int) -> int:
     times = range(loops)
     began = perf_counter_ns()
     for _ in times:

@@ -61,7 +61,7 @@ class Rewound:
 
 
 @dataclass(frozen=True, slots=True)
-class Retried:
+class RetryReport:
     """A call, or a node, is made again.
 
     Attributes:
@@ -81,7 +81,7 @@ class Retried:
     held: tuple[str, ...] = ()
 
 
-class Place:
+class RunPlace:
     """Where a stop is in its run, in positions.
 
     Attributes:
@@ -146,7 +146,7 @@ class Place:
 def _to(context: Context, args: argparse.Namespace) -> Moved:
     stop = stop_of(context)
     refuse_after_death(stop, 'to')
-    place = Place(stop)
+    place = RunPlace(stop)
     position = place.find(args.node)
     if stop.phase == 'error' and position >= place.done:
         raise CommandError(f"{args.node!r} cannot be reached: {place.name(place.done)!r} has raised, and the run ends with "
@@ -168,7 +168,7 @@ def _to_arguments(parser: argparse.ArgumentParser) -> None:
 def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
     stop = stop_of(context)
     refuse_after_death(stop, 'rewind')
-    place = Place(stop)
+    place = RunPlace(stop)
     position = _target(place, args.to)
     later = stop.phase != 'node' and not (stop.phase == 'error' and stop.call is None)
     if later and stop.phase == 'error' and not place.paused:
@@ -182,7 +182,7 @@ def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
     return Rewound('rewind', place.name(position), position, later, made, calls)
 
 
-def _target(place: Place, given: str) -> int:
+def _target(place: RunPlace, given: str) -> int:
     if not given.lstrip('-').isdigit():
         position = place.find(given)
         if position > place.done or (position == place.done and not place.running):
@@ -213,7 +213,7 @@ def _rewind_arguments(parser: argparse.ArgumentParser) -> None:
                              ' stopped stands: Python calls give what they gave, and variables are as they left them')
 
 
-def _retry(context: Context, args: argparse.Namespace) -> Retried:
+def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
     stop = stop_of(context)
     if stop.phase in ('before', 'run'):
         raise CommandError("the call has not been made yet: 'cont' makes it")
@@ -222,7 +222,7 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
         if args.into:
             raise CommandError("--into is for one call: 'retry' makes all of the run again")
         stop.decide('retry')
-        return Retried('retry', stop.call.site.name if stop.call is not None else '', None)
+        return RetryReport('retry', stop.call.site.name if stop.call is not None else '', None)
     site = _again(stop)
     refuse_next_element(site)
     if args.into and site.function is None:
@@ -231,10 +231,10 @@ def _retry(context: Context, args: argparse.Namespace) -> Retried:
     if at_start(stop):                          # nothing of it has run that had to be made again
         stop.anew = True
         stop.decide('retry')
-        return Retried('retry', site.name, found, 'not begun')
+        return RetryReport('retry', site.name, found, 'not begun')
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return Retried('retry', site.name, found, inputs, changed, as_left(site.function))
+    return RetryReport('retry', site.name, found, inputs, changed, as_left(site.function))
 
 
 def refuse_next_element(site: CallSite) -> None:
@@ -265,7 +265,7 @@ def _again(stop: Stop) -> CallSite:
     """What `retry` makes again."""
     if stop.call is not None:
         return stop.call.site
-    place = Place(stop)
+    place = RunPlace(stop)
     position = place.done if stop.error is not None else place.done - 1
     if position < 0:
         raise CommandError("no node has run yet: 'node' runs the first one")

@@ -19,9 +19,9 @@ from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, Options, read
+from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, RecordingOptions, read
 from pyfuncdbg.ui.ipython.recordings import Begun, Recordings
-from pyfuncdbg.ui.ipython.result import Result
+from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.ipython.session_commands import commands_of
 from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
 from pyfuncdbg.ui.prompt.install import expect_stop
@@ -37,7 +37,7 @@ class _Running:
     begun: Begun | None = None
 
 
-class Cells:
+class ShellCells:
     """What IPython calls for each cell of one shell.
 
     Args:
@@ -71,7 +71,7 @@ class Cells:
             return [f"get_ipython().run_line_magic('pyfunc', 'help {MAGIC}')\n"]
         return lines[1:] if lines[1].startswith('%%') else ['\n', *lines[1:]]
 
-    def options(self, header: str) -> Options:
+    def options(self, header: str) -> RecordingOptions:
         """What the line of the magic says.
 
         Raises:
@@ -135,7 +135,7 @@ class Cells:
             for text in left_behind(self._shell.user_ns, notebook_cell.label):
                 print(f'pyfuncdbg: {one_line(text)}')
 
-    def begin(self, options: Options, label: str) -> Begun:
+    def begin(self, options: RecordingOptions, label: str) -> Begun:
         """Record from now on; stops may come.
 
         Raises:
@@ -158,7 +158,7 @@ class Cells:
         except KeyboardInterrupt:
             say('no report: interrupted; %pyfunc report shows it')
             return
-        display(Result(answer))  # type: ignore[no-untyped-call]
+        display(CommandResult(answer))  # type: ignore[no-untyped-call]
         for sentence in missed:
             print(f'pyfuncdbg: {one_line(sentence)}')
         names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]

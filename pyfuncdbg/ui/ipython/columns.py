@@ -12,9 +12,9 @@ from typing import Any
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
 from pyfuncdbg.observers.debug.gradients.tape import TapeEdge
 from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveTensor
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
-from pyfuncdbg.observers.debug.reports.node_list import NodeRow
-from pyfuncdbg.observers.debug.reports.profile import Cost
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
+from pyfuncdbg.observers.debug.reports.node_list import NodeListRow
+from pyfuncdbg.observers.debug.reports.profile import ProfileRow
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.views.calls.calls import result as outcome
@@ -73,7 +73,7 @@ def _summary(tensor: TensorRecord | None) -> Columns:
             'flags': flag_line(flags(tensor)).plain if tensor is not None else ''}
 
 
-def _finding(finding: Finding) -> Columns:
+def _finding(finding: NanVerdict) -> Columns:
     stats, place = finding.tensor.stats, finding.places[0] if finding.places else finding.call.site
     return {'call': finding.call.number, 'site': finding.call.label, 'verdict': finding.verdict,
             'certain': finding.certain, 'from': finding.origin, 'slot': finding.slot, 'tensor': finding.tensor.name,
@@ -93,19 +93,19 @@ def _checked(edge: CheckedEdge) -> Columns:
     return {'gradient': edge.gradient, 'forward': edge.forward, 'of': edge.name, 'by': edge.tensor, **found}
 
 
-def _node(row: NodeRow) -> Columns:
+def _node(row: NodeListRow) -> Columns:
     time, first = row.time, row.value
     return {'order': row.position, 'name': row.site.name, 'type': row.site.op_type, 'function': row.site.function,
             'inputs': list(row.inputs), 'users': row.users, 'calls': time.calls if time is not None else 0,
             'time': time.total if time is not None else None, **_summary(first)}
 
 
-def _cost(cost: Cost) -> Columns:
+def _cost(cost: ProfileRow) -> Columns:
     return {'self': cost.own, 'calls': cost.calls, 'mean': cost.mean, 'total': cost.total, 'longest': cost.longest,
             'nodes': cost.nodes, 'name': cost.name, 'kind': cost.function or cost.op_type, 'file': cost.filename,
             'line': cost.line, 'raised': cost.failed, 'bad': cost.bad, 'newest': cost.newest}
 
 
 _COLUMNS: Mapping[type, Callable[[Any], Columns]] = {
-    CallRecord: _call, TensorRecord: _fed, LiveTensor: _live, Finding: _finding, TapeEdge: _edge, CheckedEdge: _checked,
-    NodeRow: _node, Cost: _cost}
+    CallRecord: _call, TensorRecord: _fed, LiveTensor: _live, NanVerdict: _finding, TapeEdge: _edge, CheckedEdge: _checked,
+    NodeListRow: _node, ProfileRow: _cost}

@@ -1,6 +1,6 @@
 """What a command gave, as rows, as an array, as a pandas DataFrame.
 
-Called by `result.Result` on the user's thread. pandas is imported here only, and only when asked for.
+Called by `result.CommandResult` on the user's thread. pandas is imported here only, and only when asked for.
 """
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.eval import Evaluated
-from pyfuncdbg.ui.commands.print_values import Printed
+from pyfuncdbg.ui.commands.print_values import PrintedValue
 from pyfuncdbg.ui.commands.pt import TensorValue
 from pyfuncdbg.ui.ipython.columns import columns_of
-from pyfuncdbg.ui.views.tensors.tensor_difference import Change
+from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange
 
 LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')
 """Fields of results that hold their list, the most important first."""
@@ -48,9 +48,9 @@ def array_of(command: str, data: Any) -> np.ndarray:
         return data.to_numpy()
     if isinstance(data, TensorValue):
         return data.values if data.values is not None else data.tensor.to_numpy()
-    if isinstance(data, Change):
+    if isinstance(data, TensorChange):
         return data.values
-    value = data.value if isinstance(data, Evaluated | Printed) else None
+    value = data.value if isinstance(data, Evaluated | PrintedValue) else None
     if value is not None and value.array is not None:
         return np.asarray(value.array)
     raise CommandError(f"{command!r} gave no tensor: '%pyfunc pt TENSOR' gives one, '%pyfunc lt' lists them")

@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.lt import TensorList
+from pyfuncdbg.ui.commands.lt import TensorListing
 from pyfuncdbg.ui.ipython.conversion import LISTS
 from pyfuncdbg.ui.ipython.html.call import call_pictures
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
@@ -113,7 +113,7 @@ def _bundle(view: RenderableType, html: Callable[[], Html]) -> Bundle:
 def _html(data: Any, view: RenderableType) -> Html:
     if isinstance(data, Tape):
         return tape_html(data)
-    if isinstance(data, TensorList):
+    if isinstance(data, TensorListing):
         heading = tensor_heading(data.total, len(data.rows), filters=data.filters, sort=data.sort, bad=data.bad,
                                  dropped=data.dropped)
         return tensors_html(heading, data.rows, data.verdicts, data.sort, data.begun)

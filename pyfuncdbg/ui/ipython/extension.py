@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hosts import attach_all
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.ui.ipython.cells import Cells
+from pyfuncdbg.ui.ipython.cells import ShellCells
 from pyfuncdbg.ui.ipython.completion import matcher
 from pyfuncdbg.ui.ipython.magic import PyfuncMagics, outside
 from pyfuncdbg.ui.ipython.original_error import OriginalError
@@ -34,7 +34,7 @@ def load(shell: Any) -> None:
         undo.callback(attachment.detach)
     recordings = Recordings()
     undo.callback(recordings.close)
-    cells = Cells(shell, recordings)
+    cells = ShellCells(shell, recordings)
     undo.callback(cells.close)
     magics = PyfuncMagics(shell, recordings, cells)
     for kind, function in (('line', magics.line), ('cell', magics.cell)):

@@ -28,7 +28,7 @@ def _waits_for_work(thread: threading.Thread) -> bool:
     return frame is not None and frame.f_code.co_filename.endswith(_POOLS)
 
 
-class Threads:
+class CellThreads:
     """The threads that are there when a cell begins: others are the cell's own."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Threads:
                 and not _waits_for_work(thread)]
 
 
-class Lingering:
+class LeftoverThreads:
     """The hook that hands a recorder the calls of some threads, and those of the runs that they have begun.
 
     Args:
@@ -96,7 +96,7 @@ class Others:
 
     passive = True
 
-    def __init__(self, recorder: Recorder, earlier: list[Lingering]) -> None:
+    def __init__(self, recorder: Recorder, earlier: list[LeftoverThreads]) -> None:
         self.kinds: frozenset[Kind] = recorder.kinds
         self._recorder = recorder
         self._earlier = tuple(earlier)

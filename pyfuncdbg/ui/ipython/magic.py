@@ -15,10 +15,10 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.hooks import notebook_cell as cell_now
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.ipython.cells import Cells, complaint
+from pyfuncdbg.ui.ipython.cells import ShellCells, complaint
 from pyfuncdbg.ui.ipython.options import MAGIC, WIDTH
 from pyfuncdbg.ui.ipython.recordings import Recordings
-from pyfuncdbg.ui.ipython.result import Result
+from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.ipython.session_commands import commands_of
 from pyfuncdbg.ui.prompt.install import install
 
@@ -34,14 +34,14 @@ class PyfuncMagics:
         cells: What records a cell.
     """
 
-    def __init__(self, shell: Any, recordings: Recordings, cells: Cells) -> None:
+    def __init__(self, shell: Any, recordings: Recordings, cells: ShellCells) -> None:
         self._shell = shell
         self._recordings = recordings
         self._cells = cells
         self.table = commands_of(recordings)
 
     @no_var_expand
-    def line(self, line: str) -> Result:
+    def line(self, line: str) -> CommandResult:
         """Debug and trace the Python functions inside dataflow graphs: %pyfunc COMMAND ...
 
         %pyfunc alone tells how things stand, %pyfunc help lists the commands, %pyfunc help COMMAND tells all about one.
@@ -57,7 +57,7 @@ class PyfuncMagics:
             answer = execute(text, context, self.table)
             for line in answer.later:           # the rest of what an alias stands for; the last answer is the cell's
                 answer = execute(line, context, self.table)
-            return Result(answer)
+            return CommandResult(answer)
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, '%pyfunc')) from None
 

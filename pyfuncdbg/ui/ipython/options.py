@@ -28,7 +28,7 @@ _CONDITION = re.compile(r'(--if[ =]\s*)(?!["\'])(.*?)(?=\s+--[a-z]|$)')
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RecordingOptions:
     """How a cell, or every cell, is recorded.
 
     Attributes:
@@ -79,7 +79,7 @@ CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 
 """For its parser and its help: a cell magic is no command of a line."""
 
 
-def read(text: str, command: Command) -> Options:
+def read(text: str, command: Command) -> RecordingOptions:
     """The options in the first line of a cell.
 
     Raises:
@@ -94,7 +94,7 @@ def read(text: str, command: Command) -> Options:
     return options
 
 
-def options_of(args: argparse.Namespace) -> Options:
+def options_of(args: argparse.Namespace) -> RecordingOptions:
     """What a parser has found.
 
     Raises:
@@ -109,8 +109,9 @@ def options_of(args: argparse.Namespace) -> Options:
     record = None if args.record is None else Path(args.record).expanduser()
     if record is not None and not args.help:
         _check_free(record)
-    return Options(record, args.ops, budget, args.capture, tuple(getattr(args, 'breaks', ())), getattr(args, 'catch', False),
-                   getattr(args, 'ui', None), args.json, args.help)
+    return RecordingOptions(record, args.ops, budget, args.capture, tuple(getattr(args, 'breaks', ())),
+                            getattr(args, 'catch', False),
+                            getattr(args, 'ui', None), args.json, args.help)
 
 
 def _quoted(condition: str) -> str:

@@ -25,8 +25,8 @@ from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.ipython.leftover_threads import Lingering, Others, Threads
-from pyfuncdbg.ui.ipython.options import Options
+from pyfuncdbg.ui.ipython.leftover_threads import CellThreads, LeftoverThreads, Others
+from pyfuncdbg.ui.ipython.options import RecordingOptions
 from pyfuncdbg.ui.prompt.install import install
 
 _KEPT = 8
@@ -48,11 +48,11 @@ class Begun:
     """
 
     label: str
-    options: Options
+    options: RecordingOptions
     recorder: Recorder
     others: Others | None
     began: int
-    threads: Threads
+    threads: CellThreads
     breakpoints: tuple[int, ...]
     before: tuple[str, bool]
     interrupted: bool
@@ -64,7 +64,7 @@ class Recordings:
     def __init__(self) -> None:
         self.session: Recorder | None = None
         """That of every cell, while it is on."""
-        self.lingering: list[tuple[str, Lingering]] = []
+        self.lingering: list[tuple[str, LeftoverThreads]] = []
         self.shown = ''
         """What the trace that commands look at is: 'In[3]', a path; '' if there is none."""
         self._trace: Trace | None = None
@@ -75,7 +75,7 @@ class Recordings:
         self._temporary: deque[Path] = deque()
 
     # ------------------------------------------------------------------ a cell
-    def begin(self, options: Options, label: str) -> Begun:
+    def begin(self, options: RecordingOptions, label: str) -> Begun:
         """A cell begins that shall be recorded.
 
         Raises:
@@ -98,7 +98,7 @@ class Recordings:
         if numbers or options.catch:
             install(debugger)
             debugger.start()
-        return Begun(label, options, recorder, others, perf_counter_ns(), Threads(), tuple(numbers), before,
+        return Begun(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
                      interrupted)
 
     def end(self, begun: Begun) -> Trace:
@@ -111,7 +111,7 @@ class Recordings:
         left = begun.threads.left()
         if left:
             begun.recorder.flush()
-            self.lingering.append((begun.label, Lingering(begun.recorder, left, begun.began)))
+            self.lingering.append((begun.label, LeftoverThreads(begun.recorder, left, begun.began)))
         else:
             begun.recorder.stop()
         if begun.others is not None:
@@ -145,7 +145,7 @@ class Recordings:
         return path
 
     # ------------------------------------------------------------------ every cell
-    def switch_on(self, options: Options) -> Path:
+    def switch_on(self, options: RecordingOptions) -> Path:
         """Record every cell from now on.
 
         Raises:
@@ -262,7 +262,7 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(options: Options, path: Path) -> Recorder:
+def _started(options: RecordingOptions, path: Path) -> Recorder:
     if options.budget is None:
         return Recorder(path, ops=options.ops, capture=options.capture).start()
     return Recorder(path, budget=options.budget, ops=options.ops, capture=options.capture).start()

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.ipython.conversion import array_of, frame_of, rows_of
 from pyfuncdbg.ui.ipython.displays import answer_bundle, plain_text
 
 
-class Result:
+class CommandResult:
     """The answer of one command.
 
     In a notebook it displays as HTML, elsewhere as text. A list has a length, can be indexed and iterated over.

@@ -13,7 +13,7 @@ from rich.text import Text
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.summary import Summary
+from pyfuncdbg.observers.debug.reports.summary import TraceSummary
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry
 from pyfuncdbg.ui.commands.report import REPORT
 from pyfuncdbg.ui.commands.table import TABLE
@@ -70,8 +70,8 @@ def commands_of(recordings: Recordings) -> CommandTable:
             recordings.open(Path(args.trace).expanduser())
         return _status(recordings, 'opened', recordings.trace())
 
-    def report(context: Context, args: argparse.Namespace) -> Summary:
-        found: Summary = REPORT.run(context, args)
+    def report(context: Context, args: argparse.Namespace) -> TraceSummary:
+        found: TraceSummary = REPORT.run(context, args)
         return replace(found, ask='%pyfunc ')
     own = (Command('status', 'what is recorded, and what commands look at', 'keep', status, _draw, examples=('status',)),
            Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments,

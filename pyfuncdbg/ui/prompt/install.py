@@ -13,20 +13,20 @@ from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.ui.commands.configuration import UIS, configuration
 from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
-from pyfuncdbg.ui.prompt.front_ends.kernel import Kernel
+from pyfuncdbg.ui.prompt.front_ends.kernel import NotebookKernel
 from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
 from pyfuncdbg.ui.prompt.front_ends.terminal import Terminal
 from pyfuncdbg.ui.prompt.lending.lent_terminal import Lending
-from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
 
-_installed: dict[int, tuple[Pending, Lending]] = {}
+_installed: dict[int, tuple[PendingCommands, Lending]] = {}
 _automatic: set[int] = set()
 """Debuggers for which 'auto' was asked for: the configuration has no say."""
 
 
-def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typed] = ()) -> None:
+def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[PendingCommand] = ()) -> None:
     """Let the user be asked at stops of this debugger. More than once changes who is asked, and adds commands.
 
     Args:
@@ -43,9 +43,9 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Typ
         debugger.broker.wanted = _preferred(configured=id(debugger) not in _automatic)
     installed = _installed.get(id(debugger))
     if installed is None:
-        pending = Pending()
+        pending = PendingCommands()
         conversation = Conversation(debugger, pending)
-        elsewhere = DebugpyClient(debugger), Kernel(conversation, debugger)
+        elsewhere = DebugpyClient(debugger), NotebookKernel(conversation, debugger)
         installed = _installed[id(debugger)] = pending, Lending(conversation, pending, debugger.broker, elsewhere)
         for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
             debugger.broker.add(front_end)

@@ -13,7 +13,7 @@ from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class PendingCommand:
     """One command.
 
     Attributes:
@@ -25,7 +25,7 @@ class Typed:
     place: str = ''
 
 
-def command_file(path: str) -> list[Typed]:
+def command_file(path: str) -> list[PendingCommand]:
     """The commands of a file, one a line but for blocks; empty lines and those that begin with '#' say nothing.
 
     Raises:
@@ -35,24 +35,24 @@ def command_file(path: str) -> list[Typed]:
         lines = Path(path).read_text('utf-8').splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f'cannot read the commands in {path!r}: {getattr(error, "strerror", None) or error}') from None
-    return [Typed(command, f'{path}:{number}') for number, text in blocks(lines) for command in commands_of(text)]
+    return [PendingCommand(command, f'{path}:{number}') for number, text in blocks(lines) for command in commands_of(text)]
 
 
-class Pending:
+class PendingCommands:
     """What is still to be carried out, in order."""
 
     def __init__(self) -> None:
-        self._commands: deque[Typed] = deque()
+        self._commands: deque[PendingCommand] = deque()
 
-    def add(self, commands: list[Typed]) -> None:
+    def add(self, commands: list[PendingCommand]) -> None:
         """Behind all others."""
         self._commands.extend(commands)
 
-    def put_first(self, commands: list[Typed]) -> None:
+    def put_first(self, commands: list[PendingCommand]) -> None:
         """Before all others."""
         self._commands.extendleft(reversed(commands))
 
-    def take(self) -> Typed | None:
+    def take(self) -> PendingCommand | None:
         """The next one."""
         return self._commands.popleft() if self._commands else None
 

@@ -30,7 +30,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, TensorRecord
@@ -276,7 +276,7 @@ def test_calls_in_calls_make_no_new_error_states(tf: Any, tmp_path: Path) -> Non
 
 def test_eager_calls_of_many_threads_are_remembered_up_to_a_number() -> None:
     host: Any = None
-    gradients = Gradients(host, lambda token: None)
+    gradients = PyFunctionGradients(host, lambda token: None)
     site = CallSite('f', 'EagerPyFunc', 'python', host)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

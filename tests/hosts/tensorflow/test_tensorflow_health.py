@@ -8,13 +8,13 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.trace import Trace
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(100)]
 
 
-def judged(tf: Any, path: Any, ops: bool, last: list[float]) -> list[Finding]:
+def judged(tf: Any, path: Any, ops: bool, last: list[float]) -> list[NanVerdict]:
     """Two runs of x -> y = x * 0 -> z, a Python function."""
     v1 = tf.compat.v1
     graph = tf.Graph()
@@ -29,7 +29,7 @@ def judged(tf: Any, path: Any, ops: bool, last: list[float]) -> list[Finding]:
         return list(judge(trace).findings)
 
 
-def story(findings: list[Finding]) -> list[tuple[str, str, str]]:
+def story(findings: list[NanVerdict]) -> list[tuple[str, str, str]]:
     names = {finding.call.number: finding.call.site.name for finding in findings}
     return [(finding.call.site.name, finding.verdict, names.get(finding.origin, '')) for finding in findings]
 

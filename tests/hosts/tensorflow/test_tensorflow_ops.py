@@ -15,7 +15,7 @@ from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.cards.node_card import node_card
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -55,7 +55,7 @@ def test_a_nan_in_a_function_is_found_with_its_line(tf: Any, tmp_path: Path) -> 
     path = recorded(tmp_path, lambda: answers.append(loss(given).numpy()))
     assert answers == [plain] == [1.0]
     with Trace.open(path) as trace:
-        findings: dict[str, Finding] = {found.call.site.name: found for found in judge(trace).findings}
+        findings: dict[str, NanVerdict] = {found.call.site.name: found for found in judge(trace).findings}
         runs = [run.label for run in trace.runs()]
         (root,) = named(trace.calls(kind='op'), 'root')
     born = findings['root']

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyfuncdbg.ui.commands.programs.result_list import Result
-from pyfuncdbg.ui.commands.programs.verify import Given, _at_level, _Outcome, _run
-from pyfuncdbg.ui.commands.programs.verify_probe import _IN_TENSORFLOW, Notes
+from pyfuncdbg.ui.commands.programs.result_list import HostResult
+from pyfuncdbg.ui.commands.programs.verify import ProgramInput, _at_level, _Outcome, _run
+from pyfuncdbg.ui.commands.programs.verify_probe import _IN_TENSORFLOW, ResultNotes
 
 pytestmark = pytest.mark.tensorflow
 
 
 def test_results_in_optionals_and_composites_are_noted(tf: Any, tmp_path: Path) -> None:
-    notes = Notes(tmp_path)
+    notes = ResultNotes(tmp_path)
     places = []
     for module, path, _ in _IN_TENSORFLOW:
         *classes, name = path.split('.')
@@ -63,7 +63,7 @@ def outcome(text: str, results: list[tuple[str, np.ndarray]]) -> _Outcome:
     data, listed = b'', []
     for what, value in results:
         entry = [repr(value.tobytes()), value.dtype.name, list(value.shape), len(data)]
-        listed.append(Result('MainThread', None, what, [], [entry]))
+        listed.append(HostResult('MainThread', None, what, [], [entry]))
         data += value.tobytes()
     return _Outcome(0, text.encode(), b'', '', 1.0, listed, data, tensorflow=True, said={})
 
@@ -94,7 +94,8 @@ def test_what_native_code_logs_while_nodes_are_stepped_through_is_no_difference(
 def test_breakpoints_on_nodes_change_last_bits_alone(tmp_path: Path) -> None:
     program = tmp_path / 'program.py'
     program.write_text(SESSION)
-    plain, recorded, stepped = (_run([str(program)], level, Given(3), noted=True) for level in ('plain', 'ops', 'debugger'))
+    plain, recorded, stepped = (_run([str(program)], level, ProgramInput(3), noted=True)
+                                for level in ('plain', 'ops', 'debugger'))
     assert plain.tensorflow and (plain.code, recorded.code, stepped.code) == (0, 0, 0)
     assert [one.what for one in plain.results] == ['Session.run'] * 5 and _at_level('ops', plain, recorded) is None
     found = _at_level('debugger', plain, stepped)
@@ -123,7 +124,7 @@ for element in tf.data.Dataset.range(3):
 
 def test_results_of_eager_code_are_noted(tmp_path: Path) -> None:
     (tmp_path / 'program.py').write_text(EAGER)
-    plain = _run([str(tmp_path / 'program.py')], 'plain', Given(1), noted=True)
+    plain = _run([str(tmp_path / 'program.py')], 'plain', ProgramInput(1), noted=True)
     assert plain.code == 0, plain.stderr[-2000:]
     assert [one.what for one in plain.results] == [
         'py_function', 'numpy_function', 'GradientTape.gradient', 'py_function', 'GradientTape.gradient',   # of its step too

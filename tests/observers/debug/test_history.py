@@ -11,7 +11,7 @@ from native_threads import run_native
 from stopping import debugging, wrapped
 
 from pyfuncdbg.observers.debug.conditions import past_calls
-from pyfuncdbg.observers.debug.conditions.past_calls import Change, Series
+from pyfuncdbg.observers.debug.conditions.past_calls import ChangeTest, Series
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_changed_looks_at_the_previous_call_whether_or_not_it_was_asked(seen_by)
 
 
 def test_changed_sees_type_shape_and_bits():
-    change = Change()
+    change = ChangeTest()
     values = [np.zeros(2), np.zeros(2), -np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1), np.float32),
               np.array(['a'], object), np.array(['a'], object), np.arange(1000), np.arange(1000),
               (np.zeros(1), 2), (np.zeros(1), 2), {'a': 1}]
@@ -92,7 +92,7 @@ def test_changed_sees_type_shape_and_bits():
 
 
 def test_changed_keeps_no_reference_to_what_it_compares():
-    change, array = Change(), np.zeros(10_000)
+    change, array = ChangeTest(), np.zeros(10_000)
     change.differs(array)
     array[5] = 1
     assert change.differs(array)

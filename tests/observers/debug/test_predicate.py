@@ -158,11 +158,12 @@ def test_words_of_structures_are_those_of_their_arrays(structure):
     if np.isfinite(flat).all():
         assert vocabulary.absmax(value) == (np.abs(flat).max() if flat.size else 0)
         assert vocabulary.norm(value) == pytest.approx(np.linalg.norm(flat))
-    assert not past_calls.Change().differs(value)
+    assert not past_calls.ChangeTest().differs(value)
 
 
 def test_changed_looks_into_structures_of_other_shapes():
-    change, value = past_calls.Change(), (np.ones(2), {'a': np.zeros((1, 3))}, np.array([np.ones(2), None, b'x'], object))
+    change, value = past_calls.ChangeTest(), (np.ones(2), {'a': np.zeros((1, 3))},
+                                              np.array([np.ones(2), None, b'x'], object))
     assert [bool(change.differs(held)) for held in (value, copy.deepcopy(value), (*value[:2], np.array(
         [np.ones(2), None, b'y'], object)))] == [False, False, True]
 

@@ -17,7 +17,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, Runs
+from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRuns, RunOrder
 from pyfuncdbg.observers.debug.stepping.node_watch import KEPT, NodeWatch
 from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
 from pyfuncdbg.session import debug_sessions
@@ -88,7 +88,7 @@ def test_an_order_and_what_is_left_of_it() -> None:
 
 
 def test_who_left_is_on_again_only_when_switched_on() -> None:
-    runs = Runs()
+    runs = DebuggedRuns()
     policy = RunPolicy(runs, 'mine')
     assert not policy.on
     policy.switch(True)

@@ -12,7 +12,7 @@ import pytest
 import pyfuncdbg.tf as tf
 from pyfuncdbg.hooks import tracing_notice
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 
 PROGRAM = '''
 import pyfuncdbg.tf as tf
@@ -42,8 +42,8 @@ LINE = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(),
 
 
 @pytest.fixture
-def lines() -> Iterator[Lines]:
-    made = Lines(VOCABULARY)
+def lines() -> Iterator[LineBreakpoints]:
+    made = LineBreakpoints(VOCABULARY)
     tracing_notice.watch(made.look_again)
     yield made
     for number in list(made._points):
@@ -70,7 +70,7 @@ def loaded(path: Path) -> ModuleType:
     ('return z', 'branches', {'z'}, 1),
     ('w = v * 2', 'helper', {'v'}, 1),
 ])
-def test_a_line_is_met_once_while_tracing(text: str, function: str, names: set[str], hits: int, lines: Lines,
+def test_a_line_is_met_once_while_tracing(text: str, function: str, names: set[str], hits: int, lines: LineBreakpoints,
                                           tmp_path: Path) -> None:
     module = loaded(tmp_path / f'traced_{function}.py')
     found = []
@@ -82,7 +82,7 @@ def test_a_line_is_met_once_while_tracing(text: str, function: str, names: set[s
     assert int(module.branches(tf.constant(-3))) == 0 and len(found) == hits          # the trace is known
 
 
-def test_a_condition_of_a_line_in_a_branch_is_asked(lines: Lines, tmp_path: Path) -> None:
+def test_a_condition_of_a_line_in_a_branch_is_asked(lines: LineBreakpoints, tmp_path: Path) -> None:
     module = loaded(tmp_path / 'traced_condition.py')
     found = []
     lines.set(1, str(tmp_path / 'traced_condition.py'), LINE['y = y * 2'], 'y.dtype.name == "float32"',
@@ -93,7 +93,8 @@ def test_a_condition_of_a_line_in_a_branch_is_asked(lines: Lines, tmp_path: Path
     assert found == [None]
 
 
-def test_a_breakpoint_that_waited_for_its_file_stops_in_a_function_that_is_traced(lines: Lines, tmp_path: Path) -> None:
+def test_a_breakpoint_that_waited_for_its_file_stops_in_a_function_that_is_traced(lines: LineBreakpoints,
+                                                                                  tmp_path: Path) -> None:
     path = tmp_path / 'traced_later.py'
     path.write_text(PROGRAM)
     found = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.record.index.query import SORTS, Condition, QueryCancelledError
+from pyfuncdbg.observers.record.index.query import SORTS, CallFilter, QueryCancelledError
 from pyfuncdbg.observers.record.index.sorted_calls import Ordering
 from pyfuncdbg.observers.record.index.tables import call_table
 from pyfuncdbg.observers.record.recorder import Recorder
@@ -145,5 +145,5 @@ def test_the_calls_of_a_run_are_all_of_it_and_in_their_order(given_rows: list[tu
     wanted = [row for row in calls.rows.tolist() if calls['run'][row] == run]
     assert calls.of_run(run).tolist() == wanted == calls.of_run(run).tolist()
     for process in (None, 1, 2):
-        found = Condition(run=run, process=process).rows(calls, {})
+        found = CallFilter(run=run, process=process).rows(calls, {})
         assert found.tolist() == [row for row in wanted if calls['id'][row] > 0 and process in (None, calls['process'][row])]

@@ -10,11 +10,11 @@ from plain_host import new_run, new_site
 
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.chain import around, hooks
-from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.hooks.value_summary import ValueSummary
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
-COUNTED = Summary(np.dtype(np.float32), (2, 3), nan=1, neg_inf=0, neg=2, zero=1, pos=1, pos_inf=1)
+COUNTED = ValueSummary(np.dtype(np.float32), (2, 3), nan=1, neg_inf=0, neg=2, zero=1, pos=1, pos_inf=1)
 
 
 @pytest.mark.parametrize(('options', 'kept'), [({'full_limit': 0}, True), ({}, True), ({'level': 'none'}, False)])

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from listening import Program, RawClient, client, environment, wait_until
 
-from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, Lines, ProtocolError, Request, request
+from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, LineBuffer, ProtocolError, Request, request
 from pyfuncdbg.ui.commands.socket.server import MOST_CLIENTS
 
 
@@ -382,7 +382,7 @@ def test_any_bytes_are_survived(running: Program, lines: list[bytes]) -> None:
 def test_lines_do_not_depend_on_how_they_arrive(parts: list[bytes], cut: int) -> None:
     data = b'\n'.join(parts) + b'\n'
     at = cut % (len(data) + 1)
-    lines = Lines()
+    lines = LineBuffer()
     assert [*lines.feed(data[:at]), *lines.feed(data[at:])] == data.split(b'\n')[:-1]
 
 

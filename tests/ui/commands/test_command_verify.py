@@ -254,7 +254,7 @@ def test_a_program_without_tensors_gets_no_verdict(tmp_path, text, raised):
 @pytest.mark.parametrize(('answer', 'code'), [('equal', 0), ('near', 0), ('different', 1), ('nondeterministic', 1),
                                               ('nothing compared', 1)])
 def test_exit_codes_and_the_two_claims(answer, code, monkeypatch, capsys):
-    near = command.Difference('debugger', 'results', 'Session.run number 1', '0.5', '0.50000006', 1.2e-7)
+    near = command.RunDifference('debugger', 'results', 'Session.run number 1', '0.5', '0.50000006', 1.2e-7)
     answered = command.Verification(('train.py',), answer, 'bit for bit', 'to the last bits', 1, 1, 0, 0, 0, '', (near,),
                                     (), 3)
     monkeypatch.setattr(command, 'verify', lambda target, repeats, tell: answered)

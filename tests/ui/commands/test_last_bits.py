@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyfuncdbg.ui.commands.programs.last_bits import distance, text_distance, tolerance
-from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, HostResult, difference
 
 FLOATS = [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, np.complex64, np.complex128]
 
@@ -53,9 +53,9 @@ def test_any_texts_have_a_distance(one: str, other: str) -> None:
     assert text_distance(one, other) >= 0.0
 
 
-def result(thread: str, at: int, number: float, what: str = 'f') -> Result:
+def result(thread: str, at: int, number: float, what: str = 'f') -> HostResult:
     """A result whose only value is number `at` of the bytes of its run."""
-    return Result(thread, None, what, [], [[repr(number), 'float32', [], 4 * at]])
+    return HostResult(thread, None, what, [], [[repr(number), 'float32', [], 4 * at]])
 
 
 def test_results_on_threads_are_a_set_to_the_last_bits_too() -> None:
@@ -72,7 +72,7 @@ def test_results_on_threads_are_a_set_to_the_last_bits_too() -> None:
 
 
 def test_a_value_that_was_not_kept_is_the_same_only_bit_by_bit() -> None:
-    one, other = (Result('MainThread', None, 'f', [], [[digest, 'float32', [10], -1]]) for digest in 'ab')
+    one, other = (HostResult('MainThread', None, 'f', [], [[digest, 'float32', [10], -1]]) for digest in 'ab')
     assert difference([one], [one], Comparison(b'', b'', lambda each: True)) is None
     assert difference([one], [other], Comparison(b'', b'', lambda each: True)) == ('f number 1, value 0', 'digest a',
                                                                                   'digest b')

@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import pytest
 
-from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, HostResult, difference
 
 
-def results(*given: tuple[str, object, str]) -> list[Result]:
+def results(*given: tuple[str, object, str]) -> list[HostResult]:
     """(thread, index of an element or None, value)."""
-    return [Result(thread, None if index is None else ['Map', index], 'f', [], [[value, 'float32', [], -1]])
+    return [HostResult(thread, None if index is None else ['Map', index], 'f', [], [[value, 'float32', [], -1]])
             for thread, index, value in given]
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from textual.command import CommandPalette
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.screen.keys import keys
 
@@ -213,10 +213,10 @@ def test_quit(trace) -> None:
 class Broken(SavedDesk):
     """A desk in which everything of ours fails."""
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         raise ZeroDivisionError('not your\nfault')
 
-    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         raise ZeroDivisionError
 
 
@@ -225,7 +225,7 @@ class Endless(SavedDesk):
 
     answered = 0
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         self.answered += 1
         return Reply(line, 'info', Text(), None, later=('info', 'info') if line == 'info' else ())
 
@@ -286,7 +286,7 @@ class Slow(SavedDesk):
         super().__init__(path)
         self.broken_off = threading.Event()
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         if line == 'report' and request is not None:
             request.under_way(self.broken_off.set)
             assert self.broken_off.wait(60)

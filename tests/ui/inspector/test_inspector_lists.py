@@ -6,7 +6,7 @@ from inspecting import click, drive, inspector, opened, press, screen, type_line
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part, drawing
 from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
 from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
 
@@ -217,7 +217,7 @@ def test_what_changed_in_the_tensor_that_is_looked_at(trace) -> None:
 # ---------------------------------------------------------------------- the rules, without an app
 def drawn(*parts: Part):
     """Parts at 60 columns."""
-    return drawing(Picture('', parts), 60)
+    return drawing(DrawnPicture('', parts), 60)
 
 
 @pytest.mark.parametrize(('wanted', 'kept'), [('MAT', ['matmul', 'Mat[1]']), ('m*l', ['matmul']), ('mat[', ['Mat[1]']),

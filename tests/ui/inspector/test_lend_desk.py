@@ -18,8 +18,8 @@ from rich.console import Console
 
 from pyfuncdbg.ui.inspector.desks.desk import Event
 from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
-from pyfuncdbg.ui.inspector.desks.request import Request
-from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostError
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostConnectionError
 
 
 class Heard:
@@ -99,7 +99,7 @@ def test_a_long_command_is_broken_off(tmp_path) -> None:
     with Program(tmp_path) as program, desk_of(program) as (desk, heard):
         desk.answer('break norm', 80)
         heard.await_kind('stopped')
-        request = Request()
+        request = DeskRequest()
         threading.Timer(0.3, request.break_off).start()
         assert 'interrupted' in desk.answer('p [0 for _ in iter(int, 1)]', 80, request).error
         threading.Timer(0.1, request.break_off).start()         # late: what runs now is another one
@@ -149,7 +149,7 @@ def test_a_request_that_waits_for_others_is_taken_back() -> None:
     waiting = [connection.begin(line='p 4'), connection.begin(line='p 5')]
     theirs.shutdown(socket.SHUT_RDWR)
     for future in waiting:
-        with pytest.raises(LostError):
+        with pytest.raises(LostConnectionError):
             future.result(20)
         connection.cancel(future)
     said.close()

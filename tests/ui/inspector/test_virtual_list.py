@@ -16,7 +16,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.ui.inspector.lists.messages import Picked, Told
 from pyfuncdbg.ui.inspector.lists.row_strips import slots
-from pyfuncdbg.ui.inspector.lists.rows import Column, Row, Wish
+from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row, Wish
 from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
 
 MILLION = 1_000_000
@@ -26,8 +26,8 @@ class Numbers:
     """Rows 'n0', 'n1', ... with their squares."""
 
     noun = 'number'
-    columns = (Column('time', 'n', 9, right=True), Column('square', 'square', 14, right=True),
-               Column('name', 'name', 6, fills=True), Column('digits', 'digits', 7, beyond=60))
+    columns = (ListColumn('time', 'n', 9, right=True), ListColumn('square', 'square', 14, right=True),
+               ListColumn('name', 'name', 6, fills=True), ListColumn('digits', 'digits', 7, beyond=60))
     greatest_first = frozenset(('square',))
 
     def __init__(self, total: int = MILLION) -> None:
@@ -369,7 +369,7 @@ def test_another_width_has_other_columns() -> None:
         await until(pilot, lambda: len(app.names()) == 20)
         assert all(len(line) <= 50 for line in app.lines())
     shown(test)
-    columns = (Column('a', 'a', 3), Column('b', 'b', 5, fills=True), Column('c', 'c', 4, beyond=20))
+    columns = (ListColumn('a', 'a', 3), ListColumn('b', 'b', 5, fills=True), ListColumn('c', 'c', 4, beyond=20))
     assert [(slot.column.key, slot.start, slot.width) for slot in slots(columns, 30)] == [
         ('a', 0, 3), ('b', 5, 19), ('c', 26, 4)]
     assert [(slot.column.key, slot.start, slot.width) for slot in slots(columns, 12)] == [('a', 0, 3), ('b', 5, 7)]

@@ -1,4 +1,4 @@
-"""`Result`: what a magic gives back, as rows, arrays, dicts and DataFrames, and what it says where it is none of these."""
+"""`CommandResult`, what a magic gives back: rows, arrays, dicts and DataFrames, or why it is none of them."""
 from __future__ import annotations
 
 import subprocess
@@ -18,13 +18,13 @@ from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.ipython.result import Result
+from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample
 from pyfuncdbg.ui.views.tensors.tensors import made_at
 
 
-def result(line: str, trace=None) -> Result:
-    return Result(execute(line, Context(trace if trace is not None else sample())))
+def result(line: str, trace=None) -> CommandResult:
+    return CommandResult(execute(line, Context(trace if trace is not None else sample())))
 
 
 @pytest.fixture(scope='module')
@@ -129,7 +129,7 @@ def test_a_matrix_becomes_a_frame_and_more_axes_say_what_to_do():
     values = sample().call(3).outputs[0].to_numpy()
     pandas.testing.assert_frame_equal(result('pt #3:0').to_pandas(), pandas.DataFrame(values))
     answer = execute('pt #3:0', Context(sample()))
-    cube = Result(replace(answer, result=replace(answer.result, values=np.zeros((2, 2, 2)))))
+    cube = CommandResult(replace(answer, result=replace(answer.result, values=np.zeros((2, 2, 2)))))
     with pytest.raises(CommandError, match=r'two axes, and this tensor has 3: \[2, 2, 2\]'):
         cube.to_pandas()
 

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from listening import HELLO, STOP, environment
 
-from pyfuncdbg.ui.commands.socket.protocol import MOST_HELD, Lines, ProtocolError
+from pyfuncdbg.ui.commands.socket.protocol import MOST_HELD, LineBuffer, ProtocolError
 from pyfuncdbg.ui.commands.socket.replies import reply
 from pyfuncdbg.ui.prompt.connecting.connect import PipeReader
 from pyfuncdbg.ui.prompt.connecting.connection import completions_of
@@ -300,7 +300,7 @@ def test_a_message_has_its_fields_or_is_refused(line: bytes) -> None:
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 40), st.integers(1, 20))
 def test_lines_are_cut_where_they_are_too_long_however_they_arrive(parts: list[bytes], size: int, longest: int) -> None:
     data = b'\n'.join(parts) + b'\n'
-    lines = Lines(longest)
+    lines = LineBuffer(longest)
     found = [line for at in range(0, len(data), size) for line in lines.feed(data[at:at + size])]
     assert found == [line[:longest + 1] for line in data.split(b'\n')[:-1]]
 
@@ -308,7 +308,7 @@ def test_lines_are_cut_where_they_are_too_long_however_they_arrive(parts: list[b
 def test_a_line_of_64_mb_in_small_pieces_is_work_in_proportion() -> None:
     """Twice the line takes about twice the time; were all of it copied at each piece, four times."""
     def seconds(pieces: int) -> float:
-        lines, began = Lines(1 << 30), time.process_time()
+        lines, began = LineBuffer(1 << 30), time.process_time()
         for _ in range(pieces):
             assert lines.feed(b'a' * 4096) == []
         assert len(lines.feed(b'\n')[0]) == pieces * 4096

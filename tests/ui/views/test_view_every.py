@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.debug.stepping.node_watch import Passed
@@ -49,7 +49,7 @@ def nasty_trace():
 
 
 def _run_cards(trace):
-    values = (Value(NASTY, NASTY, (2,) * 30, 10**15), Value(NASTY)) * 20
+    values = (RunValue(NASTY, NASTY, (2,) * 30, 10**15), RunValue(NASTY)) * 20
     typed = (Suggestion(NASTY, NASTY),)
     failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs,
                           SourceText(7, (NASTY,), ''))

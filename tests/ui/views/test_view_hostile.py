@@ -22,7 +22,7 @@ from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.picture import has_picture
-from pyfuncdbg.ui.views.tensors.tensor_difference import Change
+from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange
 
 STYLES = re.compile(r'\x1b\[[\d;]*m')
 LINKS = re.compile(r'\x1b\]8;[^\x1b]*\x1b\\')
@@ -41,11 +41,11 @@ def changes(draw):
         after = after.copy()
         after.flat[0] = draw(st.sampled_from([0, np.nan, np.inf]))
     name = draw(st.sampled_from(hostile.TEXTS))
-    return Change(name, name, difference(name, before, after), after, before)
+    return TensorChange(name, name, difference(name, before, after), after, before)
 
 
 SPECIAL = {
-    Change: changes(),
+    TensorChange: changes(),
     ('curve', 'array'): st.sampled_from([array.ravel() for array in hostile.ARRAYS if has_picture(array)]),
     ('picture', 'array'): st.sampled_from([array for array in hostile.ARRAYS if has_picture(array)]),
     ('swapped_view', 'again'): st.sampled_from(['run', 'call', '']),

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, gradient_of
-from pyfuncdbg.observers.debug.reports.diagram import Arrow, Box, Diagram
+from pyfuncdbg.observers.debug.reports.diagram import Arrow, Diagram, DiagramBox
 from pyfuncdbg.observers.debug.reports.timeline import Span, timeline
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord
 from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord
@@ -155,7 +155,7 @@ def test_a_chain_of_any_length_is_walked_without_recursion():
 # ---------------------------------------------------------------- diagrams
 WORDS = (NASTY, 'a"]; click n0 href "javascript:alert(1)"', '%%{init: {}}%%', 'end', '`md`', '- list', '1. list', '#35;',
          'a|b', '</script><b>', '\\', '"', '\\N\\"', 'subgraph', '', '---\ntitle: x\n---', '{{x}}', "'")
-NASTY_DIAGRAM = Diagram('dot', tuple(Box((word, word), kind, i % 3 == 0) for i, word in enumerate(WORDS)
+NASTY_DIAGRAM = Diagram('dot', tuple(DiagramBox((word, word), kind, i % 3 == 0) for i, word in enumerate(WORDS)
                                      for kind in ('op', 'python', 'feed', 'constant', 'leaf', 'elsewhere')),
                         tuple(Arrow(i, i + 1, word, i % 2 == 0, i % 3 == 0) for i, word in enumerate(WORDS)), 3)
 
@@ -184,7 +184,7 @@ def test_mermaid_of_nasty_names_keeps_to_its_quoting():
 
 
 def test_mermaid_is_no_larger_than_mermaid_takes():
-    boxes = tuple(Box((f'layer_{i}/' + 'x' * 300, 'MatMul'), 'op') for i in range(2_000))
+    boxes = tuple(DiagramBox((f'layer_{i}/' + 'x' * 300, 'MatMul'), 'op') for i in range(2_000))
     shown = mermaid(Diagram('mermaid', boxes, tuple(Arrow(i, i + 1) for i in range(1_999))))
     arrows = shown.count(' --> ')
     assert len(shown) <= TEXT and 100 < arrows <= ARROWS and 'are left out' in shown.splitlines()[1]

@@ -10,7 +10,7 @@ import pytest
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.ui.views.sample_trace import tensor
-from pyfuncdbg.ui.views.tensors.tensor_difference import Change, change_view
+from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange, change_view
 from pyfuncdbg.ui.views.tensors.value import value_view, where_bad
 
 STYLES = re.compile(r'\x1b\[[\d;]*m')
@@ -60,7 +60,7 @@ def test_cards_on_an_ascii_console_and_in_colour(draw, array, width):
     if array.size and array.dtype != object:
         other[5] = 7
     for view in (value_view(record, 'here', array, ranges=((0, 1),)),
-                 change_view(Change('now', 'before', difference('x:0', array, other), other, array))):
+                 change_view(TensorChange('now', 'before', difference('x:0', array, other), other, array))):
         assert draw(view, width, ascii_only=True).isascii()
         coloured = STYLES.sub('', draw(view, width, color=True))
         assert all(len(line) <= width for line in coloured.splitlines())
@@ -72,7 +72,7 @@ def test_the_difference_names_the_worst_elements(draw):
     before = np.linspace(0, 1, 100)
     after = before + 0.001
     after[[40, 70]], after[90] = np.nan, 50
-    text = draw(change_view(Change('now', 'before', difference('x:0', before, after), after, before), limit=4), 80)
+    text = draw(change_view(TensorChange('now', 'before', difference('x:0', before, after), after, before), limit=4), 80)
     assert text.splitlines()[0] == 'x:0  100 of 100 elements changed'
     assert 'max |difference| 49.09 at [90]' in text
     assert 'not finite: 0 before, 2 after' in text
@@ -89,4 +89,5 @@ def test_the_difference_names_the_worst_elements(draw):
     (np.array([b'a', b'b'], object), np.array([b'a', b'c'], object), 'x:0  1 of 2 elements changed'),
 ])
 def test_the_first_line_of_a_difference(draw, one, two, expected):
-    assert draw(change_view(Change('now', 'before', difference('x:0', one, two), two, one)), 80).splitlines()[0] == expected
+    assert draw(change_view(TensorChange('now', 'before', difference('x:0', one, two), two, one)),
+                80).splitlines()[0] == expected

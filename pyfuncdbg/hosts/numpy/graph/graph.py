@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lo
 from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import completed
 from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
-from pyfuncdbg.hosts.numpy.graph.naming import Names
+from pyfuncdbg.hosts.numpy.graph.naming import GraphNames
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -81,7 +81,7 @@ class Graph(Collections):
         self._repeated: dict[int, Operation] = {}
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
-        self._names, self._control, self.placing = Names(), ControlStack(), DeviceScopes()
+        self._names, self._control, self.placing = GraphNames(), ControlStack(), DeviceScopes()
         self._collections: dict[Any, list[Any]] = {}
         self._overrides: dict[str, str] = {}
         self._lock = new_rlock()

@@ -28,7 +28,7 @@ class _Here(threading.local):
         self.scope = ''
 
 
-class Names:
+class GraphNames:
     """The names one graph has given out, and its current scope ('a/b', '' at the top)."""
 
     __slots__ = ('_here', '_used')

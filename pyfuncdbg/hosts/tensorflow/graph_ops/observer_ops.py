@@ -15,7 +15,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.traits import op_traits
-from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.hooks.value_summary import ValueSummary
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
@@ -94,7 +94,7 @@ class Observer:
         self._seen(self, values)
         return []
 
-    def summary(self, place: int, given: Any) -> Summary:
+    def summary(self, place: int, given: Any) -> ValueSummary:
         """What is known of the value at a place, of which a summary was handed over."""
         counts: Any = None
         if self.counted[place]:
@@ -102,9 +102,9 @@ class Observer:
         shape = self.shapes[place]
         shape = shape if shape is not None else tuple(int(size) for size in given)
         if counts is None:
-            return Summary(self.dtypes[place], shape)
+            return ValueSummary(self.dtypes[place], shape)
         neg_inf, pos_inf, nan, neg, zero, pos = counts[5:]
-        return Summary(self.dtypes[place], shape, nan, neg_inf, neg, zero, pos, pos_inf)
+        return ValueSummary(self.dtypes[place], shape, nan, neg_inf, neg, zero, pos, pos_inf)
 
 
 class Observers:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Kernel:
+class NodeKernel:
     """Computes what a node does; keeps nothing of its graph alive."""
 
     __slots__ = ('_constant', 'attrs', 'dtypes', 'op_type', 'outputs')

@@ -32,7 +32,7 @@ _NOT_WRITING = frozenset(('RefIdentity', 'RefEnter', 'RefExit', 'RefSwitch', 'Re
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
+class VariableAlias:
     """A tensor that lies in the memory of variables.
 
     Attributes:
@@ -80,7 +80,7 @@ class References:
                  fetches: Collection[str]) -> None:
         self._feeds, self._fetches, self._flowing = feeds, fetches, flowing
         self._nodes = frozenset(nodes)
-        self.aliases: dict[str, Alias] = {}
+        self.aliases: dict[str, VariableAlias] = {}
         self.whole: dict[Any, list[str]] = {}
         self.writers: dict[Any, list[Any]] = {}
         self._bits: dict[Any, int] = {}
@@ -116,7 +116,7 @@ class References:
             else:
                 continue
             if variables:
-                alias = self.aliases[tensor.name] = Alias(op, variables, exact and op not in self._flowing)
+                alias = self.aliases[tensor.name] = VariableAlias(op, variables, exact and op not in self._flowing)
                 names = self.whole.setdefault(variables[0], [])
                 if alias.exact and (tensor.dtype._is_ref_dtype or (op.type in AS_IS and below[0].name in names)):
                     names.append(tensor.name)

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
-class Known(Protocol):
+class KnownRun(Protocol):
     """What is known of a run."""
 
     position: int
@@ -38,7 +38,7 @@ class Known(Protocol):
         """Why the run cannot go back."""
 
 
-class Calls:
+class RunCalls:
     """In which Python call each thread is that makes those of a run.
 
     Attributes:
@@ -81,7 +81,7 @@ def _copied(values: Sequence[Any]) -> list[Any]:
             for value in values]
 
 
-class Pending:
+class PendingRun:
     """A run that has not begun, or that TensorFlow does in one go: `Pausable`. What is asked of it is done after that.
 
     Attributes:
@@ -99,8 +99,8 @@ class Pending:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.place = 0
-        self.known: Known | None = None
-        self.calls = Calls(plan)
+        self.known: KnownRun | None = None
+        self.calls = RunCalls(plan)
 
     def pause(self, on_pause: Callable[[], None]) -> None:
         """Call `on_pause` before the first node, or the one after the Python call that this is said in."""
@@ -121,16 +121,16 @@ class Pending:
 
     def look(self) -> RunView | None:
         """What is known in a Python call."""
-        return None if self.known is None else Standing(self.known, self.calls.place())
+        return None if self.known is None else RunPosition(self.known, self.calls.place())
 
 
-class Standing:
+class RunPosition:
     """What a run is at in one of its Python calls: a `RunView`."""
 
     repeats = False
     within: Sequence[CallSite] = ()
 
-    def __init__(self, walk: Known, place: int | None) -> None:
+    def __init__(self, walk: KnownRun, place: int | None) -> None:
         self._walk = walk
         self.position = walk.position if place is None else place
 

@@ -9,7 +9,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES, VARIABLES
 
 Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
@@ -96,7 +96,7 @@ class Units:
             return 'handle'
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
-        if not Kernel.fits(op) or any(
+        if not NodeKernel.fits(op) or any(
                 not self.is_given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
             return 'read'
         return 'pure'

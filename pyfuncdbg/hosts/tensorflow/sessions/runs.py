@@ -23,10 +23,10 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
 from pyfuncdbg.hosts.tensorflow.sessions.run_of_call import run_of
-from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import Walk
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Runs:
             run = others[0] if len(others) == 1 else run_of(others, entry.token, inputs, threading.get_native_id())
             if run is None:
                 return self.graphs
-            if run.control is not None and isinstance(run.control, (Pending, Walk)) and entry.site is not None:
+            if run.control is not None and isinstance(run.control, (PendingRun, SteppedRun)) and entry.site is not None:
                 run.control.calls.began(entry.site, inputs)
             return run
         return self.of_function(entry.root)
@@ -133,7 +133,7 @@ class Runs:
         if plan.writes:
             self._writing.add(going.id)
             for other in plan.going:
-                if isinstance(other.control, Pending):
+                if isinstance(other.control, PendingRun):
                     other.control.alone = False
         plan.going.append(going)
         return going
@@ -172,7 +172,7 @@ class Runs:
                         return self._watched(label, going, lambda *_: original(
                             session, handle, target_list, fetch_list, feed_dict, options, run_metadata), fed)
                     if handle is None and not session.sess_str:
-                        going.control, going.remark = Pending(plan), _DIFFERENCE
+                        going.control, going.remark = PendingRun(plan), _DIFFERENCE
                         going.control.alone &= not any(
                             other.id in self._writing for other in list(plan.going) if other is not going)
                     plainly = partial(_run_of, original, session, handle, options, run_metadata)
@@ -205,12 +205,12 @@ class Runs:
         """
         feeds, going.fed = dict(zip(fed, values, strict=True)), values
         pending = going.control
-        stepwise = isinstance(pending, Pending) and (pending.paused or going.stepwise)
-        if not isinstance(pending, Pending) or not (stepwise or hooks.op) or self._plans is None:
+        stepwise = isinstance(pending, PendingRun) and (pending.paused or going.stepwise)
+        if not isinstance(pending, PendingRun) or not (stepwise or hooks.op) or self._plans is None:
             going.control = None
             return plainly(plan.targets, plan.fetches, feeds)
         named = dict(zip(plan.feed_names, feeds.values(), strict=True))
-        walk = pending.known = Walk(plan, going, in_part if stepwise else plainly, in_part, self._plans.op_site, named)
+        walk = pending.known = SteppedRun(plan, going, in_part if stepwise else plainly, in_part, self._plans.op_site, named)
         return walk.start(at_once=not stepwise)
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
@@ -264,7 +264,7 @@ class Runs:
 
 def ended(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
     """A Python call of a run has ended."""
-    if isinstance(run.control, Pending):
+    if isinstance(run.control, PendingRun):
         run.control.calls.ended(site, outputs)
 
 

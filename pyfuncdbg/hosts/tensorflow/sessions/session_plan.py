@@ -13,7 +13,7 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
-from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Units, is_handle
@@ -69,7 +69,7 @@ class Plan:
         self.fetch_names = tuple(tensor.name for tensor in fetches)
         self.constants: dict[str, Any] = {}
         self.writes = any(written_slots(op) for op in self.nodes)
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[str, NodeKernel] = {}
         self._references: References | None = None
         self._callers: dict[str, list[int]] | None = None
 
@@ -91,11 +91,11 @@ class Plan:
                     self._callers.setdefault(op.get_attr('token').decode(), []).append(place)
         return self._callers.get(token, ())
 
-    def kernel(self, op: Any) -> Kernel:
+    def kernel(self, op: Any) -> NodeKernel:
         """What computes a node without state."""
         found = self._kernels.get(op.name)
         if found is None:
-            found = self._kernels[op.name] = Kernel(op)
+            found = self._kernels[op.name] = NodeKernel(op)
         return found
 
 
@@ -166,8 +166,8 @@ class Plans:
             attrs = {**plain_attrs(op), **surroundings(op)}
             if is_handle(op):
                 attrs['_handle'] = True
-            if Kernel.fits(op):
-                attrs['_call'] = Kernel(op).on_values
+            if NodeKernel.fits(op):
+                attrs['_call'] = NodeKernel(op).on_values
             site = sites[op.name] = CallSite(
                 op.name, op.type, 'op', self._host, stack=creation(op), inputs=[t.name for t in op.inputs],
                 outputs=[t.name for t in op.outputs], attrs=attrs, traits=op_traits(op.type))

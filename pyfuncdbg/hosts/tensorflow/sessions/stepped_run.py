@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import RunView, result_stands
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
-from pyfuncdbg.hosts.tensorflow.sessions.run_position import Calls, Pending, Standing
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun, RunCalls, RunPosition
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
@@ -30,7 +30,7 @@ _DONE = ('TensorFlow has done this run in one go, so nothing of it can be change
 _HANDLE = Handle('')
 
 
-class Walk:
+class SteppedRun:
     """One run; its `RunControl` while its nodes are gone through, and what it is at meanwhile.
 
     Args:
@@ -65,7 +65,7 @@ class Walk:
         self._asking = False
         self.error: Exception | None = None
         self.position = 0
-        self.calls = Calls(plan)
+        self.calls = RunCalls(plan)
 
     # ------------------------------------------------------------------ running
     def start(self, at_once: bool) -> list[Any]:
@@ -74,7 +74,7 @@ class Walk:
         Args:
             at_once: The session runs everything first.
         """
-        pending = self._run.control if isinstance(self._run.control, Pending) else None
+        pending = self._run.control if isinstance(self._run.control, PendingRun) else None
         results = None
         if at_once:
             once = AtOnce(self._plan, self._values, self._run.host, pending)
@@ -237,7 +237,7 @@ class Walk:
 
     def look(self) -> RunView:
         """This, or what is known in a Python call."""
-        return self if self._asking else Standing(self, self.calls.place())
+        return self if self._asking else RunPosition(self, self.calls.place())
 
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""

@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
-from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import Kernel, is_constant
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
@@ -84,7 +84,7 @@ class WalkValues:
             constants = self._plan.constants
             found = constants.get(tensor)
             if found is None:
-                found = constants[tensor] = Kernel(self._constants[tensor])()[0]
+                found = constants[tensor] = NodeKernel(self._constants[tensor])()[0]
         return found
 
     @contextmanager

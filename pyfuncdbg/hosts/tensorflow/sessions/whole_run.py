@@ -15,8 +15,8 @@ from pyfuncdbg.hooks.unknown_value import Unknown
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Alias, written_slots
-from pyfuncdbg.hosts.tensorflow.sessions.run_position import Pending
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, VariableAlias, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
@@ -33,7 +33,7 @@ class AtOnce:
         pending: The run's control while TensorFlow does it.
     """
 
-    def __init__(self, plan: Plan, values: WalkValues, host: Host, pending: Pending | None) -> None:
+    def __init__(self, plan: Plan, values: WalkValues, host: Host, pending: PendingRun | None) -> None:
         self._plan = plan
         self._values = values
         self._host = host
@@ -108,7 +108,7 @@ class AtOnce:
                 return self._shifted(tensor, alias)
         return value
 
-    def _at(self, tensor: Any, alias: Alias, version: Any) -> Any:
+    def _at(self, tensor: Any, alias: VariableAlias, version: Any) -> Any:
         """The value of a tensor in a variable's memory with a version of that; None if it is not known."""
         if version is None:
             return None
@@ -127,7 +127,7 @@ class AtOnce:
         static = shape.is_fully_defined()
         return Unknown(np.dtype(kind if static else object), tuple(shape.as_list()) if static else (), why)
 
-    def _shifted(self, tensor: Any, alias: Alias, version: Any = None) -> Unknown:
+    def _shifted(self, tensor: Any, alias: VariableAlias, version: Any = None) -> Unknown:
         """In place of what was in a variable's memory."""
         variable = alias.variables[0]
         if not self._alone:
@@ -144,7 +144,7 @@ class AtOnce:
         """Whether there is anything to tell of a node: what a session kept for itself is not recorded."""
         sort = self._plan.units.sorts[op]
         if sort == 'pure':
-            return node_kernel.Kernel.fits(op) and all(value is not None for value in inputs)
+            return node_kernel.NodeKernel.fits(op) and all(value is not None for value in inputs)
         return sort != 'handle' and (not op.outputs or any(
             tensor.name in self._given or (self._shifts(tensor.name) and op not in self._plan.units.flowing)
             for tensor in op.outputs))
@@ -156,7 +156,7 @@ class AtOnce:
             return self._values.name_handles(op)
         if self._alone and written_slots(op):
             self._contents.wrote(op, inputs)
-        if sort != 'pure' and not (sort == 'read' and node_kernel.Kernel.fits(op) and any(
+        if sort != 'pure' and not (sort == 'read' and node_kernel.NodeKernel.fits(op) and any(
                 self._shifts(tensor.name) for tensor in op.outputs)):
             return [self._had_there(tensor) if self._shifts(tensor.name) and op not in self._plan.units.flowing else
                     self._given.get(tensor.name)

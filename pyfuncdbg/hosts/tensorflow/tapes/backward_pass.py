@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp
 
 _Flow = tuple[int, int]
 """A gradient call, and which of its outputs."""
@@ -50,7 +50,7 @@ class Pass:
 
     # ------------------------------------------------------------------ what comes into a step
     def incoming(self, op_type: str, inputs: Any, outputs: Any, gradients: Sequence[Any],
-                 made: Made | None) -> tuple[Made | None, list[_Flow]]:
+                 made: LoggedOp | None) -> tuple[LoggedOp | None, list[_Flow]]:
         """What a step differentiates, and the flows that its gradients are sums of.
 
         Args:
@@ -83,15 +83,15 @@ class Pass:
             self._done.add(id(made))
         return made, flows
 
-    def _maker(self, tensor: int) -> Made | None:
+    def _maker(self, tensor: int) -> LoggedOp | None:
         return self.log.by_output.get(tensor) if self.log is not None else None
 
-    def _fits(self, made: Made, op_type: str, inputs: Any, outputs: Any) -> bool:
+    def _fits(self, made: LoggedOp, op_type: str, inputs: Any, outputs: Any) -> bool:
         return (made.type == op_type and id(made) not in self._done and _are(made.inputs, inputs)
                 and _are(made.outputs, outputs))
 
     # ------------------------------------------------------------------ what comes out of it
-    def gave(self, call: int, made: Made | None, gradients: Sequence[Any]) -> None:
+    def gave(self, call: int, made: LoggedOp | None, gradients: Sequence[Any]) -> None:
         """A step has given gradients of its inputs."""
         tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
         ended = True

@@ -12,8 +12,8 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, attr_text
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp, attr_text
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 
 _MOST = 1 << 12
 _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forward|backward)_)?(.+?)_\d+$')
@@ -32,13 +32,13 @@ class Rule(NamedTuple):
     scope: str | None
     inputs: Any
     outputs: Any
-    made: Made | None = None
+    made: LoggedOp | None = None
 
 
 class Steps:
     """Makes steps; those of one line and op are one site."""
 
-    def __init__(self, host: TensorFlowHost, gradients: Gradients) -> None:
+    def __init__(self, host: TensorFlowHost, gradients: PyFunctionGradients) -> None:
         self._host = host
         self._gradients = gradients
         self._sites: dict[tuple[Any, ...], CallSite] = {}
@@ -82,7 +82,7 @@ class Steps:
         going.gave(number, made, found)
         return found.raw if type(found) is Listed else list(found)
 
-    def _eager_site(self, key: tuple[Any, ...], rule: Rule, made: Made | None, name: str, slots: tuple[int, ...],
+    def _eager_site(self, key: tuple[Any, ...], rule: Rule, made: LoggedOp | None, name: str, slots: tuple[int, ...],
                     log: Log | None) -> CallSite:
         """As `_site`; of an op without a name of its own, as most are, it is remembered by the little that matters."""
         site = self._site(rule, made, name, slots, log)
@@ -92,7 +92,7 @@ class Steps:
             self._usual[key] = site
         return site
 
-    def _site(self, rule: Rule, made: Made | None, name: str, slots: tuple[int, ...], log: Log | None,
+    def _site(self, rule: Rule, made: LoggedOp | None, name: str, slots: tuple[int, ...], log: Log | None,
               given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:
         where = made.where if made is not None else None
         kind = rule.type
@@ -129,7 +129,7 @@ def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names_of([tensor])[0] if hasattr(tensor, 'op') else '' for tensor in tensors)
 
 
-def input_names(made: Made, log: Log | None) -> tuple[str, ...]:
+def input_names(made: LoggedOp, log: Log | None) -> tuple[str, ...]:
     """'mm:0' for each input of a node, '' for one that was made before."""
     makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in made.inputs]
     return tuple(f'{maker.name}:{maker.outputs.index(tensor)}' if maker is not None and maker.name else ''

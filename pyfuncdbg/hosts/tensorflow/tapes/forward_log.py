@@ -26,7 +26,7 @@ _MOST = 200_000
 _number = attrgetter('_id')
 
 
-class Made:
+class LoggedOp:
     """An op that ran, or a node that was made, while a tape recorded. Made by `made`.
 
     Attributes:
@@ -51,9 +51,10 @@ class Made:
     call: int
 
 
-def made(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None, token: str = '') -> Made:
+def made(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None,
+         token: str = '') -> LoggedOp:
     """What ran or was made, from its tensors."""
-    new = Made()
+    new = LoggedOp()
     new.type = type
     new.name = name
     _number_each(new, inputs, outputs)
@@ -63,7 +64,7 @@ def made(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], wh
     return new
 
 
-def _number_each(new: Made, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+def _number_each(new: LoggedOp, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
     """Of whatever there may be among them."""
     new.inputs = tuple(_numbers(inputs))
     new.outputs = tuple([getattr(tensor, '_id', 0) for tensor in outputs])
@@ -85,16 +86,16 @@ class Log:
     def __init__(self, eager: bool, forward: Forward | None = None) -> None:
         self.forward = forward
         self.eager = eager
-        self.by_output: dict[int, Made] = {}
+        self.by_output: dict[int, LoggedOp] = {}
         self.recording = 0
 
-    def add(self, new: Made) -> None:
+    def add(self, new: LoggedOp) -> None:
         """Note an op; the last that made a tensor stands."""
         if len(self.by_output) < _MOST:
             for number in new.outputs:
                 self.by_output[number] = new
 
-    def all(self) -> Iterator[Made]:
+    def all(self) -> Iterator[LoggedOp]:
         """Each op once, in order."""
         return iter(dict.fromkeys(self.by_output.values()))
 
@@ -104,7 +105,7 @@ class Log:
         if (graph is None) is not self.eager or forward is None or not forward.on:
             return
         try:
-            new = Made()                        # as `made` and `add`, in one piece: that takes half as long
+            new = LoggedOp()                        # as `made` and `add`, in one piece: that takes half as long
             new.type = op_type if type(op_type) is str else _text(op_type)
             new.name = _text(op_name) if op_name is not None else ''
             try:
@@ -258,7 +259,7 @@ class Forward:
                 return
 
     # ------------------------------------------------------------------ ops
-    def noted(self, new: Made) -> None:
+    def noted(self, new: LoggedOp) -> None:
         """Note what has a gradient of its own, or none, beside ops."""
         log = self.current
         if log is not None:

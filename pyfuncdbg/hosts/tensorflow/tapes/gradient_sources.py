@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import node_names, step_site
-from pyfuncdbg.hosts.tensorflow.tapes.why_none import Source, Unconnected
+from pyfuncdbg.hosts.tensorflow.tapes.why_none import Unconnected, UnreachedSource
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 VARIABLE, TENSOR = 'Variable', 'Tensor'
@@ -74,7 +74,8 @@ class Sinks:
             attrs: dict[str, Any] = {'source': True, 'asked': asked} | ({} if going.eager else {'traced': True})
             if not flows and numbers[i] not in going.targets:
                 try:
-                    why = self._unconnected.why(going, tape, targets, Source(sources[i], names[i], kind == VARIABLE))
+                    why = self._unconnected.why(going, tape, targets,
+                                                UnreachedSource(sources[i], names[i], kind == VARIABLE))
                     attrs |= {'dead': why.reason, 'fix': why.fix, 'culprit': why.culprit and tuple(why.culprit)}
                 except Exception as error:      # a mistake of ours: the gradient is None all the same
                     say_failed('finding out why a gradient is None failed', error)

@@ -22,9 +22,9 @@ from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Forward, Made, made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Forward, LoggedOp, made
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
-from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import Gradients
+from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import Symbolic
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
@@ -36,7 +36,7 @@ _MOST = 1 << 12
 class Tapes:
     """Stands between TensorFlow's tape and the rules that it goes back by."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: Gradients, custom: CustomGradients) -> None:
+    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: PyFunctionGradients, custom: CustomGradients) -> None:
         self.on = True
         self._parts = parts
         self._host = host
@@ -207,7 +207,7 @@ class Tapes:
             return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
         return record_operation
 
-    def _own_rule(self, made: Made, backward: Callable[..., Any]) -> Callable[..., Any]:
+    def _own_rule(self, made: LoggedOp, backward: Callable[..., Any]) -> Callable[..., Any]:
         def backward_function(*gradients: Any) -> Any:
             going = self.going
             if going is None or not hooks.gradient or not self.on:

@@ -21,7 +21,7 @@ _MOST = 1 << 12
 _TOKEN = '_pyfuncdbg_token'
 
 
-class Gradients:
+class PyFunctionGradients:
     """The last call at each token, and the sites of backward steps.
 
     Attributes:

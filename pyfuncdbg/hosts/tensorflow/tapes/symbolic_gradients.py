@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made, made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp, made
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
@@ -33,16 +33,16 @@ class SymbolicPass(Pass):
 
     def __init__(self, run: Run, targets: Sequence[int]) -> None:
         super().__init__(run, False, Log(False), targets, 0)
-        self.made: dict[int, Made] = {}
+        self.made: dict[int, LoggedOp] = {}
 
-    def of(self, op: Any) -> Made:
+    def of(self, op: Any) -> LoggedOp:
         """A node of the graph, with those that its inputs are from."""
         for tensor in op.inputs:
             if hasattr(tensor, 'op'):
                 self._one(tensor.op)
         return self._one(op)
 
-    def _one(self, op: Any) -> Made:
+    def _one(self, op: Any) -> LoggedOp:
         known = self.made.get(id(op))
         if known is None:
             frames = creation(op)

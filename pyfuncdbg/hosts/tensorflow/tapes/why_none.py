@@ -14,12 +14,12 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import reached_as
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, Made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class UnreachedSource:
     """What got no gradient: its tensor (of a variable the handle), its name, and whether it is a variable."""
 
     tensor: Any
@@ -59,7 +59,7 @@ class Unconnected:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def why(self, going: Pass, tape: Any, targets: Sequence[Any], source: Source) -> Why:
+    def why(self, going: Pass, tape: Any, targets: Sequence[Any], source: UnreachedSource) -> Why:
         """Why a source got no gradient in a pass."""
         trainable = self._parts.slices.IsTrainable
         if not source.variable and not trainable(source.tensor):
@@ -91,7 +91,7 @@ class Unconnected:
         return Why('the tape did not record the way to it: recording was stopped (stop_recording, or reset)')
 
     # ------------------------------------------------------------------ a way with a cut
-    def _cuts(self, made: Made) -> bool:
+    def _cuts(self, made: LoggedOp) -> bool:
         if made.type in (NUMPY, STATELESS):
             return True
         dtype = self._dtype(made)
@@ -102,7 +102,7 @@ class Unconnected:
         except LookupError:                     # a function, with a rule of its own
             return False
 
-    def _cut(self, made: Made) -> Why:
+    def _cut(self, made: LoggedOp) -> Why:
         at = _place(made)
         if made.type == 'StopGradient':
             return Why(f'tf.stop_gradient{at} cuts it off', 'take the stop_gradient away if that was not meant')
@@ -120,7 +120,7 @@ class Unconnected:
         return Why(f'{made.type}{at} has no gradient in TensorFlow', 'use an op that has one, or tf.custom_gradient')
 
     # ------------------------------------------------------------------ no way
-    def _apart(self, log: Log, number: int, targets: Sequence[Any], source: Source, watched: bool) -> Why:
+    def _apart(self, log: Log, number: int, targets: Sequence[Any], source: UnreachedSource, watched: bool) -> Why:
         used = [made for made in log.all() if number in made.inputs]
         for made in log.all():
             function = self._function(made) if made.type == EAGER else None
@@ -145,17 +145,17 @@ class Unconnected:
                    'differentiated',
                    'if it goes on as a NumPy array or a Python number (.numpy(), float(), item()), keep it a tensor')
 
-    def _dtype(self, made: Made) -> Any:
+    def _dtype(self, made: LoggedOp) -> Any:
         return self._parts.dtypes.as_dtype(made.dtype) if made.dtype is not None else None
 
-    def _function(self, made: Made) -> Any:
+    def _function(self, made: LoggedOp) -> Any:
         registered = self._parts.scripts._py_funcs.get(made.token) if made.token else None
         return user_function(registered) if registered is not None else None
 
 
-def _way(log: Log, source: int, targets: Sequence[int]) -> list[Made] | None:
+def _way(log: Log, source: int, targets: Sequence[int]) -> list[LoggedOp] | None:
     """The ops from a source to one of the targets, by a shortest way; None if there is none."""
-    back: dict[int, tuple[Made, int]] = {}      # tensor: the op that uses it, and the tensor of that which leads on
+    back: dict[int, tuple[LoggedOp, int]] = {}      # tensor: the op that uses it, and the tensor of that which leads on
     waiting = deque(targets)
     seen = set(targets)
     while waiting and source not in seen:
@@ -168,14 +168,14 @@ def _way(log: Log, source: int, targets: Sequence[int]) -> list[Made] | None:
                 waiting.append(given)
     if source not in seen:
         return None
-    way: list[Made] = []
+    way: list[LoggedOp] = []
     while source in back:
         made, source = back[source]
         way.append(made)
     return way
 
 
-def _furthest(log: Log, used: Sequence[Made]) -> Made:
+def _furthest(log: Log, used: Sequence[LoggedOp]) -> LoggedOp:
     """The last op that depends on some."""
     reached = {number for made in used for number in made.outputs}
     last = used[-1]
@@ -186,7 +186,7 @@ def _furthest(log: Log, used: Sequence[Made]) -> Made:
     return last
 
 
-def _place(made: Made) -> str:
+def _place(made: LoggedOp) -> str:
     return f' ({os.path.basename(made.where.filename)}:{made.where.line})' if made.where is not None else ''
 
 
@@ -194,5 +194,5 @@ def _name(function: Any) -> str:
     return str(getattr(function, '__name__', None) or type(function).__name__)
 
 
-def _culprit(how: str, made: Made, function: str, variable: str = '') -> Culprit | None:
+def _culprit(how: str, made: LoggedOp, function: str, variable: str = '') -> Culprit | None:
     return Culprit(how, function, made.where.filename, made.where.line, variable) if made.where is not None else None

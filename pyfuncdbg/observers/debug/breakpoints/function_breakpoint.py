@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.conditions.predicate import shown
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+    from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 
 
 class FunctionCondition:
@@ -28,7 +28,7 @@ class FunctionCondition:
         evaluated: Whether it was evaluated since it is this one.
     """
 
-    def __init__(self, condition: Condition | None = None) -> None:
+    def __init__(self, condition: InlineCondition | None = None) -> None:
         self._condition = condition
         self.evaluated = False
 
@@ -60,10 +60,10 @@ def function_condition(one: Breakpoint) -> FunctionCondition | None:
         return None
     if one.when is None:
         return FunctionCondition()
-    from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+    from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
     try:
         read = LineCondition(one.when)
-        condition = Condition(read.expression, read.functions, shown(one.when))
+        condition = InlineCondition(read.expression, read.functions, shown(one.when))
     except CommandError:                        # there is no such expression over variables
         return None
     return None if condition.bare or condition.names & _OF_CALLS else FunctionCondition(condition)

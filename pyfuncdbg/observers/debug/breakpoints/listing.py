@@ -11,7 +11,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
-from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
+from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
 from pyfuncdbg.observers.debug.conditions.predicate import shown
 
 _SITES = 4
@@ -54,7 +54,7 @@ class BreakpointState:
     commands: tuple[str, ...] = ()
 
 
-def state_of(entry: Entry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
+def state_of(entry: BreakpointEntry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
     """One of the table."""
     one = entry.breakpoint
     where, how, found = _place(entry, breakpoints)
@@ -77,7 +77,7 @@ def pending(number: int, breakpoints: Breakpoints) -> str:
     return f'breakpoint {number} ({state.spec}) is pending: {state.note}'
 
 
-def _is_inside(entry: Entry, breakpoints: Breakpoints) -> bool:
+def _is_inside(entry: BreakpointEntry, breakpoints: Breakpoints) -> bool:
     """Whether it names functions, as far as is known."""
     one = entry.breakpoint
     if one.timing != 'before' or one.boundary:
@@ -87,7 +87,7 @@ def _is_inside(entry: Entry, breakpoints: Breakpoints) -> bool:
         entry.functions)
 
 
-def _place(entry: Entry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
+def _place(entry: BreakpointEntry, breakpoints: Breakpoints) -> tuple[tuple[str, ...], str, str]:
     one: Breakpoint = entry.breakpoint
     if one.spec.kind == 'line':
         try:

@@ -35,14 +35,14 @@ class SiteGate:
         return save(inputs)
 
 
-class Owner(Protocol):
+class PrefilterOwner(Protocol):
     """The entry in the table that a breakpoint belongs to."""
 
     breakpoint: Breakpoint
     evaluated: bool
 
 
-def gate(site: CallSite, owners: Sequence[Owner]) -> SiteGate | None:
+def gate(site: CallSite, owners: Sequence[PrefilterOwner]) -> SiteGate | None:
     """The gate for all breakpoints at a site together; None if a call is needed to test one of them."""
     breakpoints = [owner.breakpoint for owner in owners]
     timings = {one.timing for one in breakpoints}
@@ -65,7 +65,7 @@ def _condition(site: CallSite, breakpoint: Breakpoint) -> OfValues | None:
     return lambda run, ordinal, inputs, outputs: ordinal == wanted and when(run, ordinal, inputs, outputs)
 
 
-def _test(condition: OfValues, owner: Owner) -> OfValues:
+def _test(condition: OfValues, owner: PrefilterOwner) -> OfValues:
     wanted = owner.breakpoint.spec.ordinal
 
     def opens(run: Run, ordinal: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:

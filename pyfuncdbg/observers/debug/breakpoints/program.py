@@ -7,7 +7,7 @@ from typing import Protocol
 from pyfuncdbg.observers.record.recorder import Recorder
 
 
-class Program(Protocol):
+class DebuggedProgram(Protocol):
     """What breakpoints ask of the debugger."""
 
     @property

@@ -24,7 +24,7 @@ _ndarray = np.ndarray
 _UNFINISHED = 256
 
 
-class Owner(Protocol):
+class TestOwner(Protocol):
     """The entry in the table that a breakpoint at a site belongs to."""
 
     breakpoint: Breakpoint
@@ -55,7 +55,7 @@ class Armed:
 
     __slots__ = ('_inputs', '_memories', '_read', '_snaps', '_true', 'owner', 'remembers')
 
-    def __init__(self, owner: Owner, site: CallSite) -> None:
+    def __init__(self, owner: TestOwner, site: CallSite) -> None:
         self.owner = owner
         breakpoint = owner.breakpoint
         self._memories: list[Memory] = []
@@ -192,7 +192,7 @@ def _always(call: Call, outputs: Sequence[Any] | None, error: BaseException | No
     return True
 
 
-def _noting(owner: Owner, true: True_) -> True_:
+def _noting(owner: TestOwner, true: True_) -> True_:
     def noted(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
         owner.evaluated = True
         return true(call, outputs, error)

@@ -17,10 +17,10 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
 from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
 from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
-from pyfuncdbg.observers.debug.breakpoints.program import Program
+from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
-from pyfuncdbg.observers.debug.breakpoints.table_entry import Entry
+from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
 from pyfuncdbg.observers.debug.breakpoints.timing import timing_of
 from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
@@ -29,7 +29,7 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.lines.file_lookup import is_same_file
 
 if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+    from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 
 Tests = SiteTests
 
@@ -45,17 +45,17 @@ class Breakpoints:
         kinds: The calls that they need, beside those of Python functions.
     """
 
-    def __init__(self, on_change: Callable[[], None], program: Program) -> None:
+    def __init__(self, on_change: Callable[[], None], program: DebuggedProgram) -> None:
         self._on_change = on_change
         self._program = program
         self._lock = new_rlock()
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, BreakpointEntry] = {}
         self._by_site: dict[int, SiteTests | None] = {}
         self._by_run: dict[int, tuple[tuple[CallSite, ...], bool]] = {}
         self._number = 0
         self._runs_of_ops = 0
         self._at_lines = False
-        self._lines: Lines | None = None
+        self._lines: LineBreakpoints | None = None
         self.known = Catalogue()
         self.kinds: frozenset[Kind] = frozenset()
 
@@ -141,7 +141,7 @@ class Breakpoints:
             with self._lock:
                 self._settle()
 
-    def _enabled(self) -> list[Entry]:
+    def _enabled(self) -> list[BreakpointEntry]:
         return [entry for entry in list(self._entries.values()) if entry.breakpoint.enabled]
 
     def _count_runs(self, change: int) -> None:
@@ -175,7 +175,7 @@ class Breakpoints:
         with self._lock:
             made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
                               timing == 'before')
-            entry = Entry(made, self._program, self.lines, self._disable)
+            entry = BreakpointEntry(made, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
             self._number = made.number
             entry.place()
@@ -288,11 +288,11 @@ class Breakpoints:
 
     # ------------------------------------------------------------------ looked at
     @property
-    def entries(self) -> Mapping[int, Entry]:
+    def entries(self) -> Mapping[int, BreakpointEntry]:
         """What is set, by number."""
         return self._entries
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> BreakpointEntry:
         """One of them.
 
         Raises:
@@ -304,13 +304,13 @@ class Breakpoints:
             have = f'there are {", ".join(map(str, self._entries))}' if self._entries else 'none is set'
             raise CommandError(f'no breakpoint {number}; {have}') from None
 
-    def lines(self) -> Lines:
+    def lines(self) -> LineBreakpoints:
         """What puts breakpoints on lines; made when the first one is set."""
         if self._lines is None:
             from pyfuncdbg.observers.debug.lines.line_breakpoints import (
-                Lines,  # a program without line breakpoints need not have it
+                LineBreakpoints,  # a program without line breakpoints need not have it
             )
-            self._lines = Lines(VOCABULARY)
+            self._lines = LineBreakpoints(VOCABULARY)
             tracing_notice.watch(self._lines.look_again)
             module_loading.watch(self._lines.about_to_run)
         return self._lines
@@ -365,4 +365,4 @@ def _check_counts(every: int, after: int) -> None:
         raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
 
 
-__all__ = ['Breakpoint', 'Breakpoints', 'Entry', 'Hit', 'Tests']
+__all__ = ['Breakpoint', 'BreakpointEntry', 'Breakpoints', 'Hit', 'Tests']

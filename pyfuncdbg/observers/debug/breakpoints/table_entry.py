@@ -17,7 +17,7 @@ from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, Hi
 from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
 from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
 from pyfuncdbg.observers.debug.breakpoints.log_action import log
-from pyfuncdbg.observers.debug.breakpoints.program import Program
+from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
 from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
 from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
@@ -28,12 +28,12 @@ from pyfuncdbg.observers.debug.conditions.predicate import shown
 from pyfuncdbg.observers.record.recorder import recorders
 
 if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines, Placed
+    from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints, Placed
 
 _SITES = 1 << 16
 
 
-class Entry:
+class BreakpointEntry:
     """A breakpoint in the table.
 
     Attributes:
@@ -44,7 +44,7 @@ class Entry:
         commands: Lines to carry out where it stops.
     """
 
-    def __init__(self, breakpoint: Breakpoint, program: Program, lines: Callable[[], Lines],
+    def __init__(self, breakpoint: Breakpoint, program: DebuggedProgram, lines: Callable[[], LineBreakpoints],
                  disable: Callable[[int], None]) -> None:
         self.breakpoint = breakpoint
         self._program = program
@@ -182,10 +182,11 @@ class Entry:
 
     def _set_line(self, one: Breakpoint) -> None:
         when = one.when
-        from pyfuncdbg.observers.debug.lines.inline_condition import (
-            Condition,  # a program without line breakpoints need not have it
-        )
-        condition = Condition(when.expression, when.functions, shown(when)) if isinstance(when, LineCondition) else None
+        # A program without line breakpoints need not have it.
+        from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
+        condition = None
+        if isinstance(when, LineCondition):
+            condition = InlineCondition(when.expression, when.functions, shown(when))
         self._lines().set(one.number, one.spec.name, one.spec.number, condition, self._at_line)
         self._named = condition.names if condition is not None else frozenset()
 

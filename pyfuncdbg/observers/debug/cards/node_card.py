@@ -12,7 +12,14 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Found, Graph, Node, Returned, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
+    Constant,
+    FoundNode,
+    RecordedGraph,
+    RecordedNode,
+    ReturnedOutput,
+    TensorUse,
+)
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
@@ -31,10 +38,10 @@ _NEVER = SiteTime(unknown_site(0, 0), 0, 0, 0, 0.0, 0.0, 0.0, '')
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class NodeInput:
     """One input: where it comes from, and what it held last."""
 
-    use: Use
+    use: TensorUse
     sort: Sort
     op_type: str
     value: TensorRecord | None
@@ -42,14 +49,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NodeOutput:
     """One output: what it held last, who takes it, whether the run gives it to the program, or a function returns it."""
 
     name: str
     value: TensorRecord | None
-    users: tuple[Use, ...]
+    users: tuple[TensorUse, ...]
     fetched: bool = False
-    returned: Returned | None = None
+    returned: ReturnedOutput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +95,8 @@ class NodeCard:
     label: str
     runs: int
     run: int | None
-    inputs: tuple[Given, ...]
-    outputs: tuple[Made, ...]
+    inputs: tuple[NodeInput, ...]
+    outputs: tuple[NodeOutput, ...]
     before: tuple[str, ...]
     after: tuple[str, ...]
     calls: int
@@ -111,7 +118,7 @@ class NodeCard:
     values_of: int | None = None
 
 
-def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
+def node_card(trace: Queries, found: FoundNode, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
               all_frames: bool = False) -> NodeCard:
     """The card of a node that was found."""
     graph, name = found.graph, found.name
@@ -141,50 +148,50 @@ def node_card(trace: Queries, found: Found, stop: Stop | None = None, *, dumps: 
         values.run)
 
 
-def _given_to(call: CallRecord | None) -> tuple[Given, ...]:
+def _given_to(call: CallRecord | None) -> tuple[NodeInput, ...]:
     """Inputs of a call whose site has no names for them: of an eager op, of a backward step."""
-    return () if call is None else tuple(Given(Use('', slot, ''), 'elsewhere', '', tensor, None)
+    return () if call is None else tuple(NodeInput(TensorUse('', slot, ''), 'elsewhere', '', tensor, None)
                                          for slot, tensor in enumerate(call.inputs) if not tensor.absent)
 
 
-def _made_by(call: CallRecord | None, name: str) -> tuple[Made, ...]:
-    return () if call is None else tuple(Made(f'{name}:{slot}', tensor, ()) for slot, tensor in enumerate(call.outputs)
+def _made_by(call: CallRecord | None, name: str) -> tuple[NodeOutput, ...]:
+    return () if call is None else tuple(NodeOutput(f'{name}:{slot}', tensor, ()) for slot, tensor in enumerate(call.outputs)
                                          if not tensor.absent)
 
 
-def _given(graph: Graph, values: NodeValues, use: Use, call: CallRecord | None) -> Given:
+def _given(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallRecord | None) -> NodeInput:
     """One input: as the node's newest call had it, for a variable's memory may hold something else for each who takes it."""
     node = graph.nodes.get(use.node)
     constant = graph.constants.get(use.tensor)
     sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
         'feed' if graph.is_fed(use.node) else 'elsewhere')
-    return Given(use, sort, node.site.op_type if node is not None else '', None if constant else values.live(
+    return NodeInput(use, sort, node.site.op_type if node is not None else '', None if constant else values.live(
                      use.tensor) or _had(call, use) or values.tensor(use.tensor), constant)
 
 
-def _had(call: CallRecord | None, use: Use) -> TensorRecord | None:
+def _had(call: CallRecord | None, use: TensorUse) -> TensorRecord | None:
     given = call.inputs[use.slot] if call is not None and 0 <= use.slot < len(call.inputs) else None
     return given if given is not None and given.name == use.tensor and (
         given.unknown or given.stats is not None) else None
 
 
-def _outputs(graph: Graph, node: Node | None, name: str) -> Sequence[str]:
+def _outputs(graph: RecordedGraph, node: RecordedNode | None, name: str) -> Sequence[str]:
     if node is not None:
         return node.site.outputs
     return list(dict.fromkeys(use.tensor for use in graph.outputs(name))) or [f'{name}:0']
 
 
-def _made(graph: Graph, values: NodeValues, name: str, output: str) -> Made:
-    return Made(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
-                graph.is_fetched(output), _returned(graph.nodes.get(name), output))
+def _made(graph: RecordedGraph, values: NodeValues, name: str, output: str) -> NodeOutput:
+    return NodeOutput(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
+                      graph.is_fetched(output), _returned(graph.nodes.get(name), output))
 
 
-def _returned(node: Node | None, output: str) -> Returned | None:
+def _returned(node: RecordedNode | None, output: str) -> ReturnedOutput | None:
     return None if node is None else next((returned for returned in node.returned
                                            if node.site.outputs[returned.slot:][:1] == (output,)), None)
 
 
-def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
+def _time(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> SiteTime | None:
     """How often it was called, and what that cost; as a step of the graph where that was recorded."""
     if node is None:
         return None
@@ -192,13 +199,13 @@ def _time(trace: Queries, graph: Graph, node: Node | None) -> SiteTime | None:
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 
-def _places(trace: Queries, node: Node | None) -> int:
+def _places(trace: Queries, node: RecordedNode | None) -> int:
     if node is None:
         return 1
     return sum(site.name == node.name and site.kind == node.site.kind for site in trace.sites())
 
 
-def _first_bad(trace: Queries, graph: Graph, node: Node | None) -> str:
+def _first_bad(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> str:
     if node is None:
         return ''
     mine = {(site.process, site.id) for site in node.sites}
@@ -206,7 +213,7 @@ def _first_bad(trace: Queries, graph: Graph, node: Node | None) -> str:
     return next((call.number for call in found if (call.process, call.site.id) in mine), '')
 
 
-def _dumps(trace: Queries, graph: Graph, node: Node | None) -> tuple[CallRecord, ...]:
+def _dumps(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> tuple[CallRecord, ...]:
     if node is None:
         return ()
     for site in node.sites[::-1]:

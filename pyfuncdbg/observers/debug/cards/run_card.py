@@ -28,7 +28,7 @@ NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class RunValue:
     """A fed or fetched value; dtype '' where there is none yet."""
 
     name: str
@@ -67,7 +67,7 @@ class RunCard:
     title: str
     thread: int
     thread_name: str
-    feeds: tuple[Value, ...]
+    feeds: tuple[RunValue, ...]
     fetches: tuple[str, ...]
     nodes: int
     functions: int
@@ -119,7 +119,7 @@ class RunEnd:
     title: str
     thread: int
     seconds: float | None
-    fetches: tuple[Value, ...]
+    fetches: tuple[RunValue, ...]
     error_type: str
     error: str
     failure: NodeFailure | None
@@ -165,11 +165,11 @@ def _whose(debugged: DebuggedRun | None) -> tuple[int, str]:
     return (debugged.number, debugged.policy.title) if debugged is not None else (0, '')
 
 
-def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[Value, ...]:
+def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[RunValue, ...]:
     found = []
     for name, value in list(zip(names, values, strict=False))[:NAMES]:
         array = host.to_numpy(value)
-        found.append(Value(name, dtype_name(array.dtype), array.shape, array.nbytes))
+        found.append(RunValue(name, dtype_name(array.dtype), array.shape, array.nbytes))
     return tuple(found)
 
 
@@ -219,7 +219,7 @@ def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
             Suggestion('quit', 'let the program go on')]
 
 
-def _after(run: int, fetches: Sequence[Value], failure: NodeFailure | None, passed: Sequence[Passed],
+def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[Passed],
            failed: bool) -> list[Suggestion]:
     found = []
     if failure is not None:

@@ -35,7 +35,7 @@ _COUNTED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CardValue:
     """A value on the card: its name in the function, and what else it is called."""
 
     name: str
@@ -97,7 +97,7 @@ class StopCard:
     reason: str
     listing: Listing | None
     created: Frame | None
-    values: tuple[Shown, ...]
+    values: tuple[CardValue, ...]
     values_are: str
     hidden: int
     returned: Value | None
@@ -106,7 +106,7 @@ class StopCard:
     differences: tuple[Difference, ...] = ()
     remark: str = ''
     unlocated: Unlocated = ''
-    given: tuple[Shown, ...] = ()
+    given: tuple[CardValue, ...] = ()
     more_given: int = 0
     created_text: str = ''
     enters: bool = False
@@ -180,9 +180,9 @@ def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:
     return (names.index(site.name) + 1, len(names)) if site is not None and site.name in names else (0, 0)
 
 
-def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[Shown]]:
+def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[CardValue]]:
     """What is worth to be seen here."""
-    def shown(name: str, value: Any) -> Shown:
+    def shown(name: str, value: Any) -> CardValue:
         return _shown(stop, name, value)
     if stop.phase == 'after' and stop.call is not None:
         tensors = stop.call.site.outputs
@@ -200,17 +200,17 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
     return '', []
 
 
-def _shown(stop: Stop, name: str, value: Any, note: str = '') -> Shown:
-    return Shown(name, described(value, host_of(stop), items=0, counted=_COUNTED), note)
+def _shown(stop: Stop, name: str, value: Any, note: str = '') -> CardValue:
+    return CardValue(name, described(value, host_of(stop), items=0, counted=_COUNTED), note)
 
 
-def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[Shown]:
+def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[CardValue]:
     for index, (name, tensor, read) in enumerate(node_inputs(stop, entry)):
         label = name or tensor or f'input {index}'
         try:
             yield _shown(stop, label, read(), tensor if tensor != label else '')
         except CommandError as error:
-            yield Shown(label, Value('', str(error).partition('\n')[0]), '')
+            yield CardValue(label, Value('', str(error).partition('\n')[0]), '')
 
 
 def local_values(frame: FrameType) -> dict[str, Any]:

@@ -11,12 +11,18 @@ import numpy as np
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN, OF_CALL, UNLESS_PARAMETER, Evaluation, Expression
+from pyfuncdbg.observers.debug.conditions.compiled_expression import (
+    KNOWN,
+    OF_CALL,
+    UNLESS_PARAMETER,
+    CompiledExpression,
+    Evaluation,
+)
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import READY, Get, names_of, parameter, place_of, reader
 from pyfuncdbg.observers.debug.conditions.past_calls import (
     NOT_KEPT,
-    Change,
+    ChangeTest,
     History,
     PastCall,
     Series,
@@ -35,7 +41,7 @@ OfValues = Callable[[Run, int, Sequence[Any], Sequence[Any]], Any]
 """`of(run, ordinal, inputs, outputs)`: the value of a condition that needs no more; outputs are empty before the call."""
 
 
-class Tensors:
+class CallTensors:
     """All tensors of a call: `tensors['has_nan']` is what the bare word stands for."""
 
     __slots__ = ('_values',)
@@ -58,7 +64,7 @@ class Memory:
     __slots__ = ('_answers', '_changes', '_getters', '_keeps_calls', '_keeps_inputs', '_keeps_out', '_pending', '_read',
                  '_series', 'history')
 
-    def __init__(self, expression: Expression, site: CallSite) -> None:
+    def __init__(self, expression: CompiledExpression, site: CallSite) -> None:
         names = names_of(site.function) or ()
         self._read = reader(site)
         self._getters: dict[str, Get] = {name: get for name in names if (get := parameter(site, name)) is not None}
@@ -68,7 +74,7 @@ class Memory:
         self._keeps_out = self._keeps_calls and 'out' in attributes
         self.history = History()
         self._series = [(Series(of.method, of.alpha), binding(of.of, site, self)) for of in expression.series]
-        self._changes = [(Change(), binding(of, site, self)) for of in expression.changes]
+        self._changes = [(ChangeTest(), binding(of, site, self)) for of in expression.changes]
         self._pending: dict[int, list[Any]] = {}
         self._answers: dict[int, list[Any]] = {}
 
@@ -120,7 +126,7 @@ class Memory:
             self.history.add(PastCall(call, self._getters, inputs, out))
 
 
-def _answer(change: Change, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
+def _answer(change: ChangeTest, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
     try:
         return change.differs(get(call, outputs, error), first_of(call))
     except Exception as raised:                 # the user's expression: told when the answer is asked for
@@ -136,7 +142,8 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     The way from a call to the arguments is compiled too: a loop over getters costs 0.1 µs a name more, and a function that
     reads what is NumPy's already 0.1 µs.
     """
-    scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for, 'Tensors': Tensors,
+    scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for,
+                             'Tensors': CallTensors,
                              'memory': memory, 'ready': READY, 'variables': _variables(site),
                              'module': getattr(getattr(site.function, '__func__', site.function), '__globals__', {})}
     sources = {'out': _OUT, 'inputs': '(*map(read, call.inputs),)', 'call': 'call', '_ordinal': 'call.ordinal',
@@ -166,13 +173,13 @@ def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
     return lambda call: {name: get(call) for name, get in getters.items()}
 
 
-def of_values(expression: Expression, site: CallSite) -> OfValues | None:
+def of_values(expression: CompiledExpression, site: CallSite) -> OfValues | None:
     """The expression as a function of the values of a call alone; None if it needs more of the call, or of earlier ones, or
     if somebody might notice that it is evaluated twice."""
     if not expression.repeatable or remembers(expression):
         return None
     scope: dict[str, Any] = {'f': expression.whole.function, 'read': reader(site), 'stands_for': stands_for,
-                             'Tensors': Tensors, 'ready': READY}
+                             'Tensors': CallTensors, 'ready': READY}
     sources = {'out': _OUT, 'inputs': '(*map(read, inputs),)', '_ordinal': 'ordinal',
                '_tensors': 'Tensors([*map(read, inputs), *map(read, outputs)])'}
     arguments = []
@@ -204,7 +211,7 @@ def _missing(site: CallSite, name: str) -> Get:
     return get
 
 
-def remembers(expression: Expression) -> bool:
+def remembers(expression: CompiledExpression) -> bool:
     """Whether it looks back at earlier calls."""
     return bool(expression.series or expression.changes or 'history' in expression.reads)
 

@@ -67,7 +67,7 @@ class SeriesOf:
     of: Evaluation
 
 
-class Expression:
+class CompiledExpression:
     """A condition that has been read.
 
     Attributes:

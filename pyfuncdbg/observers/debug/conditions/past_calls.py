@@ -217,7 +217,7 @@ class Series:
         return np.float64(max(values) if self._method == 'max' else min(values))
 
 
-class Change:
+class ChangeTest:
     """Tells whether a value differs from the one before: in type, shape or any bit. The first one does not."""
 
     __slots__ = ('_before', '_first', '_lock', '_now')

@@ -17,7 +17,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.observers.debug.conditions import vocabulary
 from pyfuncdbg.observers.debug.conditions.binding import Memory, OfValues, True_, binding, of_values, remembers
-from pyfuncdbg.observers.debug.conditions.compiled_expression import Expression as Compiled
+from pyfuncdbg.observers.debug.conditions.compiled_expression import CompiledExpression as Compiled
 from pyfuncdbg.observers.debug.conditions.function_parameters import signature_of
 
 
@@ -87,10 +87,10 @@ class Predicate:
         return All(condition(other), self)
 
     def __or__(self, other: object) -> Predicate:
-        return Any_(self, condition(other))
+        return Either(self, condition(other))
 
     def __ror__(self, other: object) -> Predicate:
-        return Any_(condition(other), self)
+        return Either(condition(other), self)
 
     def __invert__(self) -> Predicate:
         return Not(self)
@@ -145,7 +145,7 @@ class Expression(Predicate):
         return f'condition({self.text!r})'
 
 
-class Word(Predicate):
+class VocabularyWord(Predicate):
     """`has_nan` and its kin: of a value when called, bare of any tensor of the call."""
 
     __slots__ = ('_compiled', '_function')
@@ -273,7 +273,7 @@ class All(_Joined):
         return lambda *given: truth(left(*given)) and truth(right(*given))
 
 
-class Any_(_Joined):  # noqa: N801  `any` and typing's `Any` are taken
+class Either(_Joined):
     """At least one holds; the second is not asked if the first does."""
 
     __slots__ = ()
@@ -384,6 +384,6 @@ def _name_of(function: Any) -> str:
     return str(getattr(function, '__qualname__', None) or type(function).__qualname__)
 
 
-has_nan = Word('has_nan')
-has_inf = Word('has_inf')
-has_inf_or_nan = Word('has_inf_or_nan')
+has_nan = VocabularyWord('has_nan')
+has_inf = VocabularyWord('has_inf')
+has_inf_or_nan = VocabularyWord('has_inf_or_nan')

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.errors import CommandError, Typed
-from pyfuncdbg.observers.debug.conditions.compiled_expression import Expression
+from pyfuncdbg.errors import CommandError, TypedCommand
+from pyfuncdbg.observers.debug.conditions.compiled_expression import CompiledExpression
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 _OF_CALLS = ('inputs', 'call', 'history', 'error')
@@ -28,12 +28,12 @@ class TensorTest:
     __slots__ = ('_evaluation', 'text')
 
     def __init__(self, text: str) -> None:
-        expression = Expression(text)
+        expression = CompiledExpression(text)
         expression.check(())
         wrong = [name for name in _OF_CALLS if name in expression.reads]
         if wrong or expression.changes:
             raise CommandError(f'{text!r} asks for {wrong[0] if wrong else "changed"!r}, and here one tensor is looked at: '
-                               "'out', as in absmax(out) > 1e3. ", Typed('break'), ' has conditions on calls.')
+                               "'out', as in absmax(out) > 1e3. ", TypedCommand('break'), ' has conditions on calls.')
         if not expression.reads:
             raise CommandError(f"{text!r} does not look at the tensor: name it as 'out', as in absmax(out) > 1e3, or say "
                                'has_nan, has_inf or has_inf_or_nan')

@@ -94,7 +94,7 @@ def kept_inputs(call: CallRecord) -> list[np.ndarray]:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RepeatedResult:
     """What a call made once more gave.
 
     Attributes:
@@ -110,7 +110,7 @@ class Made:
     changed: tuple[str, ...]
 
 
-class Again:
+class CallRepeater:
     """Makes calls of one site, inside `again`."""
 
     __slots__ = ('_before_each', '_capture', '_site', 'changed')
@@ -121,7 +121,7 @@ class Again:
         self._capture = capture
         self.changed = changed
 
-    def make(self, inputs: Sequence[Any], within: Callable[[Callable[[], Any]], Any] | None = None) -> Made:
+    def make(self, inputs: Sequence[Any], within: Callable[[Callable[[], Any]], Any] | None = None) -> RepeatedResult:
         """One call, on arrays that are its own.
 
         Args:
@@ -147,11 +147,11 @@ class Again:
         finally:
             current.reset(token)
             call.speaker = None
-        return Made(outputs, error, _said(call), tuple(self.changed()))
+        return RepeatedResult(outputs, error, _said(call), tuple(self.changed()))
 
 
 @contextmanager
-def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[Again]:
+def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[CallRepeater]:
     """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
     capture = Capture('only')
     capture.start(chained=False)
@@ -159,7 +159,7 @@ def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iter
     put_back = kept(site) if site.kind == 'python' else None
     try:
         with site.host.untouched() as changed:
-            yield Again(site, capture, changed, before_each)
+            yield CallRepeater(site, capture, changed, before_each)
     finally:
         if put_back is not None:
             put_back()

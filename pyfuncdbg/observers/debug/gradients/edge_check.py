@@ -27,7 +27,7 @@ _ABSOLUTE = {8: 1e-11, 4: 2e-5, 2: 1e-2}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EdgeOutcome:
     """What was found.
 
     Attributes:
@@ -73,10 +73,10 @@ class EdgeCheck:
         self._floor = _ABSOLUTE.get(gradient.dtype.itemsize, 1e-2) * float(finite.max(initial=0.0))
         self._floor += 1e3 * float(np.finfo(gradient.dtype).tiny)
         self._error = 0.0
-        self._kink: Outcome | None = None
-        self._unknown: Outcome | None = None
+        self._kink: EdgeOutcome | None = None
+        self._unknown: EdgeOutcome | None = None
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> EdgeOutcome:
         """The verdict on the whole input: the worst that was found."""
         open_ = np.ones(self._values.shape, bool)
         bad = ~np.isfinite(np.asarray(self._gradient, np.float64))
@@ -90,8 +90,8 @@ class EdgeCheck:
             return found
         return self._kink or self._unknown or found
 
-    def _each(self, open_: np.ndarray) -> Outcome:
-        noisy: Outcome | None = None
+    def _each(self, open_: np.ndarray) -> EdgeOutcome:
+        noisy: EdgeOutcome | None = None
         for flat in np.flatnonzero(open_):
             found = self._element(int(flat))
             if found.verdict == 'BAD':
@@ -101,14 +101,14 @@ class EdgeCheck:
             elif found.verdict == 'unchecked' and found is not self._unknown:
                 noisy = noisy or found
         if noisy is None:
-            return Outcome('OK', self._error)
+            return EdgeOutcome('OK', self._error)
         along = self._along(open_)              # where one element is too noisy, all together may not be
         return noisy if along.verdict == 'unchecked' else along
 
-    def _along(self, open_: np.ndarray) -> Outcome:
+    def _along(self, open_: np.ndarray) -> EdgeOutcome:
         """The gradient's own direction, then random ones; what does not fit is located, and left out if it is a kink."""
         located = done = 0
-        noisy: Outcome | None = None
+        noisy: EdgeOutcome | None = None
         sharp = False
         while done <= DIRECTIONS and open_.any() and not (self._weighted.over and done):
             name = 'along the gradient' if not done else 'along a random direction'
@@ -124,7 +124,7 @@ class EdgeCheck:
                 done += 1
                 continue
             if located == LOCATED:
-                return Outcome('unchecked', reason=f'more than {LOCATED} elements do not fit {name}')
+                return EdgeOutcome('unchecked', reason=f'more than {LOCATED} elements do not fit {name}')
             located += 1
             flat = self._located(direction, self._misfit)
             found = self._element(flat)
@@ -140,19 +140,19 @@ class EdgeCheck:
             direction = signs(self._random, open_.shape) * open_ * self._sizes
             if self._gap(np.flatnonzero(direction), direction) > 0:      # the mean of two sides may fit
                 self._element(self._located(direction, self._gap))
-        return Outcome('OK', self._error) if sharp or noisy is None else noisy
+        return EdgeOutcome('OK', self._error) if sharp or noisy is None else noisy
 
-    def _judged(self, direction: np.ndarray, name: str) -> Outcome:
+    def _judged(self, direction: np.ndarray, name: str) -> EdgeOutcome:
         """Whether the gradient's derivative along a direction is that by differences, as far as these can tell."""
         slope, got = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
         if not slope.known:
-            return Outcome('unchecked', reason=f'the function gives no finite value near its input, {name}')
+            return EdgeOutcome('unchecked', reason=f'the function gives no finite value near its input, {name}')
         if not self._close(slope, got, direction):
             size = max(abs(slope.value), abs(got))
-            return Outcome('BAD', abs(slope.value - got) / size if size else None, None, got, slope.value, reason=name)
+            return EdgeOutcome('BAD', abs(slope.value - got) / size if size else None, None, got, slope.value, reason=name)
         if not self._tells(slope, got, direction):
-            return Outcome('unchecked', got=got, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
-        return Outcome('OK', self._error)
+            return EdgeOutcome('unchecked', got=got, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
+        return EdgeOutcome('OK', self._error)
 
     def _is_confirmed(self, direction: np.ndarray) -> bool:
         """Whether other step sizes say, too, that the gradient is wrong along a direction, and it is no kink."""
@@ -206,7 +206,7 @@ class EdgeCheck:
             return float('inf')
         return max(0.0, abs(slope.value - dot(self._gradient, part)) - slope.error)
 
-    def _element(self, flat: int) -> Outcome:
+    def _element(self, flat: int) -> EdgeOutcome:
         """One element by itself."""
         direction = np.zeros(self._values.shape)
         size = float(self._sizes.reshape(-1)[flat])
@@ -220,12 +220,13 @@ class EdgeCheck:
             fits, tells = self._close(slope, got * size, direction), self._tells(slope, got * size, direction)
         up, down = self._weighted.one_sided(self._slot, direction)
         if self._is_kink(up, down, got * size):
-            self._kink = self._kink or Outcome('kink', index=index, got=got, expected=down.value / size,
-                                               other=up.value / size)
+            self._kink = self._kink or EdgeOutcome('kink', index=index, got=got, expected=down.value / size,
+                                                   other=up.value / size)
             return self._kink
-        noisy = Outcome('unchecked', index=index, got=got, reason=f'the differences are too noisy: {_shown(slope, size)}')
+        noisy = EdgeOutcome('unchecked', index=index, got=got,
+                            reason=f'the differences are too noisy: {_shown(slope, size)}')
         if fits:
-            return Outcome('OK', self._error) if tells or self._is_negligible(flat) else noisy
+            return EdgeOutcome('OK', self._error) if tells or self._is_negligible(flat) else noisy
         again = self._weighted.central(self._slot, direction, 0.6)
         sides = [side.value for side in (up, down) if _is_sound(side)]
         if slope.known and (self._is_repeated(slope, again, got * size) if np.isfinite(got)
@@ -234,11 +235,11 @@ class EdgeCheck:
         elif not np.isfinite(got) and sides:
             expected = sides[0] / size                  # at the edge of where the function is defined
         else:
-            self._unknown = self._unknown or (noisy if slope.known else Outcome(
+            self._unknown = self._unknown or (noisy if slope.known else EdgeOutcome(
                 'unchecked', index=index, got=got, reason='the function gives no finite value near this element'))
             return self._unknown
         scale = max(abs(expected), abs(got)) if np.isfinite(got) else 1.0
-        return Outcome('BAD', abs(expected - got) / scale if np.isfinite(got) else None, index, got, expected)
+        return EdgeOutcome('BAD', abs(expected - got) / scale if np.isfinite(got) else None, index, got, expected)
 
     def _is_negligible(self, flat: int) -> bool:
         """Whether the rest of the gradient is so much larger that an error in this element is no matter."""

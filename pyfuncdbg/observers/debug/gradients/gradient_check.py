@@ -13,8 +13,8 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import Again, Made, again, live_site
-from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, Outcome
+from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, RepeatedResult, again, live_site
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, Weighted
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
 from pyfuncdbg.observers.debug.queries import Queries
@@ -46,7 +46,7 @@ class CheckedEdge:
     function: str
     slot: int
     tensor: str
-    outcome: Outcome
+    outcome: EdgeOutcome
     calls: int = 0
 
 
@@ -73,7 +73,7 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None,
             forward = forward_call(trace, step)
             outcomes, calls = _outcomes(trace, step, forward, wanted, at, before_each)
     except CommandError as error:
-        outcomes = {slot: Outcome('unchecked', reason=_reason(error)) for slot in wanted}
+        outcomes = {slot: EdgeOutcome('unchecked', reason=_reason(error)) for slot in wanted}
     name = forward_name(step)
     site = forward.site if forward is not None else None
     names = forward.inputs if forward is not None else ()
@@ -83,21 +83,21 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None,
             for slot, outcome in outcomes.items()]
 
 
-def _passed_on(step: CallRecord, slot: int) -> Outcome:
+def _passed_on(step: CallRecord, slot: int) -> EdgeOutcome:
     """The verdict on a read, whose gradient is what comes to it."""
     came, went = (_kept(tensor, what) for tensor, what in ((step.inputs[0], 'gradient of output 0'),
                                                            (step.outputs[slot], f'gradient of input {slot}')))
     if went.dtype.kind != 'f':
-        return Outcome('unchecked', reason=f'gradients of type {step.outputs[slot].dtype} are not checked')
+        return EdgeOutcome('unchecked', reason=f'gradients of type {step.outputs[slot].dtype} are not checked')
     if came.shape != went.shape:
-        return Outcome('BAD', reason=f'the gradient has shape {list(went.shape)}, what comes to it {list(came.shape)}')
+        return EdgeOutcome('BAD', reason=f'the gradient has shape {list(went.shape)}, what comes to it {list(came.shape)}')
     wrong = np.flatnonzero(~((came == went) | ((came != came) & (went != went))))
     if not wrong.size:
-        return Outcome('OK', 0.0)
+        return EdgeOutcome('OK', 0.0)
     index = tuple(int(i) for i in np.unravel_index(int(wrong[0]), came.shape))
     got, expected = float(went[index]), float(came[index])
     size = max(abs(got), abs(expected))
-    return Outcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
+    return EdgeOutcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
 
 
 def _reason(error: CommandError) -> str:
@@ -135,7 +135,7 @@ def _why_missing(trace: Queries, step: CallRecord) -> str:
 
 
 def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
-              before_each: Callable[[], None] | None) -> tuple[dict[int, Outcome], int]:
+              before_each: Callable[[], None] | None) -> tuple[dict[int, EdgeOutcome], int]:
     site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
@@ -144,7 +144,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Seq
     outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
              _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
-    found: dict[int, Outcome] = {}
+    found: dict[int, EdgeOutcome] = {}
     with again(site, before_each) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
         if forward.site.traits.takes_symmetric:
@@ -196,7 +196,8 @@ def _kept(tensor: TensorRecord, what: str) -> np.ndarray:
         raise CommandError(f"{what} was not kept in full{why}; record with level='full'") from None
 
 
-def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays, *, op: bool) -> tuple[Any, list[np.ndarray]]:
+def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Arrays, *,
+              op: bool) -> tuple[Any, list[np.ndarray]]:
     """The forward call as a function of arrays, and its inputs: in float64 where it takes that, which is far more exact.
 
     Raises:
@@ -221,7 +222,7 @@ def _function(maker: Again, inputs: Sequence[np.ndarray], recorded: Arrays, *, o
     return function, list(inputs)
 
 
-def _compare(first: Made, second: Made, recorded: Arrays) -> None:
+def _compare(first: RepeatedResult, second: RepeatedResult, recorded: Arrays) -> None:
     if first.error is not None:
         raise CommandError(f'made again on its recorded inputs it raises {type(first.error).__name__}: {first.error}')
     if not _agree(first.outputs, second.outputs):
@@ -245,21 +246,21 @@ def _agree(one: Arrays, other: Arrays) -> bool:
     return True
 
 
-def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> Outcome | None:
+def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> EdgeOutcome | None:
     """Why an input cannot be checked, or what is wrong at first sight."""
     if slot >= len(inputs):
-        return Outcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
+        return EdgeOutcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
     values = inputs[slot]
     if values.dtype.kind == 'O':
-        return Outcome('unchecked', reason='it is a variable')
+        return EdgeOutcome('unchecked', reason='it is a variable')
     if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
-        return Outcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
+        return EdgeOutcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
     if forward.site.traits.takes_symmetric and not np.array_equal(values, values.swapaxes(-1, -2)):
-        return Outcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
+        return EdgeOutcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
     if values.shape != gradient.shape:
-        return Outcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
+        return EdgeOutcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
     if not np.isfinite(values).all():
-        return Outcome('unchecked', reason='the input is not finite')
+        return EdgeOutcome('unchecked', reason='the input is not finite')
     if not values.size:
-        return Outcome('unchecked', reason='the input is empty')
+        return EdgeOutcome('unchecked', reason='the input is empty')
     return None

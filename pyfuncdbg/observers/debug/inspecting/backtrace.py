@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.records import FrameRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StackRow:
     """One entry of the stack.
 
     Attributes:
@@ -43,7 +43,7 @@ class Row:
     variables: FrameRecord | None = None
 
 
-def rows_of(stop: Stop, *, variables: bool = False) -> tuple[Row, ...]:
+def rows_of(stop: Stop, *, variables: bool = False) -> tuple[StackRow, ...]:
     """The stack of a stop, outermost first; with the variables of its innermost frames of the program if asked for."""
     stack = stack_of(stop)
     chosen = selected(stop)
@@ -55,7 +55,7 @@ def rows_of(stop: Stop, *, variables: bool = False) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def selected_row(stop: Stop) -> Row | None:
+def selected_row(stop: Stop) -> StackRow | None:
     """The entry that the user looks at."""
     stack = stack_of(stop)
     return _row(stop, stack, selected(stop), True) if stack else None
@@ -67,20 +67,20 @@ def created_at(site: CallSite) -> Frame | None:
     return mine[-1] if mine else site.stack[-1] if site.stack else None
 
 
-def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> Row:
+def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> StackRow:
     entry = stack[index]
     if isinstance(entry, FrameEntry):
         code = program_code(entry.frame.f_code)
-        return Row('python', code.co_name, '', code.co_filename, entry.line,
-                   line_of(code.co_filename, entry.line, entry.frame.f_globals), is_library(code.co_filename), chosen)
+        return StackRow('python', code.co_name, '', code.co_filename, entry.line,
+                        line_of(code.co_filename, entry.line, entry.frame.f_globals), is_library(code.co_filename), chosen)
     if isinstance(entry, RunEntry):
         run = entry.run
         fetches = ', '.join(run.fetches) or 'no tensors'
-        return Row('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, chosen)
+        return StackRow('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, chosen)
     place = created_at(entry.site)
     filename, line = (place.filename, place.line) if place is not None else ('', 0)
-    return Row('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
-               filename, line, line_of(filename, line) if filename else '', False, chosen)
+    return StackRow('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
+                    filename, line, line_of(filename, line) if filename else '', False, chosen)
 
 
 def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:

@@ -26,7 +26,7 @@ _OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
 """Builtins that answer of the frame that calls them. That of typed code is none of the program's."""
 
 
-class Names(dict[str, Any]):
+class Namespace(dict[str, Any]):
     """The namespace of typed code; as globals and locals at once, so that lambdas and comprehensions see every name.
 
     The dict itself stays empty: `__missing__` reads. Only what is declared `global`, and the builtins, come to be in it.
@@ -105,7 +105,7 @@ class Names(dict[str, Any]):
         return lambda *given: builtin(*given) if given else sorted(self.variables()) if name == 'dir' else self.variables()
 
 
-class FrameNames(Names):
+class FrameNames(Namespace):
     """The names of a live frame: its locals and cells, then the globals of its module."""
 
     def __init__(self, frame: FrameType) -> None:
@@ -161,7 +161,7 @@ def _values(frame: FrameType) -> Mapping[str, Any]:
     return variables(frame.f_code, frame.f_locals)
 
 
-class NodeNames(Names):
+class NodeNames(Namespace):
     """The names at a node or run of the graph: given ones first, then those of the function's module.
 
     What is assigned is a variable of the session: the graph has none. At a frame, whose names are the outer ones, it is the
@@ -183,21 +183,21 @@ class NodeNames(Names):
         return self._read[name]() if name in self._read else self._outer[name]
 
     def known(self) -> Iterable[str]:
-        outer = self._outer.known() if isinstance(self._outer, Names) else self._outer
+        outer = self._outer.known() if isinstance(self._outer, Namespace) else self._outer
         return {*self._read, *outer, *session_variables}
 
     def variables(self) -> dict[str, Any]:
         typed = {name: session_variables[name] for name in session_variables}
-        outer = self._outer.variables() if isinstance(self._outer, Names) else typed
+        outer = self._outer.variables() if isinstance(self._outer, Namespace) else typed
         return {**outer, **{name: self._read[name]() for name in self._inputs}}
 
     def module(self) -> dict[str, Any]:
-        return self._outer.module() if isinstance(self._outer, Names) else dict(self._outer)
+        return self._outer.module() if isinstance(self._outer, Namespace) else dict(self._outer)
 
     def set_name(self, name: str, value: Any) -> None:
         if name in self._read:
             raise CommandError(f'{name!r} is a tensor of the graph here, not a variable: set it by "inject TENSOR EXPR"')
-        if isinstance(self._outer, Names):
+        if isinstance(self._outer, Namespace):
             self._outer.set_name(name, value)
         elif name in self._outer:
             raise CommandError(f'{name!r} is a name of the program, and at a node of the graph there is no frame whose '
@@ -206,7 +206,7 @@ class NodeNames(Names):
             super().set_name(name, value)
 
     def delete_name(self, name: str) -> None:
-        if isinstance(self._outer, Names):
+        if isinstance(self._outer, Namespace):
             self._outer.delete_name(name)
         else:
             super().delete_name(name)
@@ -218,7 +218,7 @@ def _write_back(frame: FrameType, *, clear: bool) -> None:
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(clear))
 
 
-def evaluate(text: str, names: Names) -> Any:
+def evaluate(text: str, names: Namespace) -> Any:
     """The value of an expression.
 
     Raises:
@@ -228,7 +228,7 @@ def evaluate(text: str, names: Names) -> Any:
     return _run(_compiled(text, 'eval'), text, names)
 
 
-def carry_out(text: str, names: Names) -> Any:
+def carry_out(text: str, names: Namespace) -> Any:
     """Do what a line of Python says; its value if it is an expression, else None.
 
     Raises:
@@ -324,7 +324,7 @@ def _compiled(text: str, mode: str) -> CodeType:
     return code
 
 
-def _run(code: CodeType, text: str, names: Names) -> Any:
+def _run(code: CodeType, text: str, names: Namespace) -> Any:
     try:
         linecache.cache.pop(FILENAME, None)
         return eval(code, names)
@@ -340,7 +340,7 @@ def _run(code: CodeType, text: str, names: Names) -> Any:
         names.settle()
 
 
-def _explained(error: BaseException, text: str, names: Names) -> str:
+def _explained(error: BaseException, text: str, names: Namespace) -> str:
     """What the typed code raised, with a caret at the part of it that did."""
     try:
         said = str(error)

@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.value import MOST_COUNTED
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, Level, LocalRecord, TensorRecord
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure, walked
-from pyfuncdbg.observers.record.snapshots.frame_locals import Variables, variables_of
+from pyfuncdbg.observers.record.snapshots.frame_locals import FrameVariables, variables_of
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 _SMALL = 64
@@ -42,7 +42,7 @@ def _values(frame: FrameType) -> dict[str, Any]:
     return dict(frame.f_locals) if frame.f_code.co_flags & inspect.CO_OPTIMIZED else {}
 
 
-def _frame_record(found: Variables) -> FrameRecord:
+def _frame_record(found: FrameVariables) -> FrameRecord:
     variables = tuple(LocalRecord(one.name, one.type, one.text, None if one.array is None else _tensor(one.array))
                       for one in found.variables)
     return FrameRecord(found.frame, variables, found.hidden)

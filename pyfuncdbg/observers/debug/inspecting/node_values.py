@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, Node, owner
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, RecordedNode, owner
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -31,7 +31,7 @@ class NodeValues:
         node: Of whose newest call the run is, where the graph is of several; '' for the newest run of all.
     """
 
-    def __init__(self, trace: Queries, graph: Graph, stop: Stop | None = None, node: str = '') -> None:
+    def __init__(self, trace: Queries, graph: RecordedGraph, stop: Stop | None = None, node: str = '') -> None:
         self._trace = trace
         self._graph = graph
         self._stop = stop
@@ -51,13 +51,13 @@ class NodeValues:
             self._chosen = newest.run if newest is not None else plan.newest if plan is not None else None
         return self._chosen
 
-    def call(self, node: Node) -> CallRecord | None:
+    def call(self, node: RecordedNode) -> CallRecord | None:
         """The call of the stop, or its newest one, of the graph's run if it is of one; None if there is none."""
         if node.name not in self._calls:
             self._calls[node.name] = self._newest(node, self.run)
         return self._calls[node.name]
 
-    def _newest(self, node: Node, run: int | None) -> CallRecord | None:
+    def _newest(self, node: RecordedNode, run: int | None) -> CallRecord | None:
         here = call_at(self._trace, self._stop)
         if here is not None and run in (None, here.run) and here.site.id in (site.id for site in node.sites):
             return here

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyfuncdbg.errors import CommandError, Typed, nearest
+from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
 from pyfuncdbg.observers.debug.queries import Queries
@@ -33,7 +33,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class RecordedNode:
     """One node.
 
     Attributes:
@@ -63,9 +63,9 @@ class Node:
         return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
 
     @property
-    def returned(self) -> tuple[Returned, ...]:
+    def returned(self) -> tuple[ReturnedOutput, ...]:
         """Its outputs that the function of its graph returns."""
-        return tuple(Returned(entry[0], entry[1], tuple(name for name in _listed(entry[2]) if isinstance(name, str)))
+        return tuple(ReturnedOutput(entry[0], entry[1], tuple(name for name in _listed(entry[2]) if isinstance(name, str)))
                      for entry in _listed(self.site.attrs.get(RETURNED)) if isinstance(entry, list | tuple)
                      and len(entry) == 3 and type(entry[0]) is int and isinstance(entry[1], str))
 
@@ -86,7 +86,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ReturnedOutput:
     """An output that the function of its graph returns.
 
     Attributes:
@@ -101,7 +101,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TensorUse:
     """A node that takes a tensor of another; `slot` is -1 for a control input."""
 
     node: str
@@ -110,7 +110,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class RecordedGraph:
     """What one plan executes.
 
     Attributes:
@@ -123,9 +123,9 @@ class Graph:
 
     plan: PlanRecord | None
     run: int | None
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, RecordedNode]
     constants: Mapping[str, Constant] = field(default_factory=dict)
-    users: Mapping[str, Sequence[Use]] = field(default_factory=dict)
+    users: Mapping[str, Sequence[TensorUse]] = field(default_factory=dict)
 
     def is_fed(self, name: str) -> bool:
         """Whether this is the node of a fed tensor, and no node of the run."""
@@ -144,15 +144,15 @@ class Graph:
         """What a constant holds, by the name of its node."""
         return self.constants.get(f'{name}:0')
 
-    def inputs(self, name: str, *, control: bool = False) -> list[Use]:
-        """What a node takes; `Use.node` is the one that it comes from."""
+    def inputs(self, name: str, *, control: bool = False) -> list[TensorUse]:
+        """What a node takes; `TensorUse.node` is the one that it comes from."""
         node = self.nodes.get(name)
         if node is None:
             return []
-        found = [Use(owner(tensor), slot, tensor) for slot, tensor in enumerate(node.inputs) if tensor]
-        return found + [Use(other, -1, '') for other in node.control if control]
+        found = [TensorUse(owner(tensor), slot, tensor) for slot, tensor in enumerate(node.inputs) if tensor]
+        return found + [TensorUse(other, -1, '') for other in node.control if control]
 
-    def outputs(self, name: str, *, control: bool = False) -> list[Use]:
+    def outputs(self, name: str, *, control: bool = False) -> list[TensorUse]:
         """Who takes what a node gives."""
         return [use for use in self.users.get(name, ()) if control or use.slot >= 0]
 
@@ -164,7 +164,7 @@ def owner(tensor: str) -> str:
 
 
 def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
-             sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> Graph:
+             sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> RecordedGraph:
     """The nodes of a plan; `sites` are those of the trace, if they are at hand.
 
     Without a run, the nodes of other plans of the same graph come behind those of this one.
@@ -174,11 +174,12 @@ def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
         plan = _together([plan, *(other for other in trace.plans() if other != plan)])
     twins = _twins(known.values())
     nodes = _nodes([site for number in plan.sites if (site := known.get((plan.process, number))) is not None], twins)
-    return Graph(plan, run, nodes, _constants(nodes), _users(nodes))
+    return RecordedGraph(plan, run, nodes, _constants(nodes), _users(nodes))
 
 
-def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, Node]:
-    return {_full_name(site): Node(site, twins.get(twin_key(site)) if site.kind == 'python' else None) for site in sites}
+def _nodes(sites: Iterable[SiteRecord], twins: Mapping[tuple[int, str, str], SiteRecord]) -> dict[str, RecordedNode]:
+    return {_full_name(site): RecordedNode(site, twins.get(twin_key(site)) if site.kind == 'python' else None)
+            for site in sites}
 
 
 def _full_name(site: SiteRecord) -> str:
@@ -211,18 +212,18 @@ def sites_by_key(trace: Queries) -> dict[tuple[int, int], SiteRecord]:
     return {(site.process, site.id): site for site in trace.sites()}
 
 
-def _users(nodes: Mapping[str, Node]) -> dict[str, list[Use]]:
-    found: dict[str, list[Use]] = {}
+def _users(nodes: Mapping[str, RecordedNode]) -> dict[str, list[TensorUse]]:
+    found: dict[str, list[TensorUse]] = {}
     for name, node in nodes.items():
         for slot, tensor in enumerate(node.inputs):
             if tensor:
-                found.setdefault(owner(tensor), []).append(Use(name, slot, tensor))
+                found.setdefault(owner(tensor), []).append(TensorUse(name, slot, tensor))
         for other in node.control:
-            found.setdefault(other, []).append(Use(name, -1, ''))
+            found.setdefault(other, []).append(TensorUse(name, -1, ''))
     return found
 
 
-def _constants(nodes: Mapping[str, Node]) -> dict[str, Constant]:
+def _constants(nodes: Mapping[str, RecordedNode]) -> dict[str, Constant]:
     found: dict[str, Constant] = {}
     for node in nodes.values():
         for entry in _listed(node.site.attrs.get('_constants')):
@@ -238,14 +239,14 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundNode:
     """What the user named: a node, feed or constant, and the graph it is in."""
 
     name: str
-    graph: Graph
+    graph: RecordedGraph
 
 
-def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
+def find_node(trace: Queries, text: str, run: int | None = None) -> FoundNode:
     """The node that is meant: by its name, the end of it, one of its tensors, a call ('#17', 'norm[3]'), its function.
 
     It is looked for in the graph of `run`, else in that of each kind of run, the newest first, else among eager calls.
@@ -265,17 +266,17 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> Found:
                 few = ', '.join(names[:8]) + (f' and {len(names) - 8} more' if len(names) > 8 else '')
                 raise CommandError(f'{name!r} could be {few}: give the whole name')
             if names:
-                return Found(names[0], graph)
+                return FoundNode(names[0], graph)
     for site in sites.values():
         if site.kind == 'gradient' and site.name == name:
-            return Found(name, Graph(None, run, {name: Node(site)}))
+            return FoundNode(name, RecordedGraph(None, run, {name: RecordedNode(site)}))
     if name.startswith('#') or name.endswith(']'):
         return _of_call(trace, trace.call(name), sites, graphs)
     where = f'the graph of run #{run}' if run is not None else 'this trace'
     known = dict.fromkeys(known for graph in graphs for node in graph.nodes.values() for known in
                           (node.name, node.name.rpartition('/')[2]))
     hint = nearest(name, known)
-    more = (hint,) if hint else (' ', Typed('graph'), ' and ', Typed('calls'), ' list what there is.')
+    more = (hint,) if hint else (' ', TypedCommand('graph'), ' and ', TypedCommand('calls'), ' list what there is.')
     raise CommandError(f'no node {name!r} in {where}.', *more)
 
 
@@ -287,9 +288,9 @@ class _Graphs:
         self._sites = sites
         self._run = run
         self._plans = [plan_of(trace, run)] if run is not None else trace.plans()
-        self._made: list[Graph] = []
+        self._made: list[RecordedGraph] = []
 
-    def __iter__(self) -> Iterator[Graph]:
+    def __iter__(self) -> Iterator[RecordedGraph]:
         yield from list(self._made)
         while len(self._made) < len(self._plans):
             plan = self._plans[len(self._made)]
@@ -299,14 +300,14 @@ class _Graphs:
             yield self.eager
 
     @property
-    def eager(self) -> Graph:
+    def eager(self) -> RecordedGraph:
         """The sites that no run announced: of eager calls, and of nodes inside of loops and branches."""
         announced = {(plan.process, number) for plan in self._plans for number in plan.sites}
         graph = {_twin(node.site) for made in self._made for node in made.nodes.values()}
         sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
                  and _twin(site) not in graph]
         nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions last: they stand
-        return Graph(None, None, nodes, _constants(nodes), _users(nodes))
+        return RecordedGraph(None, None, nodes, _constants(nodes), _users(nodes))
 
 
 def _twin(site: SiteRecord) -> tuple[object, ...]:
@@ -323,8 +324,8 @@ def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
     if run is None:
         found = next((plan for plan in trace.plans() if plan.sites), None)
         if found is None:
-            raise CommandError('no graph ran in this trace, its calls are eager: ', Typed('calls'), ' lists them, ',
-                               Typed('ls'), ' the lines that made them')
+            raise CommandError('no graph ran in this trace, its calls are eager: ', TypedCommand('calls'), ' lists them, ',
+                               TypedCommand('ls'), ' the lines that made them')
         return found
     record = trace.run(run)
     return _plan_of(record)
@@ -335,33 +336,33 @@ def _plan_of(record: RunRecord) -> PlanRecord:
                       record.sites, 1, record.id)
 
 
-def _of_node(graph: Graph, name: str) -> list[str]:
+def _of_node(graph: RecordedGraph, name: str) -> list[str]:
     return [known] if (known := name if name in graph.nodes else owner(name)) in graph.nodes else []
 
 
-def _exactly(graph: Graph, name: str) -> list[str]:
+def _exactly(graph: RecordedGraph, name: str) -> list[str]:
     return [name] if graph.has(name) else [owner(name)] if graph.has(owner(name)) and owner(name) != name else []
 
 
-def _by_end(graph: Graph, name: str) -> list[str]:
+def _by_end(graph: RecordedGraph, name: str) -> list[str]:
     end = '/' + owner(name)
     return list(dict.fromkeys(known for known in (*graph.nodes, *graph.users) if known.endswith(end)))
 
 
-def _by_function(graph: Graph, name: str) -> list[str]:
+def _by_function(graph: RecordedGraph, name: str) -> list[str]:
     return [node.name for node in graph.nodes.values()
             if node.site.function and name in (node.site.function, node.site.function.rpartition('.')[2])]
 
 
-def _of_call(trace: Queries, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> Found:
+def _of_call(trace: Queries, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> FoundNode:
     """The node of a call, in the graph of the call's own run."""
     name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
     record = trace.run(call.run, call.process)
     if record.sites:
         graph = graph_of(trace, _plan_of(record), call.run, sites=sites)
         if graph.has(name):
-            return Found(name, graph)
+            return FoundNode(name, graph)
     for graph in graphs:
         if graph.has(name):
-            return Found(name, graph)
-    return Found(name, Graph(None, call.run, {name: Node(call.site)}))
+            return FoundNode(name, graph)
+    return FoundNode(name, RecordedGraph(None, call.run, {name: RecordedNode(call.site)}))

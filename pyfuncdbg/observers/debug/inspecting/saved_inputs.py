@@ -11,12 +11,12 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, difference
-from pyfuncdbg.observers.record.snapshots.snapshot_memory import Pool
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import BufferPool
 
 _LARGE = 32 << 10
 """Bytes from which on a copy goes into a buffer that is used again: fresh pages take 30 times as long as the copy itself."""
 
-_pool = Pool(64 << 20)
+_pool = BufferPool(64 << 20)
 _ndarray = np.ndarray
 
 

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Names, NodeNames, is_python, without_colons
+from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Namespace, NodeNames, is_python, without_colons
 from pyfuncdbg.observers.debug.inspecting.stack import (
     Entry,
     FrameEntry,
@@ -31,7 +31,7 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 Read = Callable[[], Any]
 
 
-def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
+def scope_of(stop: Stop, text: str) -> tuple[str, Namespace]:
     """An expression as Python, and the names it may use.
 
     Args:
@@ -44,17 +44,17 @@ def scope_of(stop: Stop, text: str) -> tuple[str, Names]:
     return text, names
 
 
-def _scope_of(stop: Stop, text: str) -> tuple[str, Names]:
+def _scope_of(stop: Stop, text: str) -> tuple[str, Namespace]:
     entry = selected_entry(stop)
     if isinstance(entry, FrameEntry):
-        names: Names = FrameNames(entry.frame)
+        names: Namespace = FrameNames(entry.frame)
         if ':' not in text or is_python(text):
             return text, names
         read: dict[str, Read] = {}
         outer: Mapping[str, Any] = names
     else:
         read, outer = dict(_named(stop, entry)), _around(stop, entry)
-    tensors = Tensors(stop, _run_of(stop, entry))
+    tensors = RunTensors(stop, _run_of(stop, entry))
     if not isinstance(entry, FrameEntry):
         read = {**dict(_held(tensors, outer)), **read}
     text, meaning = without_colons(text, tensors.names())
@@ -90,7 +90,7 @@ def host_of(stop: Stop) -> Host | None:
     return run.host if run is not None else None
 
 
-class Tensors:
+class RunTensors:
     """The tensors of a run, as far as they can be had at a stop."""
 
     def __init__(self, stop: Stop, run: Run | None) -> None:
@@ -160,7 +160,7 @@ class Tensors:
 def node_inputs(stop: Stop, entry: NodeEntry) -> list[tuple[str, str, Read]]:
     """(name in the function, tensor's name, value) of each input of a node."""
     site, call = entry.site, entry.call
-    tensors = Tensors(stop, entry.run)
+    tensors = RunTensors(stop, entry.run)
     count = len(call.inputs) if call is not None else len(site.inputs)
     names = (names_of(site.function) or ()) if site.attrs.get('_arguments') is None else ()
     found: list[tuple[str, str, Read]] = []
@@ -174,7 +174,7 @@ def node_inputs(stop: Stop, entry: NodeEntry) -> list[tuple[str, str, Read]]:
 def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
     """The names at a node or a run; later ones win."""
     run = _run_of(stop, entry)
-    tensors = Tensors(stop, run)
+    tensors = RunTensors(stop, run)
     if run is not None and run.element is not None:
         yield 'element', lambda: run.element
     for site in tensors.sites():
@@ -204,7 +204,7 @@ def object_around(stop: Stop, name: str) -> Any:
     return found if inspect.isroutine(found) or inspect.isclass(found) or inspect.ismodule(found) else None
 
 
-def _held(tensors: Tensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
+def _held(tensors: RunTensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
     """The program's own names for tensors of the run: at a node they mean the values."""
     known = tensors.names()
     for word in names:

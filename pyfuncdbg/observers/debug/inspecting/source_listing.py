@@ -81,7 +81,7 @@ def listing(filename: str, first: int, last: int, *, function: str = '', current
     return Listing(filename, function, first, tuple(lines[first - 1:max(first, last)]), current, raised, marks(filename))
 
 
-class Context:
+class SourceContext:
     """How much of the source a stop shows; of this process.
 
     Attributes:
@@ -92,7 +92,7 @@ class Context:
         self.lines = 5
 
 
-context = Context()
+context = SourceContext()
 
 
 def around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:

@@ -1,7 +1,7 @@
 """Puts tests into the syntax tree of a top-level statement and compiles it.
 
-Called under the lock of `Lines`. Objects come into the code as constants, first as marks, so that no name of the program's
-is used for them; inserted trees are on the line `table.BEYOND`.
+Called under the lock of `LineBreakpoints`. Objects come into the code as constants, first as marks, so that no name of the
+program's is used for them; inserted trees are on the line `table.BEYOND`.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, FrameTest
-from pyfuncdbg.observers.debug.lines.insertion_point import Function, Spot
+from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint
 from pyfuncdbg.observers.debug.lines.line_table import BEYOND
 
 _Loop = ast.For | ast.AsyncFor | ast.While
@@ -37,7 +37,7 @@ class Insertion:
         reads_frame: Whether the condition is evaluated with the names of the frame: slower, and changes no variables.
     """
 
-    spot: Spot
+    spot: InsertionPoint
     arrival: Arrival
     vocabulary: dict[str, Any]
     variables: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def with_tests(statements: list[ast.stmt], filename: str, flags: int,
             changed.body = expression
 
 
-def _places(spot: Spot) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
+def _places(spot: InsertionPoint) -> Iterator[tuple[list[ast.stmt], ast.stmt | None]]:
     """(list, before which of its statements): of a loop's head also the ways back to it. None: at the end."""
     node = spot.node
     assert isinstance(node, ast.stmt)

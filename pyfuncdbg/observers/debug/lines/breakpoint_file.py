@@ -1,6 +1,6 @@
 """The line breakpoints of one file: which functions get tests, which code is watched as it is.
 
-Used under the lock of `Lines`. Nothing here runs on the program's way.
+Used under the lock of `LineBreakpoints`. Nothing here runs on the program's way.
 """
 from __future__ import annotations
 import __future__
@@ -17,8 +17,8 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.tracing_notice import is_part
 from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
 from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
-from pyfuncdbg.observers.debug.lines.insertion_point import Spot
-from pyfuncdbg.observers.debug.lines.module_source import Source, read
+from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint
+from pyfuncdbg.observers.debug.lines.module_source import ModuleSource, read
 from pyfuncdbg.observers.debug.lines.name_resolution import code_of, local_variables, nested, vocabulary_for
 from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
 from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
@@ -74,8 +74,8 @@ class File:
         self.sources = read(filename)
         self._vocabulary = vocabulary
         self._lines: list[int] = []
-        self._in_statement: dict[tuple[int, int], list[tuple[Point, Spot]]] = {}
-        self._in_module: dict[int, list[tuple[Point, Spot]]] = {}
+        self._in_statement: dict[tuple[int, int], list[tuple[Point, InsertionPoint]]] = {}
+        self._in_module: dict[int, list[tuple[Point, InsertionPoint]]] = {}
         self._loaded: list[Version] = []
         self._tested: dict[tuple[int, int, int], _Tested] = {}
         self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
@@ -144,7 +144,7 @@ class File:
         self._settled.clear()
 
     # ------------------------------------------------------------------ where
-    def spots(self, place: int | str) -> list[Spot]:
+    def spots(self, place: int | str) -> list[InsertionPoint]:
         """What a line or a name means in the newest text that has code there."""
         return next((found for source in reversed(self.sources) if (found := source.find(place))), [])
 
@@ -269,7 +269,8 @@ class File:
         known = self._tested[key] = _Tested(code, marks)
         return known
 
-    def _insertions(self, places: Iterable[tuple[Point, Spot]], source: Source, flags: int) -> list[Insertion]:
+    def _insertions(self, places: Iterable[tuple[Point, InsertionPoint]], source: ModuleSource,
+                    flags: int) -> list[Insertion]:
         """The tests at these places; breakpoints that cannot be tested there are `refused`."""
         insertions = []
         for point, spot in places:
@@ -281,7 +282,7 @@ class File:
                 self.refused.pop(point.number, None)
         return insertions
 
-    def _insertion(self, point: Point, spot: Spot, source: Source, flags: int) -> Insertion:
+    def _insertion(self, point: Point, spot: InsertionPoint, source: ModuleSource, flags: int) -> Insertion:
         condition = point.arrival.condition
         index = source.top(spot.line)
         if condition is None or index is None:

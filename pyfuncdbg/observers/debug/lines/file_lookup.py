@@ -1,6 +1,6 @@
 """Which file a user means: 'train.py', 'models/net.py', a whole path, or a cell.
 
-Asked by `Lines` when a breakpoint is set, and again as long as its file is not loaded.
+Asked by `LineBreakpoints` when a breakpoint is set, and again as long as its file is not loaded.
 """
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class UnsetError(NameError):
     """A name in a condition that has no value now."""
 
 
-class Condition:
+class InlineCondition:
     """One expression.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition, UnsetError
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, UnsetError
 
 OnHit = Callable[[FrameType, Exception | None], None]
 
@@ -30,7 +30,7 @@ class Arrival:
         reached: Whether a thread has come to the line, whatever the condition was; kept only where there is one.
     """
 
-    def __init__(self, number: int, condition: Condition | None, on_hit: OnHit, place: str,
+    def __init__(self, number: int, condition: InlineCondition | None, on_hit: OnHit, place: str,
                  vocabulary: Mapping[str, Callable[..., Any]]) -> None:
         self.number = number
         self.condition = condition

@@ -14,7 +14,7 @@ Scope = tuple[ast.AST, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class InsertionPoint:
     """Where a test goes.
 
     Attributes:
@@ -50,12 +50,12 @@ class Spot:
         return next((node.name for node in reversed(self.scope) if isinstance(node, ast.ClassDef)), '')
 
 
-def spots(statement: ast.stmt, module: list[ast.stmt]) -> list[Spot]:
+def spots(statement: ast.stmt, module: list[ast.stmt]) -> list[InsertionPoint]:
     """All that can be meant within one top-level statement of a module, in the order of the text."""
     return list(_statement_spots(statement, module, (), True))
 
 
-def find(candidates: list[Spot], line: int) -> list[Spot]:
+def find(candidates: list[InsertionPoint], line: int) -> list[InsertionPoint]:
     """What a line means: a statement, lambdas, or both; nothing if no code comes on or after the line there."""
     lambdas = [spot for spot in candidates if isinstance(spot.node, ast.Lambda) and spot.start <= line <= spot.end]
     statements = [spot for spot in candidates if not isinstance(spot.node, ast.Lambda) and has_code(spot)]
@@ -70,9 +70,9 @@ def find(candidates: list[Spot], line: int) -> list[Spot]:
     return _in_functions(_next(statements, line), candidates)
 
 
-def beginnings(candidates: list[Spot], name: str) -> list[Spot]:
+def beginnings(candidates: list[InsertionPoint], name: str) -> list[InsertionPoint]:
     """The first statements of the functions of a name, or of a qualified name such as 'Net.forward'."""
-    found: list[Spot] = []
+    found: list[InsertionPoint] = []
     for spot in candidates:
         if isinstance(spot.node, Function) and name in names_in((*spot.scope, spot.node)):
             inside = (*spot.scope, spot.node)
@@ -95,7 +95,7 @@ def qualified(scope: Scope) -> str:
     return '.'.join(parts)
 
 
-def _next(statements: list[Spot], line: int) -> list[Spot]:
+def _next(statements: list[InsertionPoint], line: int) -> list[InsertionPoint]:
     """The next statement with code after the line, of the same function or of a class in it; of a module or its classes
     the next one that is no definition: what runs at that is no part of the text around the line."""
     holders = [spot for spot in statements if isinstance(spot.node, Function | ast.ClassDef)
@@ -107,9 +107,9 @@ def _next(statements: list[Spot], line: int) -> list[Spot]:
     return following
 
 
-def _in_functions(found: list[Spot], candidates: list[Spot]) -> list[Spot]:
+def _in_functions(found: list[InsertionPoint], candidates: list[InsertionPoint]) -> list[InsertionPoint]:
     """Heads of functions at module level mean the first statement inside: the `def` itself has run long ago."""
-    result: list[Spot] = []
+    result: list[InsertionPoint] = []
     for spot in found:
         if spot.function is None and isinstance(spot.node, Function):
             inside = (*spot.scope, spot.node)
@@ -120,7 +120,7 @@ def _in_functions(found: list[Spot], candidates: list[Spot]) -> list[Spot]:
     return result
 
 
-def has_code(spot: Spot) -> bool:
+def has_code(spot: InsertionPoint) -> bool:
     """Whether anything is done there: not for docstrings and declarations."""
     node = spot.node
     if isinstance(node, ast.Global | ast.Nonlocal) or (isinstance(node, ast.ImportFrom) and node.module == '__future__'):
@@ -131,20 +131,20 @@ def has_code(spot: Spot) -> bool:
                 and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str))
 
 
-def _has_docstring(spot: Spot) -> bool:
+def _has_docstring(spot: InsertionPoint) -> bool:
     """Whether the list that a statement is in begins with a docstring, if with a string."""
     owner = spot.scope[-1] if spot.scope else None
     return spot.at_top or (isinstance(owner, Function | ast.ClassDef) and owner.body is spot.body)
 
 
-def _statement_spots(node: ast.stmt, body: list[ast.stmt], scope: Scope, at_top: bool = False) -> Iterator[Spot]:
+def _statement_spots(node: ast.stmt, body: list[ast.stmt], scope: Scope, at_top: bool = False) -> Iterator[InsertionPoint]:
     blocks = list(_blocks(node))
     inside = {id(child) for block in blocks for child in block}
     heads = [child for child in _heads(node) if id(child) not in inside]
     start = min([node.lineno, *(decorator.lineno for decorator in getattr(node, 'decorator_list', []))])
     end = (node.end_lineno or node.lineno) if not blocks else max(
         [node.lineno, *(getattr(child, 'end_lineno', None) or 0 for child in heads)])
-    yield Spot(node, body, scope, start, end, at_top)
+    yield InsertionPoint(node, body, scope, start, end, at_top)
     for child in heads:
         yield from _lambda_spots(child, scope)
     inner = (*scope, node) if isinstance(node, Function | ast.ClassDef) else scope
@@ -175,13 +175,13 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield from _blocks(part)
 
 
-def _lambda_spots(node: ast.AST, scope: Scope) -> Iterator[Spot]:
+def _lambda_spots(node: ast.AST, scope: Scope) -> Iterator[InsertionPoint]:
     if isinstance(node, ast.Lambda):
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 yield from _lambda_spots(default, scope)
         inner = (*scope, node)
-        yield Spot(node, [], inner, node.body.lineno, node.body.end_lineno or node.body.lineno)
+        yield InsertionPoint(node, [], inner, node.body.lineno, node.body.end_lineno or node.body.lineno)
         yield from _lambda_spots(node.body, inner)
         return
     for child in ast.iter_child_nodes(node):

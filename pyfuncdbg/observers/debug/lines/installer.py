@@ -1,6 +1,7 @@
 """Gives functions their code with tests, puts the program's own back, and says which code is to be watched as it is.
 
-Used under the lock of `Lines`; other threads may run the functions meanwhile, they finish in the code they began with.
+Used under the lock of `LineBreakpoints`; other threads may run the functions meanwhile, they finish in the code they began
+with.
 """
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated, program_code
 from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
 from pyfuncdbg.observers.debug.lines.file_lookup import findable, is_meant, loaded, unknown
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, OnHit
 from pyfuncdbg.observers.debug.lines.insertion_point import qualified
 from pyfuncdbg.observers.debug.lines.installer import Installation
@@ -59,7 +59,7 @@ class Placed:
     note: str = ''
 
 
-class Lines:
+class LineBreakpoints:
     """All line breakpoints of the process.
 
     Attributes:
@@ -83,7 +83,7 @@ class Lines:
         self._seen: dict[int, weakref.ref[CodeType]] = {}
 
     # ------------------------------------------------------------------ set and clear
-    def set(self, number: int, filename: str, line: int, condition: str | Condition | None, on_hit: OnHit) -> Placed:
+    def set(self, number: int, filename: str, line: int, condition: str | InlineCondition | None, on_hit: OnHit) -> Placed:
         """Stop at a line.
 
         Args:
@@ -97,7 +97,7 @@ class Lines:
         Raises:
             CommandError: No such line, or a condition that cannot be tested there; nothing has changed then.
         """
-        asked = Condition(condition) if isinstance(condition, str) else condition
+        asked = InlineCondition(condition) if isinstance(condition, str) else condition
         with self._lock:
             if number in self._points:
                 raise CommandError(f'there is a line breakpoint {number} already')

@@ -1,7 +1,7 @@
 """The functions, running frames and suspended generators of the program, by file.
 
-Asked by `Lines` under its lock, on whatever thread sets a breakpoint or comes to a call. Functions are searched in the heap:
-aliases, closures and what a decorator hides are in no module's attributes.
+Asked by `LineBreakpoints` under its lock, on whatever thread sets a breakpoint or comes to a call. Functions are searched
+in the heap: aliases, closures and what a decorator hides are in no module's attributes.
 """
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The source of a file: its text, its top-level statements, and what each of them compiles to.
 
 Compiled by the statement, not by the file: a breakpoint then costs the time of its function or class. Used under the lock of
-`Lines`.
+`LineBreakpoints`.
 """
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.observers.debug.lines.ast_rewrite import compiled
-from pyfuncdbg.observers.debug.lines.insertion_point import Spot, beginnings, find, has_code, spots
+from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, beginnings, find, has_code, spots
 
 
-class Source:
+class ModuleSource:
     """One text of one file.
 
     Attributes:
@@ -37,8 +37,8 @@ class Source:
         self.statements = ast.parse(text, filename).body
         self.imported = _imports(self.statements)
         self._starts = [_first_line(statement) for statement in self.statements]
-        self._found: dict[int, list[Spot]] = {}
-        self._spots: dict[int, list[Spot]] = {}
+        self._found: dict[int, list[InsertionPoint]] = {}
+        self._spots: dict[int, list[InsertionPoint]] = {}
         self._bases: dict[tuple[int, int], CodeType] = {}
         self._module: CodeType | None = None
 
@@ -49,21 +49,21 @@ class Source:
             return None
         return index
 
-    def spots(self, index: int) -> list[Spot]:
+    def spots(self, index: int) -> list[InsertionPoint]:
         """What can be meant within a top-level statement."""
         known = self._spots.get(index)
         if known is None:
             known = self._spots[index] = spots(self.statements[index], self.statements)
         return known
 
-    def find(self, place: int | str) -> list[Spot]:
+    def find(self, place: int | str) -> list[InsertionPoint]:
         """What a line means, in functions or at module level; of a name, where its functions begin. Nothing where no code
         is."""
         if isinstance(place, int):
             return self._at(place)
         return [spot for index in range(len(self.statements)) for spot in beginnings(self.spots(index), place)]
 
-    def _at(self, line: int) -> list[Spot]:
+    def _at(self, line: int) -> list[InsertionPoint]:
         known = self._found.get(line)
         if known is None:
             index = self.top(line)
@@ -71,7 +71,7 @@ class Source:
             known = self._found[line] = known or self._after(line, index)
         return known
 
-    def _after(self, line: int, index: int | None) -> list[Spot]:
+    def _after(self, line: int, index: int | None) -> list[InsertionPoint]:
         """The next statement of the module, of a line with nothing on it; nothing if that is a definition."""
         if index is not None and not isinstance(self.statements[index], ast.Expr | ast.ImportFrom):
             return []
@@ -102,7 +102,7 @@ class Source:
         return known
 
 
-def read(filename: str, space: dict[str, Any] | None = None) -> list[Source]:
+def read(filename: str, space: dict[str, Any] | None = None) -> list[ModuleSource]:
     """The texts that the file may have been loaded from: what the program knows of it, and what is on disk now."""
     texts = [''.join(linecache.getlines(filename, space))]
     try:
@@ -113,7 +113,7 @@ def read(filename: str, space: dict[str, Any] | None = None) -> list[Source]:
     found = []
     for text in dict.fromkeys(text.removesuffix('\n') + '\n' for text in texts if text):
         try:
-            found.append(Source(filename, text))
+            found.append(ModuleSource(filename, text))
         except (SyntaxError, ValueError, RecursionError):
             continue
     return found

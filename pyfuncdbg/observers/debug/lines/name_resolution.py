@@ -11,15 +11,15 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition, mangled
-from pyfuncdbg.observers.debug.lines.insertion_point import Function, Spot, qualified
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, mangled
+from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint, qualified
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
 _OF_MODULES = ('__file__', '__path__', '__annotations__')
 _OPTIMIZED = 0x1        # classes and modules lack it: their names are looked up in a dict
 
 
-def vocabulary_for(condition: Condition, spot: Spot, base: CodeType, spaces: Iterable[Mapping[str, Any]],
+def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeType, spaces: Iterable[Mapping[str, Any]],
                    tree: list[ast.stmt], vocabulary: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """The names that only the vocabulary knows, with their values.
 
@@ -105,7 +105,7 @@ def owner_of(code: CodeType) -> str:
     return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''
 
 
-def _title(spot: Spot) -> str:
+def _title(spot: InsertionPoint) -> str:
     return qualified(spot.scope) or 'the module'
 
 

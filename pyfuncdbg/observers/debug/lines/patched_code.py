@@ -1,7 +1,7 @@
 """Code with tests, made from the code that runs: compared with it, paired, and put together so that what is
 untouched stays the very same object.
 
-Pure functions, called under the lock of `Lines`.
+Pure functions, called under the lock of `LineBreakpoints`.
 """
 from __future__ import annotations
 

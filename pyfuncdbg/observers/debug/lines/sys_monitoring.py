@@ -30,7 +30,7 @@ Watch = dict[int, Watched]
 """By id of the code."""
 
 
-class Watcher(Protocol):
+class LineWatcher(Protocol):
     """One way to watch lines."""
 
     def watch(self, watch: Watch) -> bool:

@@ -1,6 +1,6 @@
 """Code whose source is missing or is another one: where a line is in it, and what names a condition may use there.
 
-Asked by `file`, under the lock of `Lines`.
+Asked by `file`, under the lock of `LineBreakpoints`.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.name_resolution import nested
 
 
@@ -39,7 +39,7 @@ def last_line(code: CodeType) -> int:
     return max([code.co_firstlineno, *(line or 0 for one in (code, *nested(code)) for _, _, line in one.co_lines())])
 
 
-def check_names(condition: Condition, code: CodeType, spaces: Iterable[Mapping[str, Any]],
+def check_names(condition: InlineCondition, code: CodeType, spaces: Iterable[Mapping[str, Any]],
                 vocabulary: Mapping[str, Callable[..., Any]]) -> None:
     """Refuse a condition with names that are nothing in the code.
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.numerics.bad_feeds import is_pass
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
@@ -50,7 +50,7 @@ class Fate:
         gradient_only: Only backward steps met them: no forward value, no fetch.
     """
 
-    origin: Finding
+    origin: NanVerdict
     heirs: int
     likely: int
     masked: tuple[str, ...]
@@ -60,7 +60,7 @@ class Fate:
 
 def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
     """What became of each origin, in order of time."""
-    heirs: dict[str, list[Finding]] = {}
+    heirs: dict[str, list[NanVerdict]] = {}
     for finding in health.findings:
         if finding.origin:
             heirs.setdefault(finding.origin, []).append(finding)
@@ -94,8 +94,8 @@ def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> boo
 
 def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
     """The non-finite fetches by the number of the call where their values began."""
-    makers: dict[tuple[int, int, str], Finding] = {}
-    latest: dict[tuple[int, int], Finding] = {}
+    makers: dict[tuple[int, int, str], NanVerdict] = {}
+    latest: dict[tuple[int, int], NanVerdict] = {}
     for finding in health.findings:
         key = finding.call.process, finding.call.run
         if finding.verdict != 'masked':
@@ -121,15 +121,15 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
     return found
 
 
-def _before(health: Health, run: CallRecord) -> Finding | None:
+def _before(health: Health, run: CallRecord) -> NanVerdict | None:
     """The first origin of the process before a run ended: variables carry values to later runs."""
     ended = run.started + (run.duration or 0.0)
     return next((finding for finding in health.origins
                  if finding.call.process == run.process and finding.call.started <= ended), None)
 
 
-def _path(origin: str, run: CallRecord, fetch: str, makers: Mapping[tuple[int, int, str], Finding],
-          findings: Mapping[str, Finding]) -> tuple[tuple[CallRecord, ...], bool]:
+def _path(origin: str, run: CallRecord, fetch: str, makers: Mapping[tuple[int, int, str], NanVerdict],
+          findings: Mapping[str, NanVerdict]) -> tuple[tuple[CallRecord, ...], bool]:
     """The calls from the origin to the fetch, and whether some between were not recorded."""
     way: list[CallRecord] = []
     seen: set[str] = set()

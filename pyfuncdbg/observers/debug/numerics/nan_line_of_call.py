@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import Made, again, kept_inputs, live_site
+from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, again, kept_inputs, live_site
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance, LineTracer, cause, described
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
@@ -68,7 +68,7 @@ def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineRe
         same_outputs(call, made), made.said, '' if error is None else f'{type(error).__name__}: {error}', made.changed)
 
 
-def same_outputs(call: CallRecord, made: Made) -> bool | None:
+def same_outputs(call: CallRecord, made: RepeatedResult) -> bool | None:
     """Whether a call made again gave what was recorded, bit for bit; None where that was not kept."""
     if len(made.outputs) != len(call.outputs):
         return None if call.error is not None or made.error is not None else False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health, Place, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, ReportedLine, judge
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
@@ -62,9 +62,9 @@ def _of_fetch(trace: Queries, health: Health, run: CallRecord, tensor: TensorRec
     return None
 
 
-def _began(origin: Finding, here: bool, certain: bool) -> Provenance:
+def _began(origin: NanVerdict, here: bool, certain: bool) -> Provenance:
     call = origin.call
-    place: Place | Frame | None = origin.places[0] if origin.places else None
+    place: ReportedLine | Frame | None = origin.places[0] if origin.places else None
     if place is None and not call.site.filename and call.site.stack:    # an op: where it was made
         place = call.site.stack[-1]
     filename, line = (place.filename, place.line) if place is not None else (call.site.filename, call.site.line)

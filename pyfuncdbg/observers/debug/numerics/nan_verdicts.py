@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient')
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReportedLine:
     """A line where NumPy reported a floating-point error, in its own words."""
 
     filename: str
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NanVerdict:
     """The verdict on one call.
 
     Attributes:
@@ -64,7 +64,7 @@ class Finding:
     call: CallRecord
     slot: int
     tensor: TensorRecord
-    places: tuple[Place, ...] = ()
+    places: tuple[ReportedLine, ...] = ()
     origin: str = ''
     certain: bool = True
 
@@ -78,19 +78,19 @@ class Health:
         unjudged: Calls with non-finite values beyond the first `JUDGED`.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[NanVerdict, ...]
     unjudged: int = 0
 
-    def having(self, *verdicts: Verdict) -> tuple[Finding, ...]:
+    def having(self, *verdicts: Verdict) -> tuple[NanVerdict, ...]:
         """The findings with one of these verdicts."""
         return tuple(finding for finding in self.findings if finding.verdict in verdicts)
 
     @property
-    def origins(self) -> tuple[Finding, ...]:
+    def origins(self) -> tuple[NanVerdict, ...]:
         """Where non-finite values began: born, suspected, fed or entered."""
         return self.having('born', 'suspected', 'fed', 'entered')
 
-    def by_call(self) -> dict[str, Finding]:
+    def by_call(self) -> dict[str, NanVerdict]:
         """The findings by call number."""
         return {finding.call.number: finding for finding in self.findings}
 
@@ -137,14 +137,14 @@ def is_array(tensor: TensorRecord) -> bool:
     return tensor.dtype != 'object'
 
 
-def blamed(call: CallRecord) -> tuple[Place, ...]:
+def blamed(call: CallRecord) -> tuple[ReportedLine, ...]:
     """The lines that NumPy reported in a call, each once, in order of time; underflow is no cause of NaN."""
-    places: dict[tuple[str, int], Place] = {}
+    places: dict[tuple[str, int], ReportedLine] = {}
     for record in sorted(call.output, key=lambda record: record.kind != 'fp'):
         numeric = record.kind == 'fp' or (record.kind == 'warning' and record.category.endswith('RuntimeWarning'))
         if numeric and record.filename and record.category != 'under':
             places.setdefault((record.filename, record.line),
-                              Place(record.filename, record.line, record.function, record.category, record.text))
+                              ReportedLine(record.filename, record.line, record.function, record.category, record.text))
     return tuple(places.values())
 
 
@@ -173,7 +173,7 @@ class _Tracker:
     """By forward call: where the values of the latest gradient step through it began."""
     _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
-    def judged(self, call: CallRecord) -> Finding | None:
+    def judged(self, call: CallRecord) -> NanVerdict | None:
         if call.site.kind == 'run':
             return self._fed_run(call)
         came = first_bad(call.inputs)
@@ -184,8 +184,8 @@ class _Tracker:
             before = self._forward(call)
             if before is not None:
                 self._began(call, before)
-                return Finding('inherited', call, made, call.outputs[made], blamed(call), before,
-                               certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
+                return NanVerdict('inherited', call, made, call.outputs[made], blamed(call), before,
+                                  certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
             if call.site.traits.runs_graph and (call.process, call.run) in self._last:
                 return self._stored(call, made)     # it was born inside, in an op that was recorded
             seen = call.site.kind != 'gradient' or bool(call.forward)
@@ -193,34 +193,34 @@ class _Tracker:
                 return self._stored(call, made)
             certain = seen and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
             self._began(call, call.number)
-            return Finding('born', call, made, call.outputs[made], blamed(call), certain=certain)
+            return NanVerdict('born', call, made, call.outputs[made], blamed(call), certain=certain)
         tensor = call.inputs[came]
         source, certain = self._source(call, tensor)
         if made is None and call.outputs and call.error is None:
             if call.site.kind == 'op' and call.site.traits.reads_no_value:
                 return None                     # a finite output of it masks nothing
-            return Finding('masked', call, came, tensor, origin=source or '', certain=certain)
+            return NanVerdict('masked', call, came, tensor, origin=source or '', certain=certain)
         if source is not None:
             self._began(call, source)
-            return Finding('inherited', call, came, tensor, blamed(call), source, certain)
+            return NanVerdict('inherited', call, came, tensor, blamed(call), source, certain)
         self._began(call, call.number)
-        return Finding('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+        return NanVerdict('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
 
-    def _fed_run(self, run: CallRecord) -> Finding | None:
+    def _fed_run(self, run: CallRecord) -> NanVerdict | None:
         """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
         if run.process in self._first and not is_sessions(run):
             return None
         self._origin[run.number] = self._last[run.process, run.run] = run.number
         self._first.setdefault(run.process, run.number)
         slot = self.fed_runs[run.number]
-        return Finding('fed', run, slot, run.inputs[slot])
+        return NanVerdict('fed', run, slot, run.inputs[slot])
 
-    def _stored(self, call: CallRecord, made: int) -> Finding:
+    def _stored(self, call: CallRecord, made: int) -> NanVerdict:
         """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
         self._began(call, earlier or call.number)
-        return Finding('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '',
-                       certain=False)
+        return NanVerdict('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '',
+                          certain=False)
 
     def _forward(self, call: CallRecord) -> str | None:
         """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
@@ -232,12 +232,12 @@ class _Tracker:
             known = self._first.get(call.process)
         return known
 
-    def _suspected(self, call: CallRecord) -> Finding | None:
+    def _suspected(self, call: CallRecord) -> NanVerdict | None:
         slot = _unseen(call)
         if slot is None:
             return None
         self._began(call, call.number)
-        return Finding('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
+        return NanVerdict('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
 
     def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
         """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
@@ -320,7 +320,7 @@ def _bad_names(run: RunRecord | None) -> list[str]:
     return [tensor.name for tensor in run.feeds if tensor.name and tensor.stats is not None and tensor.stats.bad]
 
 
-def _innermost(findings: list[Finding], above: _Above) -> tuple[Finding, ...]:
+def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, ...]:
     """A call in which another one gave birth has inherited from it: the inner one is nearer to the cause.
 
     A call of which not all inputs are known may also have got it as a call inside of it did, from an earlier one.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.reports.source_files import Mark
+from pyfuncdbg.observers.debug.reports.source_files import LineMark
 from pyfuncdbg.observers.record.records import TensorRecord
 
 
@@ -14,7 +14,7 @@ from pyfuncdbg.observers.record.records import TensorRecord
 class MarkedNode:
     """What a line has to do with a node, and what the node's first output held last."""
 
-    mark: Mark
+    mark: LineMark
     value: TensorRecord | None
 
 

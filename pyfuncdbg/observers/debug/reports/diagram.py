@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.observers.debug.gradients.tape import Gradient, Tape, TapeNode
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, TensorUse
 from pyfuncdbg.observers.debug.reports.lineage import Lineage
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
@@ -18,7 +18,7 @@ Kind = Literal['op', 'python', 'feed', 'constant', 'leaf', 'elsewhere']
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class DiagramBox:
     """A node: `lines` is its label; `bad` if it has failed or gave NaN or infinities."""
 
     lines: tuple[str, ...]
@@ -42,7 +42,7 @@ class Diagram:
     """What is drawn, and in which language; `left_out` boxes there was no room for. Shapes and marks are of `run`."""
 
     form: Form
-    boxes: tuple[Box, ...]
+    boxes: tuple[DiagramBox, ...]
     arrows: tuple[Arrow, ...]
     left_out: int = 0
     run: int | None = None
@@ -54,11 +54,11 @@ class _Boxes:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._places: dict[str, int] = {}
-        self.boxes: list[Box] = []
+        self.boxes: list[DiagramBox] = []
         self.arrows: list[Arrow] = []
         self.left_out: set[str] = set()
 
-    def add(self, name: str, box: Callable[[], Box]) -> int | None:
+    def add(self, name: str, box: Callable[[], DiagramBox]) -> int | None:
         place = self._places.get(name)
         if place is None:
             if len(self.boxes) >= self._limit:
@@ -77,7 +77,7 @@ class _Boxes:
         return Diagram(form, tuple(self.boxes), tuple(dict.fromkeys(self.arrows)), len(self.left_out), run)
 
 
-def graph_diagram(graph: Graph, form: Form, limit: int, *, names: Iterable[str] | None = None, control: bool = True,
+def graph_diagram(graph: RecordedGraph, form: Form, limit: int, *, names: Iterable[str] | None = None, control: bool = True,
                   run: int | None = None, call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
     """The nodes of a graph with what is fed and constant.
 
@@ -100,7 +100,7 @@ def graph_diagram(graph: Graph, form: Form, limit: int, *, names: Iterable[str] 
     return drawn.made(form, run)
 
 
-def lineage_diagram(graph: Graph, found: Lineage, form: Form, *, run: int | None = None,
+def lineage_diagram(graph: RecordedGraph, found: Lineage, form: Form, *, run: int | None = None,
                     call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
     """The same tree as boxes: what its rows name, and the arrows between these."""
     names = dict.fromkeys(row.node for row in found.rows)
@@ -115,17 +115,17 @@ def lineage_diagram(graph: Graph, found: Lineage, form: Form, *, run: int | None
     return Diagram(form, diagram.boxes, diagram.arrows, found.reached - found.shown, run)
 
 
-def _join(drawn: _Boxes, graph: Graph, use: Use, source: str, target: str) -> None:
+def _join(drawn: _Boxes, graph: RecordedGraph, use: TensorUse, source: str, target: str) -> None:
     slot = use.tensor.rpartition(':')[2]
     drawn.join(drawn.add(source, lambda: _box(graph, source, None)), drawn.add(target, lambda: _box(graph, target, None)),
                slot if use.slot >= 0 and slot != '0' else '', dashed=use.slot < 0)
 
 
-def _box(graph: Graph, name: str, call: CallRecord | None) -> Box:
+def _box(graph: RecordedGraph, name: str, call: CallRecord | None) -> DiagramBox:
     node = graph.nodes.get(name)
     if node is None:
         kind: Kind = 'constant' if graph.constant(name) is not None else 'feed' if graph.is_fed(name) else 'elsewhere'
-        return Box((name,), kind)
+        return DiagramBox((name,), kind)
     site = node.site
     kind = 'python' if site.function else 'op'
     lines = [name, f'{site.op_type} {site.function}' if site.function else site.op_type]
@@ -134,7 +134,7 @@ def _box(graph: Graph, name: str, call: CallRecord | None) -> Box:
     bad = call is not None and (call.error is not None or any(_bad(tensor) for tensor in call.outputs))
     if bad:
         lines.append('raised' if call is not None and call.error is not None else 'NaN or Inf')
-    return Box(tuple(lines), kind, bad)
+    return DiagramBox(tuple(lines), kind, bad)
 
 
 def _typed(tensor: TensorRecord) -> str:
@@ -152,23 +152,23 @@ def tape_diagram(tape: Tape, form: Form, limit: int, marks: Callable[[str, int],
         drawn.add(node.number, lambda node=node: _step(node))               # type: ignore[misc]
     for node in tape.nodes:
         if node.within:
-            drawn.join(drawn.add(node.within, lambda: Box(('?',), 'elsewhere')),
-                       drawn.add(node.number, lambda: Box(('?',), 'elsewhere')), 'inside', dashed=True)
+            drawn.join(drawn.add(node.within, lambda: DiagramBox(('?',), 'elsewhere')),
+                       drawn.add(node.number, lambda: DiagramBox(('?',), 'elsewhere')), 'inside', dashed=True)
     for edge in tape.edges:
         leaf = edge.gradient.name
-        target = drawn.add(edge.target, lambda: Box(('?',), 'elsewhere')) if edge.target else drawn.add(
-            f'leaf {leaf}', lambda leaf=leaf: Box((leaf,), 'leaf'))         # type: ignore[misc]
+        target = drawn.add(edge.target, lambda: DiagramBox(('?',), 'elsewhere')) if edge.target else drawn.add(
+            f'leaf {leaf}', lambda leaf=leaf: DiagramBox((leaf,), 'leaf'))         # type: ignore[misc]
         mark = marks(edge.source, edge.slot)
         bad = any(remark in ('NaN', 'Inf') for remark in edge.gradient.remarks)
-        drawn.join(drawn.add(edge.source, lambda: Box(('?',), 'elsewhere')), target,
+        drawn.join(drawn.add(edge.source, lambda: DiagramBox(('?',), 'elsewhere')), target,
                    ' '.join(word for word in (_flow(edge.gradient), mark) if word), bad=bad)
     return drawn.made(form)
 
 
-def _step(node: TapeNode) -> Box:
+def _step(node: TapeNode) -> DiagramBox:
     kind: Kind = 'python' if node.function else 'op'
     second = f'{node.op_type} {node.function}' if node.function else node.op_type
-    return Box((node.name, second, f'#{node.number}'), kind)
+    return DiagramBox((node.name, second, f'#{node.number}'), kind)
 
 
 def _flow(gradient: Gradient) -> str:

@@ -1,6 +1,6 @@
 """What a node comes from, or what comes of it, as rows of a tree: each node once, with references where it comes again.
 
-Made from a `Graph`, on any thread.
+Made from a `RecordedGraph`, on any thread.
 """
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Graph, Returned, Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, RecordedGraph, ReturnedOutput, TensorUse
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Direction = Literal['inputs', 'outputs']
@@ -17,7 +17,7 @@ Sort = Literal['node', 'feed', 'constant', 'elsewhere']
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class LineageRow:
     """One row.
 
     Attributes:
@@ -37,7 +37,7 @@ class Branch:
     op_type: str
     function: str
     sort: Sort
-    use: Use | None
+    use: TensorUse | None
     again: Literal['', 'above', 'below']
     hidden: int
     last: tuple[bool, ...]
@@ -66,20 +66,20 @@ class Lineage:
 
     node: str
     direction: Direction
-    rows: tuple[Branch, ...]
+    rows: tuple[LineageRow, ...]
     reached: int
     shown: int
     depth: int
     control: bool
     run: int | None
     label: str
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[ReturnedOutput, ...] = ()
     fetched: bool = False
     known: bool = True
     in_graph: bool = False
 
 
-def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit: int, control: bool = False,
+def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int, limit: int, control: bool = False,
             value: Callable[[str], TensorRecord | None] = lambda tensor: None, run: int | None = None,
             ops: bool = True) -> Lineage:
     """Walk from a node.
@@ -95,7 +95,7 @@ def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit:
         run: Which run that is.
         ops: Whether nodes without a function were recorded.
     """
-    def beyond(name: str) -> list[Use]:
+    def beyond(name: str) -> list[TensorUse]:
         found = graph.inputs(name, control=control) if direction == 'inputs' else graph.outputs(name, control=control)
         return list({(use.node, use.slot < 0, use.tensor): use for use in reversed(found)}.values())[::-1]
     levels = _levels(node, beyond)
@@ -112,7 +112,7 @@ def lineage(graph: Graph, node: str, direction: Direction, *, depth: int, limit:
                    known is not None and bool(known.site.outputs))
 
 
-def _levels(node: str, beyond: Callable[[str], Sequence[Use]]) -> dict[str, int]:
+def _levels(node: str, beyond: Callable[[str], Sequence[TensorUse]]) -> dict[str, int]:
     """How far each node is away at least."""
     levels = {node: 0}
     queue = deque([node])
@@ -125,12 +125,12 @@ def _levels(node: str, beyond: Callable[[str], Sequence[Use]]) -> dict[str, int]
     return levels
 
 
-def _rows(graph: Graph, node: str, beyond: Callable[[str], Sequence[Use]], levels: dict[str, int], depth: int, limit: int,
-          value: Callable[[str], TensorRecord | None], direction: Direction) -> list[Branch]:
+def _rows(graph: RecordedGraph, node: str, beyond: Callable[[str], Sequence[TensorUse]], levels: dict[str, int], depth: int,
+          limit: int, value: Callable[[str], TensorRecord | None], direction: Direction) -> list[LineageRow]:
     """Depth first. A node's own inputs stand where it comes first at its least depth, so that a limit cuts off least."""
-    rows: list[Branch] = []
+    rows: list[LineageRow] = []
     opened: set[str] = set()
-    stack: list[tuple[int, Use | None, str, tuple[bool, ...]]] = [(0, None, node, ())]
+    stack: list[tuple[int, TensorUse | None, str, tuple[bool, ...]]] = [(0, None, node, ())]
     while stack and len(rows) < limit:
         level, use, name, last = stack.pop()
         here = beyond(name)
@@ -149,13 +149,15 @@ def _rows(graph: Graph, node: str, beyond: Callable[[str], Sequence[Use]], level
     return rows
 
 
-def _branch(graph: Graph, name: str, level: int, use: Use | None, again: Literal['', 'above', 'below'], hidden: int,
-            last: tuple[bool, ...], value: Callable[[str], TensorRecord | None], direction: Direction) -> Branch:
+def _branch(graph: RecordedGraph, name: str, level: int, use: TensorUse | None, again: Literal['', 'above', 'below'],
+            hidden: int, last: tuple[bool, ...], value: Callable[[str], TensorRecord | None],
+            direction: Direction) -> LineageRow:
     node = graph.nodes.get(name)
     constant = None if node is not None else graph.constant(name)
     sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
         'feed' if graph.is_fed(name) else 'elsewhere')
     tensor = use.tensor if use is not None and direction == 'inputs' else (
         f'{name}:0' if node is None else next(iter(node.site.outputs), ''))
-    return Branch(level, name, node.site.op_type if node is not None else '', node.site.function if node is not None else '',
-                  sort, use, again, hidden, last, value(tensor) if tensor and constant is None else None, constant)
+    op_type, function = (node.site.op_type, node.site.function) if node is not None else ('', '')
+    return LineageRow(level, name, op_type, function, sort, use, again, hidden, last,
+                      value(tensor) if tensor and constant is None else None, constant)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Graph
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
@@ -15,7 +15,7 @@ from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeListRow:
     """One node.
 
     Attributes:
@@ -55,7 +55,7 @@ class NodeList:
         values_of: The run that values are of.
     """
 
-    rows: tuple[NodeRow, ...]
+    rows: tuple[NodeListRow, ...]
     total: int
     ran: int
     label: str
@@ -70,14 +70,14 @@ class NodeList:
     values_of: int | None = None
 
 
-def node_rows(trace: Queries, graph: Graph) -> list[NodeRow]:
+def node_rows(trace: Queries, graph: RecordedGraph) -> list[NodeListRow]:
     """All nodes, without values."""
     times: dict[tuple[int, int], SiteTime] = {(time.site.process, time.site.id): time for time in trace.profile(graph.run)}
     rows = []
     for position, (name, node) in enumerate(graph.nodes.items()):
         found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
         users = {use.node for use in graph.users.get(name, ())}
-        rows.append(NodeRow(position, node.site, node.inputs, len(users), found[0] if found else None,
-                            handle=node.is_handle, unseen=node.is_unseen,
-                            perhaps=0 if found else unattributed(trace, node.site, graph.run)))
+        rows.append(NodeListRow(position, node.site, node.inputs, len(users), found[0] if found else None,
+                                handle=node.is_handle, unseen=node.is_unseen,
+                                perhaps=0 if found else unattributed(trace, node.site, graph.run)))
     return rows

@@ -18,7 +18,7 @@ By = Literal['node', 'function', 'line', 'type', 'file']
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ProfileRow:
     """One row.
 
     Attributes:
@@ -70,7 +70,7 @@ _KEYS: Mapping[By, Callable[[SiteRecord, str, int], _Key]] = {
 }
 
 
-def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[Cost]:
+def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[ProfileRow]:
     """The rows, most time of their own first; `sites` are all of the trace."""
     sites = list(sites)
     forward, known = by_name(sites), alike(sites) if by == 'node' else {}
@@ -89,20 +89,22 @@ def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> lis
     return sorted(found, key=lambda cost: (-cost.own, cost.filename, cost.line, cost.name))
 
 
-def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By, known: Mapping[tuple[int, int], Alike]) -> Cost:
+def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By,
+          known: Mapping[tuple[int, int], Alike]) -> ProfileRow:
     most = max(group, key=lambda time: (bool(time.site.function), time.own))
     site = most.site
     nodes = {twin_key(time.site) for time in group}
     twins = _without_twins(group)
     alone = len(nodes) == 1 and by in ('node', 'line')
     filename, line = place if by != 'type' else ('', 0)
-    return Cost(key[0] or (site.name if alone else ''), site.op_type if alone or by == 'node' else '',
-                site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
-                len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
-                sum(time.own for time in group), sum(time.total for time in twins), max(time.longest for time in group),
-                most.newest, sum(time.bad for time in twins),
-                site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
-                sum(time.retries for time in twins), known.get((site.process, site.id)))
+    return ProfileRow(key[0] or (site.name if alone else ''), site.op_type if alone or by == 'node' else '',
+                      site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
+                      len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
+                      sum(time.own for time in group), sum(time.total for time in twins), max(time.longest
+                                                                                              for time in group),
+                      most.newest, sum(time.bad for time in twins),
+                      site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
+                      sum(time.retries for time in twins), known.get((site.process, site.id)))
 
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:

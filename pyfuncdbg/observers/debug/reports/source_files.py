@@ -18,7 +18,7 @@ Role = Literal['made', 'function']
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LineMark:
     """What one line has to do with one node.
 
     Attributes:
@@ -56,19 +56,19 @@ class SourceFile:
     missing: str = ''
 
 
-def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[Mark]]]:
+def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[LineMark]]]:
     """By file and line: the nodes that were made there, and the functions that begin there; most costly first."""
     sites = trace.sites()
     times = {(time.site.process, time.site.id): time for time in trace.profile(run)}
     forward = by_name(sites)
-    found: dict[str, dict[int, list[Mark]]] = {}
+    found: dict[str, dict[int, list[LineMark]]] = {}
     for site in _without_twins(sites):
         time = times.get((site.process, site.id))
         frame = made_at(site, forward)
         if frame is not None:
-            found.setdefault(frame.filename, {}).setdefault(frame.line, []).append(Mark('made', site, time))
+            found.setdefault(frame.filename, {}).setdefault(frame.line, []).append(LineMark('made', site, time))
         if site.function and site.filename and site.line:
-            found.setdefault(site.filename, {}).setdefault(site.line, []).append(Mark('function', site, time))
+            found.setdefault(site.filename, {}).setdefault(site.line, []).append(LineMark('function', site, time))
     for lines in found.values():
         for marks in lines.values():
             marks.sort(key=lambda mark: (mark.role != 'function', -(mark.time.own if mark.time is not None else -1.0)))
@@ -100,7 +100,7 @@ def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:
             and not (site.kind == 'op' and 'token' in site.attrs and twin_key(site) in python)]
 
 
-def files_of(marks: Mapping[str, Mapping[int, list[Mark]]]) -> list[SourceFile]:
+def files_of(marks: Mapping[str, Mapping[int, list[LineMark]]]) -> list[SourceFile]:
     """The files, most time first."""
     files = []
     for filename, lines in marks.items():

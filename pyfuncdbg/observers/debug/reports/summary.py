@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding, Health, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, judge
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
@@ -20,7 +20,7 @@ LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class NanSource:
     """Where a non-finite value began, and how many later calls inherited it, by kind.
 
     Attributes:
@@ -29,13 +29,13 @@ class Origin:
         likely: Calls that met non-finite values later, for which nothing but this explains them.
     """
 
-    finding: Finding
+    finding: NanVerdict
     heirs: Mapping[str, int]
     likely: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureGroup:
     """Calls of one site that raised the same, numbers in the message apart.
 
     Attributes:
@@ -63,7 +63,7 @@ class BadFetch:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TraceSummary:
     """The whole trace.
 
     Attributes:
@@ -89,10 +89,10 @@ class Summary:
     calls: dict[str, int]
     bad: dict[str, int]
     sites: tuple[SiteUse, ...]
-    origins: tuple[Origin, ...]
+    origins: tuple[NanSource, ...]
     masked: int
     unjudged: int
-    failures: tuple[Failure, ...]
+    failures: tuple[FailureGroup, ...]
     failed: int
     unfinished: int
     fetches: tuple[BadFetch, ...]
@@ -102,7 +102,7 @@ class Summary:
     retries: int = 0
     uncaught: str = ''
 
-def summarized(trace: Queries) -> Summary:
+def summarized(trace: Queries) -> TraceSummary:
     """Look through a whole trace once."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
@@ -119,15 +119,15 @@ def summarized(trace: Queries) -> Summary:
         if not finding.call.site.attrs.get('source'):       # the calls that the title counts
             heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
     bad_runs = trace.calls(kind='run', bad=True, limit=LISTED)
-    origins = tuple(Origin(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
+    origins = tuple(NanSource(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
                     for finding in sorted(health.origins, key=_Masked(health, bad_runs)))
-    return Summary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
-                   _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
-                   trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
-                   uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
+    return TraceSummary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
+                        _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
+                        trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
+                        uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
 
 
-def _failures(trace: Queries) -> tuple[Failure, ...]:
+def _failures(trace: Queries) -> tuple[FailureGroup, ...]:
     first: dict[tuple[str, ...], CallRecord] = {}
     counts: Counter[tuple[str, ...]] = Counter()
     differing: set[tuple[str, ...]] = set()
@@ -140,7 +140,7 @@ def _failures(trace: Queries) -> tuple[Failure, ...]:
         counts[key] += 1
         if earliest.error is not None and earliest.error.message != call.error.message:
             differing.add(key)
-    return tuple(Failure(call, counts[key], key in differing) for key, call in first.items())
+    return tuple(FailureGroup(call, counts[key], key in differing) for key, call in first.items())
 
 
 class _Masked:
@@ -152,7 +152,7 @@ class _Masked:
         self._fetched = {(run.process, run.run, tensor.name) for run in bad_runs for tensor in run.outputs
                          if tensor.stats is not None and tensor.stats.bad}
 
-    def __call__(self, origin: Finding) -> bool:
+    def __call__(self, origin: NanVerdict) -> bool:
         call = origin.call
         return call.number in self._masked - self._inherited and not any(
             (call.process, call.run, tensor.name) in self._fetched for tensor in call.outputs)

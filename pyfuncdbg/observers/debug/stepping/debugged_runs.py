@@ -106,7 +106,7 @@ class DebuggedRun:
             self.watch.test = order.until
 
 
-class Runs:
+class DebuggedRuns:
     """The debugged runs of this process.
 
     Attributes:

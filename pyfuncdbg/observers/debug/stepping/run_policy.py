@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.observers.debug.inspecting.stack import raised_by_host
 from pyfuncdbg.observers.debug.ordinals import ordinal
-from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, RunOrder, Runs, policy
+from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun, DebuggedRuns, RunOrder, policy
 from pyfuncdbg.observers.debug.stepping.node_watch import NodeWatch
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
@@ -39,7 +39,7 @@ class RunPolicy:
         order: What an earlier `run` asks for of the next run; None: a card.
     """
 
-    def __init__(self, runs: Runs, title: str, *, stops: bool = True, every: bool = True) -> None:
+    def __init__(self, runs: DebuggedRuns, title: str, *, stops: bool = True, every: bool = True) -> None:
         runs.know(self)
         self._runs = runs
         self._lock = new_lock()
@@ -202,7 +202,7 @@ def _chain(error: Exception | None) -> tuple[BaseException, ...]:
     return tuple(found)
 
 
-def _undebugged(threads: ThreadControl, runs: Runs, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
+def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
     """A run in which nothing stops, and of which nothing is recorded that only the debugger would look at."""
     flow = threads.flow(thread)
     flow.asking = True

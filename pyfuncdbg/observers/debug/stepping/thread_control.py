@@ -9,7 +9,7 @@ from typing import Protocol
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
-from pyfuncdbg.observers.debug.stepping.thread_plan import Flow, Flows
+from pyfuncdbg.observers.debug.stepping.thread_plan import ThreadPlan, ThreadPlans
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 
@@ -27,13 +27,13 @@ class ThreadControl(Protocol):
     broker: Broker
     live: LiveTrace
     breakpoints: Breakpoints
-    flows: Flows
+    flows: ThreadPlans
 
     @property
     def on(self) -> bool:
         """Whether calls are watched."""
 
-    def flow(self, thread: int) -> Flow:
+    def flow(self, thread: int) -> ThreadPlan:
         """What is wanted of a thread."""
 
     def stopped(self, stop: Stop) -> Decision:

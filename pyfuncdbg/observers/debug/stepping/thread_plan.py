@@ -1,4 +1,4 @@
-"""`Flow`: what the user wants of one thread next; `Flows`: all of them, by thread.
+"""`ThreadPlan`: what the user wants of one thread next; `ThreadPlans`: all of them, by thread.
 
 Made where a thread stops or shall stop, on that thread mostly. As long as there is one, the debugger wants every call.
 """
@@ -20,7 +20,7 @@ from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
 from pyfuncdbg.observers.debug.stops.stop import Decision
 
 
-class Flow:
+class ThreadPlan:
     """What the user wants of one thread next.
 
     Attributes:
@@ -57,7 +57,7 @@ class Flow:
         return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
 
 
-class Flows(dict[int, Flow]):
+class ThreadPlans(dict[int, ThreadPlan]):
     """By native thread; those of which nothing is wanted are not in it. Hooks are asked again when one comes or goes."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Flows(dict[int, Flow]):
         if mine is not None:
             super().__setitem__(threading.get_native_id(), mine)
 
-    def of(self, call: Call, make: Callable[[int], Flow]) -> Flow | None:
+    def of(self, call: Call, make: Callable[[int], ThreadPlan]) -> ThreadPlan | None:
         """What is wanted of the thread of a call, also what was wanted of another that waits for it."""
         waits = call.run.thread
         waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
@@ -84,7 +84,7 @@ class Flows(dict[int, Flow]):
             self.pop(waits, None)
         return flow
 
-    def __setitem__(self, thread: int, flow: Flow) -> None:
+    def __setitem__(self, thread: int, flow: ThreadPlan) -> None:
         super().__setitem__(thread, flow)
         hooks.reconsider()
 
@@ -96,7 +96,7 @@ class Flows(dict[int, Flow]):
             hooks.reconsider()
 
 
-_all: list[weakref.ref[Flows]] = []
+_all: list[weakref.ref[ThreadPlans]] = []
 
 
 def _after_fork() -> None:

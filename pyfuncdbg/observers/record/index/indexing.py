@@ -14,8 +14,8 @@ import numpy as np
 from pyfuncdbg.errors import TraceError, TraceVersionError
 from pyfuncdbg.observers.record.array_bytes import array_from
 from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
-from pyfuncdbg.observers.record.index.sqlite_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
+from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
 from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, summary_of, unpacked
 from pyfuncdbg.observers.record.log.columns import Packed

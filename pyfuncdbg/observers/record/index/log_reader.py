@@ -16,9 +16,9 @@ from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
-from pyfuncdbg.observers.record.index.sqlite_index import Index, SiteEntry
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, View
-from pyfuncdbg.observers.record.index.trace_sources import Sources
+from pyfuncdbg.observers.record.index.trace_index import Index, SiteEntry
+from pyfuncdbg.observers.record.index.trace_sources import TraceSources
 from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
 from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
@@ -32,11 +32,11 @@ _Plan = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]
 _NO_PLAN: _Plan = ('?', '', (), (), ())
 
 
-class LostError(Exception):
+class LostRecordError(Exception):
     """The index points to something that is not there."""
 
 
-class Reading:
+class DecodedLog:
     """Decodes and remembers what was used lately."""
 
     def __init__(self, index: Index, lock: threading.RLock) -> None:
@@ -45,7 +45,7 @@ class Reading:
         self._batches: OrderedDict[tuple[int, int], Batch] = OrderedDict()
         self._sites: dict[int, SiteRecord] = {}
         self._plans: dict[tuple[int, int], _Plan] = {}
-        self.sources = Sources(index, lock)
+        self.sources = TraceSources(index, lock)
         self._summary = lru_cache(maxsize=4096)(self._stats_of_blob)
 
     def renew(self) -> None:
@@ -136,7 +136,7 @@ class Reading:
         try:
             batch = self._batch(process, position, payload)
             if place >= batch.count or batch.columns[0][place] != numbers.id:
-                raise LostError('the log is not what it was')
+                raise LostRecordError('the log is not what it was')
             return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary, self.sources,
                                       within)
         except (ValueError, TypeError) as error:
@@ -169,7 +169,7 @@ class Reading:
         try:
             return self._index.reader(process).record(position).payload
         except (TraceError, OverflowError, OSError) as error:
-            raise LostError(str(error)) from error
+            raise LostRecordError(str(error)) from error
 
     def _batch(self, process: int, position: int, payload: bytes | None) -> Batch:
         key = (process, position)

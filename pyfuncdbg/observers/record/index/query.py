@@ -12,8 +12,8 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
-from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
+from pyfuncdbg.observers.record.index.trace_index import SiteEntry
 from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -35,7 +35,7 @@ def site_matches(pattern: str, site: SiteEntry | SiteRecord) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class CallFilter:
     """Which calls a query means; None stands for any.
 
     Attributes:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
-from pyfuncdbg.observers.record.index.log_reader import Reading
-from pyfuncdbg.observers.record.index.query import Condition
+from pyfuncdbg.observers.record.index.log_reader import DecodedLog
+from pyfuncdbg.observers.record.index.query import CallFilter
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, View
 from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -50,9 +50,9 @@ class SiteUse:
         return self.total / self.finished if self.finished else None
 
 
-def usage(reading: Reading) -> list[SiteUse]:
+def usage(reading: DecodedLog) -> list[SiteUse]:
     """Every site that was called, the one with the most time first."""
-    sums = _sums(reading.calls(), Condition().rows(reading.calls(), reading.entries()))
+    sums = _sums(reading.calls(), CallFilter().rows(reading.calls(), reading.entries()))
     uses = [SiteUse(reading.site(each.key), each.calls, each.failed, each.finished, each.total / 1e9, each.bad,
                     each.retries, each.changed, each.begun / 1e9)
             for each in sums]
@@ -89,19 +89,19 @@ class SiteTime:
         return self.total / self.finished if self.finished else None
 
 
-def profile(reading: Reading, run: int | None = None) -> list[SiteTime]:
+def profile(reading: DecodedLog, run: int | None = None) -> list[SiteTime]:
     """What every site that was called cost, of one run if given; most time of its own first."""
     calls = reading.calls()
-    rows = Condition(run=run).rows(calls, reading.entries())
+    rows = CallFilter(run=run).rows(calls, reading.entries())
     inner = _inner(calls, rows)
     times = [_time(reading, sums, inner.get(sums.key, 0)) for sums in _sums(calls, rows)]
     return sorted(times, key=lambda time: (-time.own, time.site.process, time.site.id))
 
 
-def time_of(reading: Reading, key: int, run: int | None = None) -> SiteTime | None:
+def time_of(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime | None:
     """What one site cost, with what ran inside of its calls counted as its own; None if it was not called."""
     calls = reading.calls()
-    rows = Condition(run=run).rows(calls, reading.entries())
+    rows = CallFilter(run=run).rows(calls, reading.entries())
     sums = _sums(calls, rows[calls['site'][rows] == key])
     return _time(reading, sums[0], 0) if sums else None
 
@@ -156,7 +156,7 @@ def _ranked(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         known = np.union1d(known, others[:max(_SOME, len(others) // 2)])
 
 
-def _time(reading: Reading, sums: _Sums, inner: int) -> SiteTime:
+def _time(reading: DecodedLog, sums: _Sums, inner: int) -> SiteTime:
     return SiteTime(reading.site(sums.key), sums.calls, sums.failed, sums.finished, sums.total / 1e9,
                     max(0.0, sums.total - inner) / 1e9, sums.longest / 1e9,
                     call_number(sums.key >> SITE_BITS, sums.newest), sums.bad, sums.retries)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites, in_order
-from pyfuncdbg.observers.record.index.sqlite_index import SiteEntry
+from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites, in_order
 from pyfuncdbg.observers.record.index.tables import View
+from pyfuncdbg.observers.record.index.trace_index import SiteEntry
 from pyfuncdbg.observers.record.log.call_flags import FAILED, PRINTED
 from pyfuncdbg.observers.record.records import CallRecord
 
@@ -28,7 +28,7 @@ Place = tuple[int, int]
 class Ordering:
     """The calls of a trace that pass some filters, in an order, as they were when it was made."""
 
-    def __init__(self, calls: View, sites: Sites, condition: Condition, sort: str | None, newest_first: bool,
+    def __init__(self, calls: View, sites: Sites, condition: CallFilter, sort: str | None, newest_first: bool,
                  fetch: Callable[[list[Place]], list[CallRecord]], read: Callable[[int, int], bytes]) -> None:
         """Prepare.
 

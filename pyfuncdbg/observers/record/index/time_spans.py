@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
-from pyfuncdbg.observers.record.index.query import Condition, QueryCancelledError, Sites
+from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
 from pyfuncdbg.observers.record.log.call_flags import BAD, FAILED
 
@@ -85,7 +85,7 @@ class Spans:
     def extent(self) -> Extent:
         """When the calls began and ended, and how many there are."""
         self._check()
-        rows = Condition().rows(self._calls, self._sites)
+        rows = CallFilter().rows(self._calls, self._sites)
         if not len(rows):
             return Extent(0.0, 0.0, 0.0, 0)
         started, duration = self._calls['started'][rows], self._calls['duration'][rows]
@@ -138,7 +138,7 @@ class Spans:
         """Rows by time of start, and those times."""
         self._check()
         if self._sorted is None:
-            rows = Condition(site=self._site).rows(self._calls, self._sites)
+            rows = CallFilter(site=self._site).rows(self._calls, self._sites)
             started = self._calls['started'][rows]
             order = np.argsort(started, kind='stable')
             self._sorted = rows[order], started[order]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import TraceError
 from pyfuncdbg.observers.record.index.decode import listed, number, text
-from pyfuncdbg.observers.record.index.sqlite_index import Index
+from pyfuncdbg.observers.record.index.trace_index import Index
 from pyfuncdbg.observers.record.log.call_batch import unpacked
 from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -65,7 +65,7 @@ class _Version:
         return DIFFERS if present else NOT_HERE
 
 
-class Sources:
+class TraceSources:
     """The texts that the logs of one trace hold; reads on where it has ended when it is asked again."""
 
     def __init__(self, index: Index, lock: threading.RLock) -> None:

@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.log.blob_store import Store
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Losses, Said, lost_with
+from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, lost_with
 from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
@@ -182,7 +182,7 @@ class Journal:
         said, failure = row[11], row[12]
         lost: dict[str, int] = {}
         output = None
-        if type(said) is Said:
+        if type(said) is QueuedOutput:
             if said.cut:
                 lost[CUT] = said.cut
             if said.lost:

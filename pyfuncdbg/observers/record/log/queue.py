@@ -112,7 +112,7 @@ def lost_with(row: Row) -> dict[str, int]:
     """What goes when a whole call goes, to be counted; its output may be plain data by now."""
     tensors = size = 0
     said: Any = row[11]
-    prints = len(said.entries) + said.lost if type(said) is Said else len(said or ())
+    prints = len(said.entries) + said.lost if type(said) is QueuedOutput else len(said or ())
     prints += (row[13] or {}).get('prints', 0)
     for value in itertools.chain(row[9], row[10]):
         if type(value) is tuple:
@@ -147,7 +147,7 @@ def charge(values: Iterable[Any], snapshots: Snapshots) -> None:
         for value in values if type(value) in (tuple, Snapshot)])
 
 
-class Said:
+class QueuedOutput:
     """The printed entries of one call on their way to the log, and what was taken from the allowance for them."""
 
     __slots__ = ('charge', 'cut', 'entries', 'lost')

@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, Said, release, release_said
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_said
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
@@ -264,7 +264,7 @@ class Writer:
             if self._begun.get(call.id) == length:
                 continue
             self._begun[call.id] = length
-            said = Said(entries, 0, self._snapshots.allowance.take)
+            said = QueuedOutput(entries, 0, self._snapshots.allowance.take)
             self._snapshots.allowance.give(said.charge)
             rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0,
                          self._backlog.linked(call.forward), call.parent, inputs, (), said if entries else None, None, None,

@@ -16,7 +16,7 @@ import numpy as np
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.own_files import is_adapter, is_package
 from pyfuncdbg.hooks.source_map import enclosing, is_generated, is_part, is_relay, place
-from pyfuncdbg.observers.record.snapshots.frame_locals import Variables, variables_of
+from pyfuncdbg.observers.record.snapshots.frame_locals import FrameVariables, variables_of
 from pyfuncdbg.observers.record.snapshots.snapshot import Copied, Snapshot, Snapshots
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
@@ -75,7 +75,7 @@ class Failure:
             except Exception:
                 self._variables = []
 
-    def _keep(self, found: list[Variables], snapshots: Snapshots) -> None:
+    def _keep(self, found: list[FrameVariables], snapshots: Snapshots) -> None:
         """Make copies and texts of the variables; an array that several frames have is copied once."""
         charge = sum(_COST + len(one.name) + len(one.text) for frame in found for one in frame.variables)
         if not snapshots.charge(charge):

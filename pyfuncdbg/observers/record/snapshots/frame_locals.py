@@ -31,7 +31,7 @@ _BUILTIN = frozenset((int, float, str, bytes, bool, type(None), list, tuple, dic
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class FrameVariable:
     """One variable: an array, or a text about something else."""
 
     name: str
@@ -41,11 +41,11 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
+class FrameVariables:
     """Those of one frame: its place among the frames of the exception, and how many more it has."""
 
     frame: int
-    variables: tuple[Variable, ...]
+    variables: tuple[FrameVariable, ...]
     hidden: int
 
 
@@ -63,7 +63,7 @@ def order_of(code: CodeType) -> dict[str, int]:
 
 
 def variables_of(frames: Sequence[FrameType], host: Host | None,
-                 read: Callable[[FrameType], dict[str, Any]] = values_of) -> list[Variables]:
+                 read: Callable[[FrameType], dict[str, Any]] = values_of) -> list[FrameVariables]:
     """The variables of the innermost frames of the program, outermost first; of a block those of its function too.
 
     Args:
@@ -71,7 +71,7 @@ def variables_of(frames: Sequence[FrameType], host: Host | None,
         host: Reads tensors.
         read: Gives names and values of a frame.
     """
-    found: list[Variables] = []
+    found: list[FrameVariables] = []
     for index in range(len(frames) - 1, -1, -1):
         filename = frames[index].f_code.co_filename
         if is_machinery(filename) or is_library(filename):
@@ -121,7 +121,7 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
     return array if array.ndim or array.dtype != object else None
 
 
-def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> Variables:
+def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> FrameVariables:
     values = {name: value for name, value in variables(frame.f_code, values).items()
               if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
     order: dict[str, int] = {}
@@ -130,19 +130,19 @@ def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host |
             order.setdefault(name, len(order))
     names = sorted(values, key=lambda name: order.get(name, len(order)))
     kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
-    return Variables(index, kept, len(names) - len(kept))
+    return FrameVariables(index, kept, len(names) - len(kept))
 
 
-def _variable(name: str, value: Any, host: Host | None) -> Variable:
+def _variable(name: str, value: Any, host: Host | None) -> FrameVariable:
     kind = type_name(type(value))
     array = array_in(value, host)
     if array is not None:
-        return Variable(name[:LONGEST_NAME], kind, '', array)
+        return FrameVariable(name[:LONGEST_NAME], kind, '', array)
     try:
         text = safe_text(value, special=lambda part: _array_text(array_in(part, host)))
     except RuntimeError:                        # another thread has changed a dict or set meanwhile
         text = f'<{kind}, changed by another thread>'
-    return Variable(name[:LONGEST_NAME], kind, text)
+    return FrameVariable(name[:LONGEST_NAME], kind, text)
 
 
 def _array_text(array: np.ndarray | None) -> str:

@@ -131,7 +131,7 @@ def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
     return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed]
 
 
-class Names:
+class RunNames:
     """What `plan_record` reads of a run, without the run."""
 
     __slots__ = ('feeds', 'fetches', 'host', 'label')

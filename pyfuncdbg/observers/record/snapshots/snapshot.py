@@ -12,10 +12,10 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
-from pyfuncdbg.hooks.value_summary import Summary
+from pyfuncdbg.hooks.value_summary import ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
-from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, Pool
+from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
 from pyfuncdbg.observers.record.snapshots.tensor_content import Content
 
@@ -90,7 +90,7 @@ class Snapshots:
 
     __slots__ = ('_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'pool')
 
-    def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: Pool,
+    def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: BufferPool,
                  wait_for: Callable[[Callable[[], bool]], bool],
                  write_through: Callable[[Content], list[Any] | None]) -> None:
         """Set the policy.
@@ -152,7 +152,7 @@ class Snapshots:
         """A snapshot of one host value that is no plain scalar."""
         if value is None:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
-        if type(value) is Summary:
+        if type(value) is ValueSummary:
             return self._summarized(value)
         if type(value) is Unknown:
             return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.why}')
@@ -171,7 +171,7 @@ class Snapshots:
             return array.dtype, array.shape, array.tobytes(), False     # a host's tensor: programs do not write to those
         return self.take_array(array)
 
-    def _summarized(self, value: Summary) -> Snapshot:
+    def _summarized(self, value: ValueSummary) -> Snapshot:
         """What the host has counted in the place of a value."""
         taken = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
         if self.level != 'none':

@@ -37,7 +37,7 @@ class Allowance:
             self.used -= size
 
 
-class Pool:
+class BufferPool:
     """Warm byte buffers in sizes of powers of two; at most `idle_limit` bytes lie unused."""
 
     __slots__ = ('_free', '_idle', '_lock', 'idle_limit')

@@ -27,7 +27,7 @@ def refuse_overlong(line: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class CommandWord:
     """One word: its text without quotes, and where it stands in the line."""
 
     text: str
@@ -36,7 +36,7 @@ class Word:
     quoted: bool
 
 
-def words(line: str, start: int = 0) -> Iterator[Word]:
+def words(line: str, start: int = 0) -> Iterator[CommandWord]:
     """The words of a line from a position on.
 
     Quotes keep blanks together, and so do square brackets: `pt norm:0[1:3, 0]` has two words.
@@ -139,7 +139,7 @@ def _quoted(word: str) -> str:
     return word if plain else '"' + word.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
-def _word(line: str, start: int, *, brackets: bool) -> Word | None:
+def _word(line: str, start: int, *, brackets: bool) -> CommandWord | None:
     """The word that begins at `start`; None if a bracket is not closed."""
     text: list[str] = []
     position, depth, quote, quoted = start, 0, '', False
@@ -167,7 +167,7 @@ def _word(line: str, start: int, *, brackets: bool) -> Word | None:
         position += 1
     if quote:
         raise CommandError(f'a {quote} is not closed: {line[start:]!r}')
-    return None if depth else Word(''.join(text), start, position, quoted)
+    return None if depth else CommandWord(''.join(text), start, position, quoted)
 
 
 def separated(line: str) -> list[str]:

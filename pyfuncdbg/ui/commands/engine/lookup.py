@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyfuncdbg.errors import CommandError, DroppedError, Typed, nearest
+from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.inspecting.node_values import call_at
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
@@ -24,7 +24,7 @@ RECENT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class TensorSpec:
+class TensorReference:
     """A tensor as typed: `owner` is a call or a node name, `side` is 'in', 'out' or '' (output, else any of that name)."""
 
     owner: str
@@ -39,7 +39,7 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTensor:
     """A recorded tensor and where it was: an input or output of a call, where runs are calls too."""
 
     tensor: TensorRecord
@@ -73,7 +73,7 @@ def _newest(trace: Queries, name: str, run: int | None = None, stop: Stop | None
     return [here, *(call for call in calls if call.number != here.number)]
 
 
-def parse_tensor(text: str) -> TensorSpec:
+def parse_tensor(text: str) -> TensorReference:
     """Read 'norm:0', '#17:0', 'norm[3]:in1[2:4]'; without a slot it is output 0.
 
     Raises:
@@ -83,13 +83,13 @@ def parse_tensor(text: str) -> TensorSpec:
     if match is None:
         if not text.strip():
             raise CommandError("no tensor named: expected something like 'norm:0', '#17:in0' or 'norm[3]:0[1:3]'")
-        return TensorSpec(text.strip(), '', 0, None)
+        return TensorReference(text.strip(), '', 0, None)
     index = parse_index(match['index']) if match['index'] else None
-    return TensorSpec(match['owner'], match['side'] or '', int(match['slot']), index)
+    return TensorReference(match['owner'], match['side'] or '', int(match['slot']), index)
 
 
-def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, other_than: int | None = None,
-                stop: Stop | None = None) -> Found:
+def find_tensor(trace: Queries, spec: TensorReference, *, run: int | None = None, other_than: int | None = None,
+                stop: Stop | None = None) -> FoundTensor:
     """The tensor that is meant; where several calls made one of that name, that of the call at the stop, else the newest.
 
     Args:
@@ -118,12 +118,12 @@ def find_tensor(trace: Queries, spec: TensorSpec, *, run: int | None = None, oth
         known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
         if spec.name in known:
             raise CommandError(f'no value of {spec.name!r} is recorded: no call that makes it has returned')
-        raise CommandError(f'no tensor {spec.name!r} in this trace; ', Typed('lt'),
+        raise CommandError(f'no tensor {spec.name!r} in this trace; ', TypedCommand('lt'),
                            f' lists them.{nearest(spec.name, known)}')
     return found
 
 
-def earlier(trace: Queries, found: Found) -> Found:
+def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
     """The same input or output of the call before of its site; of a feed or fetch, in the run before.
 
     Raises:
@@ -137,7 +137,7 @@ def earlier(trace: Queries, found: Found) -> Found:
                 for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
                     for tensor in tensors:
                         if name and tensor.name == name:
-                            return Found(tensor, f'{kind} of run #{run.run}', run)
+                            return FoundTensor(tensor, f'{kind} of run #{run.run}', run)
         raise CommandError(f'no run before run {call.run} has {name!r}')
     if not call.ordinal:
         raise CommandError(f'call #{call.number} {call.label} is the first of its node: there is none before it to compare '
@@ -147,10 +147,10 @@ def earlier(trace: Queries, found: Found) -> Found:
         raise CommandError(f"the call before #{call.number} {call.label} is not known: name one by '--against CALL'")
     side = 'in' if any(found.tensor is given for given in call.inputs) else ''
     slot = next(i for i, one in enumerate(call.inputs if side else call.outputs) if one is found.tensor)
-    return of_call(before, TensorSpec(before.number, side, slot, None))
+    return of_call(before, TensorReference(before.number, side, slot, None))
 
 
-def elements(trace: Queries, spec: TensorSpec, found: Found) -> np.ndarray:
+def elements(trace: Queries, spec: TensorReference, found: FoundTensor) -> np.ndarray:
     """The elements of a tensor that was found.
 
     Raises:
@@ -163,15 +163,15 @@ def elements(trace: Queries, spec: TensorSpec, found: Found) -> np.ndarray:
         raise DroppedError(f"{error}{f'. Of run {run} it was kept: --run {run}' if run else ''}") from None
 
 
-def _perhaps(trace: Queries, spec: TensorSpec, run: int | None) -> list[str | Typed]:
+def _perhaps(trace: Queries, spec: TensorReference, run: int | None) -> list[str | TypedCommand]:
     """Calls that may be of a run where none is known to be."""
     sites = [site for site in trace.sites() if spec.owner in (site.name, *site.outputs)] if run is not None else []
     calls = sum(unattributed(trace, site, run) for site in sites)
     return [f'. {calls} of its calls may be of it: several runs went on at once, and their host does not tell. ',
-            Typed(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
+            TypedCommand(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
 
 
-def _newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
+def _newest_kept(trace: Queries, spec: TensorReference, found: FoundTensor) -> int | None:
     """The newest run of which the elements of a tensor were kept, where those of `found` were not."""
     if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
         return None
@@ -182,7 +182,7 @@ def _newest_kept(trace: Queries, spec: TensorSpec, found: Found) -> int | None:
                  if tensor.name == name and tensor.level == 'full'), None)
 
 
-def of_call(call: CallRecord, spec: TensorSpec) -> Found:
+def of_call(call: CallRecord, spec: TensorReference) -> FoundTensor:
     """The input or output of a call that is meant.
 
     Raises:
@@ -195,11 +195,11 @@ def of_call(call: CallRecord, spec: TensorSpec) -> Found:
         last = f', numbered from 0 to {len(tensors) - 1}' if len(tensors) > 1 else ''
         raise CommandError(f'call #{call.number} {call.label} has {len(tensors)} recorded {side}s{last}{why}; '
                            f'there is no {side} {spec.slot}')
-    return Found(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
+    return FoundTensor(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
 
 
-def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int | None,
-              stop: Stop | None) -> Found | None:
+def _as_input(trace: Queries, spec: TensorReference, run: int | None, other_than: int | None,
+              stop: Stop | None) -> FoundTensor | None:
     """A tensor that no recorded call made, as the newest call that got it."""
     for site in trace.sites():
         if spec.name not in site.inputs:
@@ -207,16 +207,16 @@ def _as_input(trace: Queries, spec: TensorSpec, run: int | None, other_than: int
         slot = site.inputs.index(spec.name)
         for call in _newest(trace, site.name, run, stop):
             if call.run != other_than and slot < len(call.inputs) and call.inputs[slot].name in (spec.name, ''):
-                return Found(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
+                return FoundTensor(call.inputs[slot], f'input {slot} of call #{call.number} {call.label}', call)
     return None
 
 
-def _in_runs(trace: Queries, spec: TensorSpec, number: int | None, other_than: int | None) -> Found | None:
+def _in_runs(trace: Queries, spec: TensorReference, number: int | None, other_than: int | None) -> FoundTensor | None:
     for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
         if run.run == other_than:
             continue
         for kind, tensors in (('fetch', run.outputs), ('feed', run.inputs)):
             for tensor in tensors:
                 if tensor.name == spec.name:
-                    return Found(tensor, f'{kind} of run #{run.run}', run)
+                    return FoundTensor(tensor, f'{kind} of run #{run.run}', run)
     return None

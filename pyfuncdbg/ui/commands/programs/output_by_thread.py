@@ -22,7 +22,7 @@ _MAIN = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StreamText:
     """The text of a stream.
 
     Attributes:
@@ -71,7 +71,7 @@ class Listener:
             self._lines.flush()
 
 
-def read(place: Path, written: Mapping[str, bytes]) -> dict[str, Said]:
+def read(place: Path, written: Mapping[str, bytes]) -> dict[str, StreamText]:
     """The streams that several threads wrote to, of those of which all that was written is known.
 
     Args:
@@ -91,11 +91,12 @@ def read(place: Path, written: Mapping[str, bytes]) -> dict[str, Said]:
         texts = {thread: ''.join(pieces).encode('utf-8', 'surrogateescape') for thread, pieces in by_thread.items()}
         if set(texts) - {_MAIN} and sum(map(len, texts.values())) == len(written[name]):
             main = texts.pop(_MAIN, b'')
-            found[name] = Said(main, tuple(texts.values()))
+            found[name] = StreamText(main, tuple(texts.values()))
     return found
 
 
-def difference(texts: tuple[bytes, bytes], said: tuple[Said | None, Said | None], cleaned: Callable[[bytes], bytes],
+def difference(texts: tuple[bytes, bytes], said: tuple[StreamText | None, StreamText | None],
+               cleaned: Callable[[bytes], bytes],
                same: Callable[[bytes, bytes], bool]) -> tuple[str, str, str] | None:
     """Where two runs differ in what they wrote to a stream, and the two lines; None if they do not.
 

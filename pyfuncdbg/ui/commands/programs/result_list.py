@@ -23,7 +23,7 @@ Found = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class HostResult:
     """What the host gave to the program.
 
     Attributes:
@@ -64,11 +64,11 @@ class Comparison:
         largest: The largest distance that was let pass, as a share of the largest element of a tensor.
     """
 
-    def __init__(self, values: bytes, others: bytes, near: Callable[[Result], bool] | None = None) -> None:
+    def __init__(self, values: bytes, others: bytes, near: Callable[[HostResult], bool] | None = None) -> None:
         self.values, self.others, self._near = values, others, near
         self.largest = 0.0
 
-    def same(self, result: Result, one: Sequence[Any], other: Sequence[Any]) -> bool:
+    def same(self, result: HostResult, one: Sequence[Any], other: Sequence[Any]) -> bool:
         """Whether two values of a result are the same; those that were too large to be kept only if no bit differs."""
         if one[:3] == other[:3]:
             return True
@@ -81,7 +81,7 @@ class Comparison:
         self.largest = max(self.largest, apart)
         return True
 
-    def as_sets(self, results: Sequence[Result], others: Sequence[Result]) -> bool:
+    def as_sets(self, results: Sequence[HostResult], others: Sequence[HostResult]) -> bool:
         """Whether two runs gave the same results, in whichever order."""
         left, right = Counter(one.content for one in results), Counter(one.content for one in others)
         mine, theirs = _without(results, right), _without(others, left)
@@ -96,7 +96,7 @@ class Comparison:
         return True
 
 
-def _without(results: Sequence[Result], others: Counter[Hashable]) -> list[Result]:
+def _without(results: Sequence[HostResult], others: Counter[Hashable]) -> list[HostResult]:
     """The results that have no equal one among the others."""
     left, found = Counter(others), []
     for one in results:
@@ -107,7 +107,7 @@ def _without(results: Sequence[Result], others: Counter[Hashable]) -> list[Resul
     return found
 
 
-def difference(results: Sequence[Result], others: Sequence[Result], comparison: Comparison) -> Found | None:
+def difference(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
     """The first difference between the results of two runs, None if there is none.
 
     Elements that an iterator gave come last: where they differ, a call for one of them that does says more.
@@ -121,7 +121,7 @@ def difference(results: Sequence[Result], others: Sequence[Result], comparison: 
     return found if found is not None else _of_calls(results, others, comparison)
 
 
-def _of_calls(results: Sequence[Result], others: Sequence[Result], comparison: Comparison) -> Found | None:
+def _of_calls(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
     mine, theirs = _by_thread(results), _by_thread(others)
     main = _in_order(mine.pop(_MAIN, []), theirs.pop(_MAIN, []), comparison)
     if main is not None:
@@ -134,20 +134,20 @@ def _of_calls(results: Sequence[Result], others: Sequence[Result], comparison: C
     return _in_elements(results, others, comparison)
 
 
-def _by_thread(results: Sequence[Result]) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
+def _by_thread(results: Sequence[HostResult]) -> dict[str, list[HostResult]]:
+    found: dict[str, list[HostResult]] = {}
     for one in results:
         if one.element is None:
             found.setdefault(one.thread, []).append(one)
     return found
 
 
-def _elsewhere(results: dict[str, list[Result]]) -> list[Result]:
+def _elsewhere(results: dict[str, list[HostResult]]) -> list[HostResult]:
     """What did not come on the main thread: which thread of a pool does what is the scheduler's."""
     return [one for found in results.values() for one in found]
 
 
-def _in_order(results: Sequence[Result], others: Sequence[Result], comparison: Comparison) -> Found | None:
+def _in_order(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
     """The first difference between two sequences of results."""
     counts: Counter[str] = Counter()
     for one, other in zip(results, others, strict=False):
@@ -160,7 +160,7 @@ def _in_order(results: Sequence[Result], others: Sequence[Result], comparison: C
     return None
 
 
-def _in_one(where: str, one: Result, other: Result, comparison: Comparison) -> Found | None:
+def _in_one(where: str, one: HostResult, other: HostResult, comparison: Comparison) -> Found | None:
     if other.what != one.what or len(other.values) != len(one.values):
         return where, f'{one.what} with {len(one.values)} values', f'{other.what} with {len(other.values)} values'
     for i, (a, b) in enumerate(zip(one.values, other.values, strict=True)):
@@ -175,7 +175,7 @@ def _in_one(where: str, one: Result, other: Result, comparison: Comparison) -> F
 _Key = tuple[str, int]
 
 
-def _in_elements(results: Sequence[Result], others: Sequence[Result], comparison: Comparison) -> Found | None:
+def _in_elements(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
     """The first difference between results for elements, by index. One that only one run has come to is none where that is
     the scheduler's: behind the last one of the other, or in work on another thread when that ended."""
     mine, theirs = _by_element(results), _by_element(others)
@@ -193,15 +193,15 @@ def _in_elements(results: Sequence[Result], others: Sequence[Result], comparison
     return None
 
 
-def _by_element(results: Sequence[Result]) -> dict[_Key, list[Result]]:
-    found: dict[_Key, list[Result]] = {}
+def _by_element(results: Sequence[HostResult]) -> dict[_Key, list[HostResult]]:
+    found: dict[_Key, list[HostResult]] = {}
     for one in results:
         if one.element is not None:
             found.setdefault((one.element[0], one.element[1]), []).append(one)
     return found
 
 
-def _ends(results: Sequence[Result]) -> dict[str, int]:
+def _ends(results: Sequence[HostResult]) -> dict[str, int]:
     """By label, the index up to which all elements have been worked on, if the last ones were in work on every thread."""
     last: dict[str, int] = {}
     threads: dict[str, set[str]] = {}

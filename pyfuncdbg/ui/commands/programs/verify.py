@@ -24,8 +24,8 @@ import numpy as np
 
 from pyfuncdbg.ui.commands.programs import output_by_thread
 from pyfuncdbg.ui.commands.programs.last_bits import text_distance, tolerance
-from pyfuncdbg.ui.commands.programs.output_by_thread import STREAMS, Said
-from pyfuncdbg.ui.commands.programs.result_list import Comparison, Result, difference
+from pyfuncdbg.ui.commands.programs.output_by_thread import STREAMS, StreamText
+from pyfuncdbg.ui.commands.programs.result_list import Comparison, HostResult, difference
 from pyfuncdbg.ui.commands.programs.verify_probe import LEVELS, TENSORFLOW
 
 _BOOT = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv.pop(1)); '
@@ -50,7 +50,7 @@ Holding = Literal['bit for bit', 'to the last bits', 'no', 'not known']
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RunDifference:
     """The first thing that is not as in the plain run.
 
     Attributes:
@@ -71,7 +71,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class LevelCost:
     """The time of one level, as medians over the repetitions: seconds, and against the plain program."""
 
     level: str
@@ -106,8 +106,8 @@ class Verification:
     stderr: int
     exit_code: int
     exception: str
-    differences: tuple[Difference, ...]
-    costs: tuple[Cost, ...]
+    differences: tuple[RunDifference, ...]
+    costs: tuple[LevelCost, ...]
     repeats: int
 
 
@@ -120,10 +120,10 @@ class _Outcome:
     stderr: bytes
     raised: str
     seconds: float
-    results: list[Result]
+    results: list[HostResult]
     values: bytes
     tensorflow: bool
-    said: Mapping[str, Said]
+    said: Mapping[str, StreamText]
 
 
 def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], None] | None = None) -> Verification:
@@ -134,7 +134,7 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
         repeats: Of each level, for the times.
         tell: Takes how many runs of the program are over, and of how many, before each of them.
     """
-    given = Given(1 + len(LEVELS) * (1 + repeats), tell)
+    given = ProgramInput(1 + len(LEVELS) * (1 + repeats), tell)
     plain = _run(target, 'plain', given, noted=True)
     again = _first_difference('plain', plain, _run(target, 'plain', given, noted=True))
     levels = LEVELS[1:] if again is None else ()
@@ -150,7 +150,7 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
                         len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
 
 
-def _claims(answer: Answer, differences: Sequence[Difference]) -> tuple[Holding, Holding]:
+def _claims(answer: Answer, differences: Sequence[RunDifference]) -> tuple[Holding, Holding]:
     """How far results are the same when calls are recorded, and when nodes are computed one by one."""
     if answer in ('nondeterministic', 'nothing compared'):
         return 'not known', 'not known'
@@ -160,17 +160,17 @@ def _claims(answer: Answer, differences: Sequence[Difference]) -> tuple[Holding,
     return holding(False), holding(True)
 
 
-def _costs(target: Sequence[str], repeats: int, given: Given) -> tuple[Cost, ...]:
+def _costs(target: Sequence[str], repeats: int, given: ProgramInput) -> tuple[LevelCost, ...]:
     """Times in turn, so that all levels see the same noise."""
     times: dict[str, list[float]] = {level: [] for level in LEVELS}
     for _ in range(repeats):
         for level in LEVELS:
             times[level].append(_run(target, level, given, noted=False).seconds)
     medians = {level: statistics.median(found) for level, found in times.items()}
-    return tuple(Cost(level, medians[level], medians[level] / max(medians['plain'], 1e-9)) for level in LEVELS)
+    return tuple(LevelCost(level, medians[level], medians[level] / max(medians['plain'], 1e-9)) for level in LEVELS)
 
 
-def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Outcome:
+def _run(target: Sequence[str], level: str, given: ProgramInput, *, noted: bool) -> _Outcome:
     place = Path(tempfile.mkdtemp(prefix='pyfuncdbg-verify-'))
     try:
         (place / 'task.json').write_text(json.dumps({'target': list(target), 'level': level, 'noted': noted}))
@@ -196,7 +196,7 @@ def _run(target: Sequence[str], level: str, given: Given, *, noted: bool) -> _Ou
         shutil.rmtree(place, ignore_errors=True)
 
 
-class Given:
+class ProgramInput:
     """What the program reads from stdin: the first run as it comes, each later one the same bytes.
 
     Nothing is read that nobody asks for, but for what fits into a pipe: a stdin that never ends holds nobody up.
@@ -263,7 +263,7 @@ def _ended(place: Path) -> dict[str, Any]:
     return found
 
 
-def _results(path: Path) -> list[Result]:
+def _results(path: Path) -> list[HostResult]:
     found = []
     if path.exists():
         for line in path.read_text().splitlines():
@@ -271,7 +271,7 @@ def _results(path: Path) -> list[Result]:
                 thread, element, what, names, values = json.loads(line)
             except ValueError:                      # the last line of a process that was killed
                 break
-            found.append(Result(thread, element, what, names, values))
+            found.append(HostResult(thread, element, what, names, values))
     return found
 
 
@@ -289,7 +289,7 @@ def _without_frames(text: bytes) -> bytes:
 
 
 # ---------------------------------------------------------------- comparing
-def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> Difference | None:
+def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> RunDifference | None:
     """The first difference at a level; where TensorFlow computes node by node, one in the last bits is told as that."""
     found = _first_difference(level, plain, watched)
     if found is None or level not in _STEPPED or not plain.tensorflow:
@@ -306,7 +306,7 @@ class _Near:
     """
 
     def __init__(self, level: str, plain: _Outcome, watched: _Outcome) -> None:
-        def stepped(result: Result) -> bool:
+        def stepped(result: HostResult) -> bool:
             return level == 'debugger' or result.what != _RUN
         self.results = Comparison(plain.values, watched.values, stepped)
         self._texts = level == 'debugger' or any(stepped(result) for result in plain.results)
@@ -329,21 +329,21 @@ class _Near:
         return True
 
 
-def _first_difference(level: str, plain: _Outcome, watched: _Outcome, near: _Near | None = None) -> Difference | None:
+def _first_difference(level: str, plain: _Outcome, watched: _Outcome, near: _Near | None = None) -> RunDifference | None:
     comparison = near.results if near is not None else Comparison(plain.values, watched.values)
     found = difference(plain.results, watched.results, comparison)
     if found is not None:
-        return Difference(level, 'results', *found)
+        return RunDifference(level, 'results', *found)
     for what, one, other in (('exit code', str(plain.code), str(watched.code)), ('exception', plain.raised, watched.raised)):
         if one != other:
-            return Difference(level, what, '', one or 'none', other or 'none')
+            return RunDifference(level, what, '', one or 'none', other or 'none')
     same = near.same_text if near is not None else lambda one, other: False
     for what, *texts, cleaned in (('stdout', plain.stdout, watched.stdout, _without_frames),
                                   ('stderr', plain.stderr, watched.stderr, _of_stderr)):
         said = plain.said.get(what), watched.said.get(what)
         apart = output_by_thread.difference((texts[0], texts[1]), said, cleaned, same)
         if apart is not None:
-            return Difference(level, what, *apart)
+            return RunDifference(level, what, *apart)
     return None
 
 

@@ -40,7 +40,7 @@ def main() -> None:
     first, *rest = target
     program = run_script.module(rest[0], tuple(rest[1:])) if first == '-m' else run_script.script(first, tuple(rest))
     run_script.keep_own_imports()
-    notes = Notes(place) if task['noted'] else None
+    notes = ResultNotes(place) if task['noted'] else None
     if notes is not None:
         notes.install()
     sys.argv = list(program.argv)
@@ -100,7 +100,7 @@ class Passing:
         return proceed()
 
 
-class Notes:
+class ResultNotes:
     """Writes down every result that the host gives to the program: thread, element of a dataset that a thread of its worked
     on (label and index, else null), what it is of, digests, small values."""
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, Lines, encode
+from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, LineBuffer, encode
 
 _MOST_ASKED = 64
 """Requests that wait to be carried out; more are left in the socket."""
@@ -58,7 +58,7 @@ class Client:
         self.around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
         self._requests = requests
         self._wake = wake
-        self._lines = Lines()
+        self._lines = LineBuffer()
         self._lock = threading.Lock()
         self._held = bytearray()
         self._asked: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import socket
 
     from pyfuncdbg.ui.commands.socket.clients import Client
-    from pyfuncdbg.ui.commands.socket.server import Server
+    from pyfuncdbg.ui.commands.socket.server import CommandServer
 
-_server: Server | None = None
+_server: CommandServer | None = None
 
 
 def listen_in_program() -> None:
@@ -62,8 +62,8 @@ def adopt(connection: socket.socket, *, attached: bool = False) -> Client:
     """
     global _server
     if _server is None:
-        from pyfuncdbg.ui.commands.socket.server import Server
-        _server = _started(Server(None))
+        from pyfuncdbg.ui.commands.socket.server import CommandServer
+        _server = _started(CommandServer(None))
     return _server.adopt(connection, attached=attached)
 
 
@@ -75,18 +75,18 @@ def close() -> None:
         server.close()
 
 
-def _opened() -> Server:
+def _opened() -> CommandServer:
     import socket
     if not hasattr(socket, 'AF_UNIX'):
         raise CommandError('this system has no Unix sockets')
     from pyfuncdbg.ui.commands.socket.rendezvous import bound, own_folder, programs
-    from pyfuncdbg.ui.commands.socket.server import Server
+    from pyfuncdbg.ui.commands.socket.server import CommandServer
     path = os.path.join(own_folder(), f'{os.getpid()}.sock')
     programs()                                  # for what it removes: sockets of programs that were killed
-    return _started(Server(bound(path), path))
+    return _started(CommandServer(bound(path), path))
 
 
-def _started(server: Server) -> Server:
+def _started(server: CommandServer) -> CommandServer:
     server.start()
     atexit.register(close)
     os.register_at_fork(after_in_child=_forked)

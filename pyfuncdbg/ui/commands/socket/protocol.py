@@ -130,7 +130,7 @@ def _number(value: Any, name: str, least: int, most: int) -> int:
     return min(max(value, least), most)
 
 
-class Lines:
+class LineBuffer:
     """Puts what arrives in pieces together to lines, in linear time and bounded memory.
 
     Args:

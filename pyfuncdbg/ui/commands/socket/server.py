@@ -26,7 +26,7 @@ _LAST_WORDS = 1.0
 """Seconds that the end of the program waits at most for its clients to be told."""
 
 
-class Server:
+class CommandServer:
     """Serves the clients of one listening socket, and those that are handed to it.
 
     Args:

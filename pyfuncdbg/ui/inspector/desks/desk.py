@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Desk(Protocol):
     def stop(self) -> dict[str, Any] | None:
         """The stop that commands act on now, None without one; never blocks for long."""
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         """Carry out a command line; blocks until it is done. The user's mistakes are in the reply, never raised.
 
         Args:
@@ -77,7 +77,7 @@ class Desk(Protocol):
             request: Breaks it off; None where nobody will.
         """
 
-    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """The words that could stand at a position of the text, and where what they replace begins; blocks like `answer`."""
 
     def listen(self, heard: Callable[[Event], None]) -> None:

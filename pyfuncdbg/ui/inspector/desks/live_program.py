@@ -20,8 +20,8 @@ from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.execute import name_of
 from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
-from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostError, completions_of
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostConnectionError, completions_of
 from pyfuncdbg.ui.views.escape import one_line, styled
 
 _PERIOD = 0.5
@@ -75,7 +75,7 @@ class LiveDesk:
         """The stop that commands act on now."""
         return self._stop
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         """Carry out a command line in the program."""
         try:
             answer = self._ask(request, line=line, width=width, color=True)
@@ -85,7 +85,7 @@ class LiveDesk:
         return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['text'])), answer['data'],
                      answer['error'] or '', tuple(answer['later']))
 
-    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""
         try:
             answer = self._ask(request, complete=text, position=position)
@@ -93,7 +93,7 @@ class LiveDesk:
             return [], position
         return completions_of(answer, position)
 
-    def _ask(self, request: Request | None, **asked: Any) -> dict[str, Any]:
+    def _ask(self, request: DeskRequest | None, **asked: Any) -> dict[str, Any]:
         if request is None:
             return self._connection.ask(**asked)
         if request.broken_off:
@@ -182,7 +182,7 @@ class LiveDesk:
         try:
             if not self._closed and self._trace.refresh(renew=renew):
                 self._heard(Event('grown'))
-        except LostError:                       # told by the other thread
+        except LostConnectionError:                       # told by the other thread
             pass
         except PyfuncdbgError as error:
             if not self._closed:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 
-class Request:
+class DeskRequest:
     """A command line, or a completion.
 
     Attributes:

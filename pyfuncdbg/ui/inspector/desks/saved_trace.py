@@ -20,7 +20,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.commands.execute import execute, name_of
 from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that may grow."""
@@ -54,7 +54,7 @@ class SavedDesk:
         """A saved trace has none."""
         return None
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         """Carry out a command line; one that has begun takes not long enough to be broken off."""
         name = name_of(line)
         if request is not None and request.broken_off:
@@ -65,7 +65,7 @@ class SavedDesk:
         except PyfuncdbgError as error:
             return Reply(line, name, Text(), None, str(error))
 
-    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """How a text could go on at a position."""
         found = completions(text[:position], Context(self.trace))
         return list(found.words), found.start

@@ -10,7 +10,7 @@ from typing import Any
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 
@@ -42,11 +42,11 @@ class HostedDesk:
         """The stop that commands act on now."""
         return self._desk.stop()
 
-    def answer(self, line: str, width: int, request: Request | None = None) -> Reply:
+    def answer(self, line: str, width: int, request: DeskRequest | None = None) -> Reply:
         """Carry out a command line."""
         return self._desk.answer(line, width, request)
 
-    def complete(self, text: str, position: int, request: Request | None = None) -> tuple[list[str], int]:
+    def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """How a text could go on."""
         return self._desk.complete(text, position, request)
 

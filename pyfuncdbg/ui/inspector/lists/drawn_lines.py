@@ -48,7 +48,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DrawnPicture:
     """Parts under one another, and what stands in the frame."""
 
     title: str
@@ -56,7 +56,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnLine:
     """One line of a screen.
 
     Attributes:
@@ -89,16 +89,16 @@ class Drawing:
     """A picture at a width. `chosen` is the line to be seen, -1 for none; `last` the last line that belongs to it."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
     chosen: int = -1
     last: int = -1
 
 
-def drawing(picture: Picture, width: int) -> Drawing:
+def drawing(picture: DrawnPicture, width: int) -> Drawing:
     """Draw a picture; what is beyond the first lines is counted."""
     console = Console(file=io.StringIO(), width=max(width, 10), force_terminal=True, color_system='truecolor',
                       legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={})
-    lines: list[Line] = []
+    lines: list[DrawnLine] = []
     chosen = last = -1
     for index, part in enumerate(picture.parts):
         if len(lines) >= MOST:
@@ -116,10 +116,10 @@ def drawing(picture: Picture, width: int) -> Drawing:
     return Drawing(picture.title, tuple(lines), chosen, last)
 
 
-def _line(cells: list[Segment], command: str, piece: int = 0, offers: Sequence[str] = ()) -> Line:
+def _line(cells: list[Segment], command: str, piece: int = 0, offers: Sequence[str] = ()) -> DrawnLine:
     strip = Strip([Segment(text, _on_pane(style)) for text, style, control in cells if not control]).simplify()
     text = strip.text.rstrip()
-    return Line(strip, text, command, piece, _offered(text, offers) if offers else ())
+    return DrawnLine(strip, text, command, piece, _offered(text, offers) if offers else ())
 
 
 def _offered(text: str, commands: Sequence[str]) -> tuple[tuple[int, int, str], ...]:

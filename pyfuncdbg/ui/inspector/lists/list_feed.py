@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
-from pyfuncdbg.ui.inspector.lists.row_strips import Line, Slot, lines
+from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, Slot, lines
 from pyfuncdbg.ui.inspector.lists.rows import Opened, Rows, Wish
 
 PAGE = 50
@@ -75,7 +75,7 @@ class Feed:
     class Glimpsed(Message):
         """The first rows are there; how many there are is not known yet."""
 
-        def __init__(self, turn: int, found: list[Line]) -> None:
+        def __init__(self, turn: int, found: list[RowLine]) -> None:
             super().__init__()
             self.turn, self.found = turn, found
 
@@ -83,7 +83,7 @@ class Feed:
         """The rows of a wish are in order."""
 
         def __init__(self, turn: int, wish: Wish, opened: Opened, top: int, cursor: int, places: tuple[Slot, ...],
-                     pages: dict[int, list[Line]], seconds: float) -> None:
+                     pages: dict[int, list[RowLine]], seconds: float) -> None:
             super().__init__()
             self.turn, self.wish, self.opened, self.top, self.cursor = turn, wish, opened, top, cursor
             self.places, self.pages, self.seconds = places, pages, seconds
@@ -91,7 +91,7 @@ class Feed:
     class Paged(Message):
         """Some pages are there."""
 
-        def __init__(self, opened: Opened, places: tuple[Slot, ...], pages: dict[int, list[Line]]) -> None:
+        def __init__(self, opened: Opened, places: tuple[Slot, ...], pages: dict[int, list[RowLine]]) -> None:
             super().__init__()
             self.opened, self.places, self.pages = opened, places, pages
 
@@ -218,7 +218,7 @@ class Feed:
                                             time.perf_counter() - began))
 
     def _page(self, opened: Opened, numbers: Sequence[int], places: tuple[Slot, ...]) -> None:
-        found: dict[int, list[Line]] = {}
+        found: dict[int, list[RowLine]] = {}
         try:
             for number in numbers:
                 found[number] = lines(opened.page(number * PAGE, PAGE), places)

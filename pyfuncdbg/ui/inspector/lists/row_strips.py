@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.lists.rows import Column, Row
+from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row
 from pyfuncdbg.ui.views.columns import cut
 
 _GAP = 2
@@ -24,14 +24,14 @@ _GAP = 2
 class Slot:
     """Where a column stands: the cells from `start` on; `index` is its place in a row."""
 
-    column: Column
+    column: ListColumn
     index: int
     start: int
     width: int
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RowLine:
     """A drawn row; a strip is made of it when it is seen, for strips keep a dozen objects each."""
 
     key: str
@@ -44,7 +44,7 @@ class Line:
         return Strip(self.segments)
 
 
-def slots(columns: Sequence[Column], width: int) -> tuple[Slot, ...]:
+def slots(columns: Sequence[ListColumn], width: int) -> tuple[Slot, ...]:
     """The columns that fit into a width."""
     shown = [(index, column) for index, column in enumerate(columns) if width >= column.beyond]
     taken = sum(column.width for _, column in shown) + _GAP * (len(shown) - 1)
@@ -63,20 +63,20 @@ def slots(columns: Sequence[Column], width: int) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def lines(rows: Sequence[Row], places: Sequence[Slot]) -> list[Line]:
+def lines(rows: Sequence[Row], places: Sequence[Slot]) -> list[RowLine]:
     """The rows, drawn."""
     console = Console(file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False, markup=False,
                       emoji=False, highlight=False, _environ={})
     return [_line(row, places, console) for row in rows]
 
 
-def _line(row: Row, places: Sequence[Slot], console: Console) -> Line:
+def _line(row: Row, places: Sequence[Slot], console: Console) -> RowLine:
     segments: list[Segment] = []
     for place in places:
         segments += _cell(row.cells[place.index], place, console)
         segments.append(Segment(' ' * _GAP))
     strip = Strip(segments).simplify()
-    return Line(row.key, tuple(strip), strip.text.rstrip())
+    return RowLine(row.key, tuple(strip), strip.text.rstrip())
 
 
 def _cell(text: Text, place: Slot, console: Console) -> list[Segment]:
@@ -106,7 +106,7 @@ def header(places: Sequence[Slot], sort: str, down: bool) -> Strip:
     return Strip(segments)
 
 
-def marked(line: Line, sought: str, style: Style) -> Strip:
+def marked(line: RowLine, sought: str, style: Style) -> Strip:
     """The line with every occurrence of a text in a style."""
     text = line.text.lower()
     cuts: list[int] = []

@@ -12,7 +12,7 @@ from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ListColumn:
     """One column.
 
     Attributes:
@@ -99,7 +99,7 @@ class Rows(Protocol):
         """What a row is: 'call'."""
 
     @property
-    def columns(self) -> Sequence[Column]:
+    def columns(self) -> Sequence[ListColumn]:
         """In order."""
 
     @property

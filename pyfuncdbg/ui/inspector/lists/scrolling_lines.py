@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Line
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine
 from pyfuncdbg.ui.inspector.lists.links import first_link
 from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
 from pyfuncdbg.ui.views.escape import one_line
@@ -155,7 +155,7 @@ class Sheet(ScrollView, can_focus=True):
         strip = self._marked(line) if self._sought else line.strip
         return strip.crop_extend(scroll_x, scroll_x + width, None).apply_style(style)
 
-    def _marked(self, line: Line) -> Strip:
+    def _marked(self, line: DrawnLine) -> Strip:
         """The line with every occurrence of what is sought marked."""
         text, sought = line.text.lower(), self._sought
         cuts: list[int] = []

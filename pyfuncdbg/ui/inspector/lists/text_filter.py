@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Line
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine
 from pyfuncdbg.ui.views.escape import one_line
 
 _HEAD = 8
@@ -48,9 +48,9 @@ def head_of(drawing: Drawing) -> int:
                 0)
 
 
-def _rows(lines: tuple[Line, ...]) -> list[list[Line]]:
+def _rows(lines: tuple[DrawnLine, ...]) -> list[list[DrawnLine]]:
     """Lines of one piece, such as a card, are one row; other lines are a row each."""
-    rows: list[list[Line]] = []
+    rows: list[list[DrawnLine]] = []
     for line in lines:
         if rows and line.piece and rows[-1][0].piece == line.piece:
             rows[-1].append(line)
@@ -59,6 +59,6 @@ def _rows(lines: tuple[Line, ...]) -> list[list[Line]]:
     return rows
 
 
-def _first(shown: int, total: int, wanted: str) -> Line:
+def _first(shown: int, total: int, wanted: str) -> DrawnLine:
     text = f'{shown:,} of {total:,} rows   filter: {one_line(wanted, 60)}   Esc shows all'
-    return Line(Strip([Segment(text, Style(color='yellow', bold=True))]), text)
+    return DrawnLine(Strip([Segment(text, Style(color='yellow', bold=True))]), text)

@@ -21,7 +21,7 @@ from textual.timer import Timer
 
 from pyfuncdbg.ui.inspector.lists.list_feed import PAGE, Feed, Sight, pages_of
 from pyfuncdbg.ui.inspector.lists.messages import Picked, Told
-from pyfuncdbg.ui.inspector.lists.row_strips import Line, header, marked, slots
+from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, header, marked, slots
 from pyfuncdbg.ui.inspector.lists.rows import Rows, Wish
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -75,7 +75,7 @@ class VirtualList(ScrollView, can_focus=True):
         self.count = 0
         self.cursor = 0
         self._feed = Feed(rows, self)
-        self._pages: OrderedDict[int, list[Line]] = OrderedDict()
+        self._pages: OrderedDict[int, list[RowLine]] = OrderedDict()
         self._places = slots(rows.columns, 0)
         self._busy = ''
         self._fetching = self._calling = False
@@ -140,7 +140,7 @@ class VirtualList(ScrollView, can_focus=True):
         return Sight(round(self.scroll_y), self._height, self.cursor, line.key if line is not None else '', self.count,
                      self._places, self._led)
 
-    def _line(self, index: int) -> Line | None:
+    def _line(self, index: int) -> RowLine | None:
         page = self._pages.get(index // PAGE)
         return page[index % PAGE] if page is not None and index % PAGE < len(page) else None
 

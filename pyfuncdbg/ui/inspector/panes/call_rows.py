@@ -16,17 +16,17 @@ from pyfuncdbg.ui.commands.calls import CALLS
 from pyfuncdbg.ui.commands.engine.arguments import filters_of
 from pyfuncdbg.ui.commands.engine.command import parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, words
-from pyfuncdbg.ui.inspector.lists.rows import Column, Row, Wish
+from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row, Wish
 from pyfuncdbg.ui.views.calls.calls import function, result, shapes
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.units import milliseconds, seconds
 
 COLUMNS = (
-    Column('number', 'call', 8, right=True), Column('time', 't ms', 10, right=True, beyond=44),
-    Column('run', 'run', 5, right=True, beyond=84), Column('thread', 'thread', 8, right=True, beyond=96),
-    Column('site', 'site', 12, fills=True), Column('function', 'function', 24, fills=True, beyond=130),
-    Column('size', 'outputs', 16, beyond=64), Column('duration', 'took', 8, right=True, beyond=36),
-    Column('result', 'result', 14, fills=True))
+    ListColumn('number', 'call', 8, right=True), ListColumn('time', 't ms', 10, right=True, beyond=44),
+    ListColumn('run', 'run', 5, right=True, beyond=84), ListColumn('thread', 'thread', 8, right=True, beyond=96),
+    ListColumn('site', 'site', 12, fills=True), ListColumn('function', 'function', 24, fills=True, beyond=130),
+    ListColumn('size', 'outputs', 16, beyond=64), ListColumn('duration', 'took', 8, right=True, beyond=36),
+    ListColumn('result', 'result', 14, fills=True))
 
 _KIND = 'python'
 """What `calls` lists unless it is told otherwise."""

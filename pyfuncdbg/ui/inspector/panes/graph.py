@@ -8,7 +8,7 @@ from rich.text import Text
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -22,7 +22,7 @@ _ASKED = 300
 _NODES = 5_000
 
 
-def graph(desk: Desk, scene: Scene, width: int) -> Picture:
+def graph(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """The nodes of the run."""
     if scene.stopped:
         return stop_panes.graph(desk, width)
@@ -33,7 +33,7 @@ def graph(desk: Desk, scene: Scene, width: int) -> Picture:
     parts = [Part(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:
         parts.append(Part(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
-    return Picture(f'graph  run #{call.run}  {count(len(rows), "node")}', parts)
+    return DrawnPicture(f'graph  run #{call.run}  {count(len(rows), "node")}', parts)
 
 
 def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:

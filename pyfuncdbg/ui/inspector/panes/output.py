@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -10,7 +10,7 @@ from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import output_view
 
 
-def output(desk: Desk, scene: Scene, width: int) -> Picture:
+def output(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """What the call said."""
     if scene.stopped:
         return stop_panes.output(desk, width)
@@ -23,4 +23,4 @@ def output(desk: Desk, scene: Scene, width: int) -> Picture:
         parts.append(Part(panel, f'call {call.number}'))
     if call.output or call.error is None or any(call.dropped.values()):
         parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
-    return Picture(f'output  #{call.number}', parts)
+    return DrawnPicture(f'output  #{call.number}', parts)

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Follower(Protocol):
         """Take the keys."""
 
 
-Painter = Callable[[Desk, Scene, int], Picture]
+Painter = Callable[[Desk, Scene, int], DrawnPicture]
 """Makes the picture of a pane for a width; called on a worker thread."""
 
 

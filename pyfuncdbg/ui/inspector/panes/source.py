@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -22,7 +22,7 @@ from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
 from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 
-def source(desk: Desk, scene: Scene, width: int) -> Picture:
+def source(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """The source of the call."""
     if scene.stopped:
         return stop_panes.source(desk, width)
@@ -34,27 +34,27 @@ def source(desk: Desk, scene: Scene, width: int) -> Picture:
     return _of_call(call)
 
 
-def _backward(desk: Desk, call: CallRecord) -> Picture:
+def _backward(desk: Desk, call: CallRecord) -> DrawnPicture:
     """A backward step: the function of its forward call; without one, where the forward node was created."""
     if call.forward:
         forward = _of_call(desk.trace.call(call.forward))
-        return Picture(f'{forward.title}  forward call #{one_line(call.forward, 20)}', forward.parts)
+        return DrawnPicture(f'{forward.title}  forward call #{one_line(call.forward, 20)}', forward.parts)
     site = next((site for site in desk.trace.sites() if site.process == call.process
                  and site.name == call.site.name.removesuffix('_grad')), call.site)
-    return Picture(f'source  {one_line(site.name, 60)}', _without(site))
+    return DrawnPicture(f'source  {one_line(site.name, 60)}', _without(site))
 
 
-def _of_call(call: CallRecord) -> Picture:
+def _of_call(call: CallRecord) -> DrawnPicture:
     site = call.site
     title = f'source  {site.function or site.name}  {place(site.filename, site.line).plain if site.filename else ""}'
     if not site.source:
-        return Picture(title.rstrip(), _without(site))
+        return DrawnPicture(title.rstrip(), _without(site))
     lines = tuple(lines_of(site.source))
     current = _current(call, len(lines))
     listing = Listing(site.filename, site.function, site.line, lines, current=current)
     notes = _notes(call)
-    return Picture(title, [Part(line, chosen=number == current)
-                           for number, line in enumerate(beside_lines(listing, notes), site.line)])
+    return DrawnPicture(title, [Part(line, chosen=number == current)
+                                for number, line in enumerate(beside_lines(listing, notes), site.line)])
 
 
 def _without(site: SiteRecord) -> list[Part]:

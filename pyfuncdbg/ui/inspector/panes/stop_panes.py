@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
@@ -32,12 +32,12 @@ _SAID = 5
 """Calls whose output is shown."""
 
 
-def graph(desk: Desk, width: int) -> Picture:
+def graph(desk: Desk, width: int) -> DrawnPicture:
     """The nodes of the run that stands still; outside of one, the stack."""
     found = _asked(desk, f'lt -n {_SUMMARIES}', width)
     if 'node' not in found:
         reply = desk.answer('bt', width)
-        return Picture('stack', [Part(reply.shown if not reply.error else Text(reply.error, 'dim', overflow='fold'))])
+        return DrawnPicture('stack', [Part(reply.shown if not reply.error else Text(reply.error, 'dim', overflow='fold'))])
     feeds = [row for row in found['rows'] if row['standing'] == 'fed']
     outputs: dict[str, list[Mapping[str, Any]]] = {}
     for row in found['rows']:
@@ -48,8 +48,8 @@ def graph(desk: Desk, width: int) -> Picture:
     nodes = [node for node in found['nodes'] if node['name'] not in fed or node['name'] in outputs]
     for node in nodes:
         parts += [_node_part(row) for row in outputs.get(node['name'], (node,))]
-    return Picture(f'graph  run #{found["run"]}  {count(len(feeds) + len(nodes), "node")}',
-                   parts or [Part(Text('this run has no nodes', 'dim'))])
+    return DrawnPicture(f'graph  run #{found["run"]}  {count(len(feeds) + len(nodes), "node")}',
+                        parts or [Part(Text('this run has no nodes', 'dim'))])
 
 
 def _node_part(row: Mapping[str, Any]) -> Part:
@@ -63,7 +63,7 @@ def _node_part(row: Mapping[str, Any]) -> Part:
     return Part(node_line(shown), f'pt {name}' if tensor is not None else f'break {node}', standing == 'here')
 
 
-def source(desk: Desk, width: int) -> Picture:
+def source(desk: Desk, width: int) -> DrawnPicture:
     """The function of the frame that is looked at, its line, and its variables beside the lines that set them."""
     reply = desk.answer('longlist', width)
     card = _asked(desk, 'stop', width)
@@ -71,8 +71,8 @@ def source(desk: Desk, width: int) -> Picture:
     if not isinstance(data, dict) or 'lines' not in data:
         told = Part(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
         if 'suggestions' in card or 'end' in card:      # the card of a run says more than the stack that it is in
-            return Picture('source', [Part(desk.answer('stop', width).shown, offers=offers_of(card)), told])
-        return Picture('source', [told, Part(desk.answer('bt', width).shown)])
+            return DrawnPicture('source', [Part(desk.answer('stop', width).shown, offers=offers_of(card)), told])
+        return DrawnPicture('source', [told, Part(desk.answer('bt', width).shown)])
     listing = Listing(data['filename'], data['function'], data['first'], tuple(data['lines']), data['current'],
                       data['raised'], tuple(data['breakpoints']))
     raised = card.get('raised') or {}
@@ -81,12 +81,12 @@ def source(desk: Desk, width: int) -> Picture:
         said = f'{raised.get("type", "")}: {raised.get("message", "")}'.rstrip(': ')
         notes.setdefault(listing.raised or listing.current, []).append(Text(one_line(said, 120), 'bold red'))
     where = place(listing.filename, listing.current or listing.first).plain
-    return Picture(f'source  {listing.function}  {where}',
-                   [Part(line, f'break {listing.filename}:{number}', number == listing.current)
-                    for number, line in enumerate(beside_lines(listing, notes), listing.first)])
+    return DrawnPicture(f'source  {listing.function}  {where}',
+                        [Part(line, f'break {listing.filename}:{number}', number == listing.current)
+                         for number, line in enumerate(beside_lines(listing, notes), listing.first)])
 
 
-def tensors(desk: Desk, width: int) -> Picture:
+def tensors(desk: Desk, width: int) -> DrawnPicture:
     """The variables here, then the tensors of the run."""
     card = _asked(desk, 'stop', width)
     parts = [Part(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
@@ -95,7 +95,7 @@ def tensors(desk: Desk, width: int) -> Picture:
     listed = _listed(desk, card, width)
     if not listed.error:
         parts += [Part(Text()), Part(listed.shown)] if parts else [Part(listed.shown)]
-    return Picture('tensors and variables', parts or [Part(Text('nothing to see here', 'dim'))])
+    return DrawnPicture('tensors and variables', parts or [Part(Text('nothing to see here', 'dim'))])
 
 
 def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
@@ -110,7 +110,7 @@ def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
     return desk.answer('lt --reverse', width)
 
 
-def output(desk: Desk, width: int) -> Picture:
+def output(desk: Desk, width: int) -> DrawnPicture:
     """What the last calls said."""
     said = desk.trace.calls(kind='python', printed=True, newest_first=True, limit=_SAID)
     parts = []
@@ -120,7 +120,7 @@ def output(desk: Desk, width: int) -> Picture:
     if desk.printed:
         parts.append(Part(Text('written since, to be on the terminal when the program goes on', 'bold')))
         parts.append(Part(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))
-    return Picture('output  of the last calls', parts or [Part(Text('nothing was printed so far', 'dim'))])
+    return DrawnPicture('output  of the last calls', parts or [Part(Text('nothing was printed so far', 'dim'))])
 
 
 def _as_shown(printed: str) -> str:

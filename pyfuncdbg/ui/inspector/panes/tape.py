@@ -8,7 +8,7 @@ from pyfuncdbg.observers.debug.gradients.tape import tape_of
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.numerics.tape import tape_view
@@ -19,30 +19,31 @@ _SEARCHED = 2_000
 """Newest gradient steps that are searched for the one that differentiates a call."""
 
 
-def tape(desk: Desk, scene: Scene, width: int) -> Picture:
+def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """The tape of the run."""
     if scene.call is None:
         return _newest(desk) if scene.stopped else nothing('tape', desk)
     run = scene.call.run
     title = f'tape  run #{run}'
     if not desk.trace.count(kind='gradient', run=run):
-        return Picture(title, [Part(Text(f'nothing was differentiated in run #{run}', 'dim'))])
+        return DrawnPicture(title, [Part(Text(f'nothing was differentiated in run #{run}', 'dim'))])
     if desk.trace.count(kind='gradient') > _MOST:
-        return Picture(title, [Part(Text(f'many gradient steps were recorded: "tape --run {run}" draws those of this run',
-                                         overflow='fold'), f'tape --run {run}')])
+        return DrawnPicture(title,
+                            [Part(Text(f'many gradient steps were recorded: "tape --run {run}" draws those of this run',
+                                       overflow='fold'), f'tape --run {run}')])
     try:
-        return Picture(title, [Part(tape_view(tape_of(desk.trace, run)))])
+        return DrawnPicture(title, [Part(tape_view(tape_of(desk.trace, run)))])
     except CommandError as error:
-        return Picture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])
+        return DrawnPicture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])
 
 
-def _newest(desk: Desk) -> Picture:
+def _newest(desk: Desk) -> DrawnPicture:
     """While a thread stands still: the newest gradients there are."""
     count = desk.trace.count(kind='gradient')
     if not 0 < count <= _MOST:
         text = '"tape" draws the newest gradients' if count else 'no gradients so far'
-        return Picture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
-    return Picture('tape', [Part(tape_view(tape_of(desk.trace)))])
+        return DrawnPicture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
+    return DrawnPicture('tape', [Part(tape_view(tape_of(desk.trace)))])
 
 
 def tape_line(trace: Queries, call: CallRecord) -> str:

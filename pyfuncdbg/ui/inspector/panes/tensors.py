@@ -4,7 +4,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Part, Picture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -12,7 +12,7 @@ from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 
 
-def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
+def tensors(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """Inputs and outputs."""
     if scene.stopped:
         return stop_panes.tensors(desk, width)
@@ -28,4 +28,4 @@ def tensors(desk: Desk, scene: Scene, width: int) -> Picture:
         parts.insert(0, Part(Text('no inputs', 'dim')))
     if not call.outputs:
         parts.append(Part(Text('no outputs', 'dim')))
-    return Picture(f'tensors  #{call.number} {call.label}', parts)
+    return DrawnPicture(f'tensors  #{call.number} {call.label}', parts)

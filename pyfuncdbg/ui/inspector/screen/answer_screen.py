@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 
 from pyfuncdbg.ui.inspector.desks.desk import Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Line, Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPicture, Part, drawing
 from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
 from pyfuncdbg.ui.inspector.lists.text_filter import head_of
@@ -24,7 +24,7 @@ _SHORT = 4
 """Lines of an answer that needs no screen of its own."""
 
 
-def is_short(reply: Reply, lines: Sequence[Line]) -> bool:
+def is_short(reply: Reply, lines: Sequence[DrawnLine]) -> bool:
     """Whether an answer needs no screen: one of a few lines, and no list, which can be sorted and filtered."""
     asked = list_line(reply.line)
     return len(lines) <= _SHORT and (asked is None or not (asked.keys or asked.narrowing))
@@ -61,11 +61,11 @@ class Result(Sheet):
         """Whether an answer is shown, not the panes."""
         return self.visited.position >= 0
 
-    def page(self, reply: Reply) -> Picture:
+    def page(self, reply: Reply) -> DrawnPicture:
         """The screen of an answer; the list of commands begins with the keys. On any thread."""
         keys = [Part(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
         offers = offers_of(reply.data) if reply.command == 'stop' else ()
-        return Picture(reply.line, [*keys, Part(reply.shown, offers=offers)])
+        return DrawnPicture(reply.line, [*keys, Part(reply.shown, offers=offers)])
 
     def add(self, reply: Reply, drawn: Drawing) -> None:
         """Show another answer, all of it."""

@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from pyfuncdbg.ui.commands.engine.continuation import LISTED, QUESTION, commands_of, extended, prompt_for_more
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.views.escape import one_line
 
 _LEAST = 40
@@ -143,7 +143,7 @@ class CommandLine(Vertical):
         self._words: list[str] = []
         self._start = 0
         self._chosen = -1
-        self._asking: Request | None = None     # completions that are not there yet
+        self._asking: DeskRequest | None = None     # completions that are not there yet
         self._enter = False
         self._mode: Mode = 'command'
         self._begun = ''                        # lines of a command that is not whole
@@ -287,7 +287,7 @@ class CommandLine(Vertical):
             return
         if not self._words:
             if self._asking is None:
-                self._asking = Request()
+                self._asking = DeskRequest()
                 self._ask(self._asking, self.line.value, self.line.cursor_position)
             return
         self._chosen = (self._chosen + by) % len(self._words)
@@ -295,14 +295,14 @@ class CommandLine(Vertical):
         self.query_one('#completions', OptionList).highlighted = self._chosen
 
     @work(thread=True, group='complete', exit_on_error=False)
-    def _ask(self, request: Request, text: str, position: int) -> None:
+    def _ask(self, request: DeskRequest, text: str, position: int) -> None:
         try:
             words, start = self._desk.complete(text, position, request)
         except Exception:                       # no completion is worth a crash: the line stays as it is
             words, start = [], position
         self.app.call_from_thread(self._answered, request, words, start)
 
-    def _answered(self, request: Request, words: Sequence[str], start: int) -> None:
+    def _answered(self, request: DeskRequest, words: Sequence[str], start: int) -> None:
         """The completions; forgotten if the line is another one by now."""
         if request is not self._asking:
             return

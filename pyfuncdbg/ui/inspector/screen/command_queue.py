@@ -14,7 +14,7 @@ from textual.app import App
 
 from pyfuncdbg.ui.commands.engine.answer import MOST_LATER
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.desks.request import Request
+from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
 from pyfuncdbg.ui.inspector.lists.messages import Answered
 from pyfuncdbg.ui.inspector.screen.answer_screen import Result
@@ -39,7 +39,7 @@ class CommandQueue:
         self._lines: deque[str] = deque()
         self._rest: deque[str] = deque()        # what the line that was taken last stands for, and has still to be done
         self._taken = 0                         # of these since then
-        self._request = Request()               # of the line that is carried out
+        self._request = DeskRequest()               # of the line that is carried out
         self.asked = ''
         self.held = False
 
@@ -64,7 +64,7 @@ class CommandQueue:
         """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
         if not self.asked and not self.held and (self._rest or self._lines):
             self._taken = self._taken + 1 if self._rest else 0
-            self.asked, self._request = (self._rest or self._lines).popleft(), Request()
+            self.asked, self._request = (self._rest or self._lines).popleft(), DeskRequest()
             self._app.run_worker(partial(self._answer, self.asked, self._request, result, result.columns), thread=True,
                                  group='commands', exit_on_error=False)
 
@@ -87,7 +87,7 @@ class CommandQueue:
         self._lines.clear()
         return waiting
 
-    def _answer(self, line: str, request: Request, result: Result, width: int) -> None:
+    def _answer(self, line: str, request: DeskRequest, result: Result, width: int) -> None:
         try:
             reply = self._desk.answer(line, width, request)
             drawn = drawing(result.page(reply), width)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.text import Text
 from textual.widgets import Static
 
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Line
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnLine
 from pyfuncdbg.ui.views.escape import visible
 
 
@@ -22,7 +22,7 @@ class Said(Static):
         self.display = text != ''
         self.update(Text(visible(text), style, overflow='fold'))
 
-    def show(self, lines: Sequence[Line]) -> None:
+    def show(self, lines: Sequence[DrawnLine]) -> None:
         """A short answer."""
         self.display = bool(lines)
         self.update(Text('\n').join(Text.assemble(*((segment.text, segment.style or '') for segment in line.strip))

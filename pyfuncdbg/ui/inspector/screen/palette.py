@@ -22,7 +22,7 @@ _CALLS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """One thing that can be found: its name, what is said about it, the line it types; a blank at its end asks for more."""
 
     name: str
@@ -42,7 +42,7 @@ class TypingApp(Protocol):
 class Everything(Provider):
     """Commands, nodes and calls."""
 
-    _entries: tuple[Entry, ...] = ()
+    _entries: tuple[PaletteEntry, ...] = ()
 
     async def startup(self) -> None:
         """Read the trace, elsewhere."""
@@ -70,15 +70,15 @@ class Everything(Provider):
         self._typing_app.action_typed(line)
 
 
-def entries(desk: Desk) -> tuple[Entry, ...]:
+def entries(desk: Desk) -> tuple[PaletteEntry, ...]:
     """All that can be found by name, commands first."""
     found = []
     for command in TABLE:
-        found.append(Entry(command.name, command.help, command.name + ' ' * _takes_more(command)))
+        found.append(PaletteEntry(command.name, command.help, command.name + ' ' * _takes_more(command)))
     try:
         for site in desk.trace.sites()[:_NODES]:
             line = f'ni {shlex.quote(site.name)}'
-            found.append(Entry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
+            found.append(PaletteEntry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
         for call in desk.trace.calls(kind='python', limit=_CALLS):
             found.append(_of_call(call.number, call.label))
     except PyfuncdbgError:
@@ -91,7 +91,7 @@ def _takes_more(command: Command) -> bool:
     return bool(command.expression) or any(action.required for action in parser_of(command)._actions)
 
 
-def _called(desk: Desk, query: str) -> tuple[Entry, ...]:
+def _called(desk: Desk, query: str) -> tuple[PaletteEntry, ...]:
     """The call of that number or label."""
     if not any(char.isdigit() for char in query):
         return ()
@@ -102,5 +102,5 @@ def _called(desk: Desk, query: str) -> tuple[Entry, ...]:
     return (_of_call(call.number, call.label),)
 
 
-def _of_call(number: str, label: str) -> Entry:
-    return Entry(f'#{number} {one_line(label, 80)}', 'call', f'call {number}')
+def _of_call(number: str, label: str) -> PaletteEntry:
+    return PaletteEntry(f'#{number} {one_line(label, 80)}', 'call', f'call {number}')

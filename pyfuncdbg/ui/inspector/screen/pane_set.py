@@ -16,7 +16,7 @@ from textual.message import Message
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, Part, Picture, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnPicture, Part, drawing
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
 from pyfuncdbg.ui.inspector.panes.scene import Follower, Painter, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
@@ -148,4 +148,4 @@ def mistake(error: Exception) -> Text:
 
 
 def _told(name: str, text: Text, width: int) -> Drawing:
-    return drawing(Picture(name, [Part(text)]), width)
+    return drawing(DrawnPicture(name, [Part(text)]), width)

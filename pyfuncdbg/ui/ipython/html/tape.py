@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.page import page_html
-from pyfuncdbg.ui.ipython.html.tape_places import Box, places_of
+from pyfuncdbg.ui.ipython.html.tape_places import TapeBox, places_of
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flags
 from pyfuncdbg.ui.views.numerics.tape import check_mark, filled, magnitude, serious, tape_end, tape_heading, tape_tree
@@ -53,7 +53,7 @@ def _picture(tape: Tape) -> Html:
     return joined(element('div', picture, class_='pf-scroll pf-tall'), *more)
 
 
-def _corner(box: Box) -> tuple[int, int]:
+def _corner(box: TapeBox) -> tuple[int, int]:
     return _EDGE + box.column * _NEXT_COLUMN, _EDGE + box.row * _NEXT_ROW
 
 
@@ -61,7 +61,7 @@ def _kind(gradient: Gradient) -> str:
     return 'pf-nan' if serious(gradient) else 'pf-odd' if gradient.remarks else 'pf-flow'
 
 
-def _edge(edge: TapeEdge, start: Box, end: Box, mark: EdgeMark | None) -> Html:
+def _edge(edge: TapeEdge, start: TapeBox, end: TapeBox, mark: EdgeMark | None) -> Html:
     """A line as thick as its gradient is large; broken where it is not finite, pale where it is zero."""
     (x, y), (to_x, to_y) = _corner(start), _corner(end)
     x, y, to_x = x + _WIDE // 2, y + _TALL, to_x + _WIDE // 2
@@ -74,7 +74,7 @@ def _edge(edge: TapeEdge, start: Box, end: Box, mark: EdgeMark | None) -> Html:
                    element('path', d=way, class_='pf-wide-line'))
 
 
-def _label(edge: TapeEdge, end: Box, mark: EdgeMark | None) -> Html:
+def _label(edge: TapeEdge, end: TapeBox, mark: EdgeMark | None) -> Html:
     x, y = _corner(end)
     words = [magnitude(edge.gradient), *(remark for remark in edge.gradient.remarks if remark not in ('NaN', 'Inf'))]
     checked = check_mark(mark).plain.split(' got')[0]
@@ -82,7 +82,7 @@ def _label(edge: TapeEdge, end: Box, mark: EdgeMark | None) -> Html:
                    class_=f'pf-on-edge {_kind(edge.gradient)}-text')
 
 
-def _box(box: Box) -> Html:
+def _box(box: TapeBox) -> Html:
     x, y = _corner(box)
     node, edge = box.node, box.edge
     if node is not None:

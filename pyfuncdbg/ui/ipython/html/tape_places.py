@@ -15,7 +15,7 @@ LEAVES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class TapeBox:
     """A step, or a gradient that leaves the tape: `node` is None then, and `edge` leads to it."""
 
     row: int
@@ -28,8 +28,8 @@ class Box:
 class Places:
     """The boxes, and the edges with their ends."""
 
-    boxes: tuple[Box, ...]
-    edges: tuple[tuple[TapeEdge, Box, Box], ...]
+    boxes: tuple[TapeBox, ...]
+    edges: tuple[tuple[TapeEdge, TapeBox, TapeBox], ...]
 
     @property
     def rows(self) -> int:
@@ -81,10 +81,10 @@ class _Placing:
         return below
 
     def done(self) -> Places:
-        boxes: dict[str, Box] = {}
-        leaves: list[Box] = []
-        edges: list[tuple[TapeEdge, Box, Box]] = []
-        waiting: list[tuple[Box, TapeEdge]] = []
+        boxes: dict[str, TapeBox] = {}
+        leaves: list[TapeBox] = []
+        edges: list[tuple[TapeEdge, TapeBox, TapeBox]] = []
+        waiting: list[tuple[TapeBox, TapeEdge]] = []
         for number in self._nodes:
             if number not in boxes:
                 waiting += self._step(number, None, boxes)
@@ -99,15 +99,15 @@ class _Placing:
                 edges.append((edge, source, boxes[edge.target]))
         return Places((*boxes.values(), *leaves), tuple(edges))
 
-    def _step(self, number: str, source: Box | None, boxes: dict[str, Box]) -> list[tuple[Box, TapeEdge]]:
+    def _step(self, number: str, source: TapeBox | None, boxes: dict[str, TapeBox]) -> list[tuple[TapeBox, TapeEdge]]:
         """Place a step; its ways on, the one to go first at the end: the longest, then those that leave."""
         boxes[number] = box = self._put(self._nodes[number], None, self._rows[number], source)
         ways = sorted(self._out.get(number, ()), key=lambda edge: -self._below[edge.target] if edge.target else 1)
         return [(box, edge) for edge in reversed(ways)]
 
-    def _put(self, node: TapeNode | None, edge: TapeEdge | None, row: int, source: Box | None) -> Box:
+    def _put(self, node: TapeNode | None, edge: TapeEdge | None, row: int, source: TapeBox | None) -> TapeBox:
         column, first = (source.column, source.row + 1) if source is not None else (0, row)
         while any((between, column) in self._taken for between in range(first, row + 1)):
             column += 1
         self._taken.update((between, column) for between in range(first, row + 1))
-        return Box(row, column, node, edge)
+        return TapeBox(row, column, node, edge)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
@@ -26,7 +26,7 @@ _NAME = 80
 """Characters of a name; its whole is there on hover."""
 
 
-def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, begun: float) -> Html:
+def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str, begun: float) -> Html:
     """The table under its heading.
 
     Args:
@@ -45,7 +45,7 @@ def tensors_html(heading: Text, rows: Sequence[Row], verdicts: Mapping[str, Find
     return joined(first, paged_table(element('thead', element('tr', *titles)), lines)) if lines else first
 
 
-def _line(call: CallRecord, tensor: TensorRecord, finding: Finding | None, begun: float) -> Html:
+def _line(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None, begun: float) -> Html:
     stats = tensor.stats
     full = tensor_name(call, tensor)
     name = element('span', one_line(full, _NAME), title=one_line(full, 1_000))

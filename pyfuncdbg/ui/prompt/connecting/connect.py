@@ -23,9 +23,16 @@ from pyfuncdbg.ui.commands.engine.answer import MOST_LATER
 from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, refuse_overlong
 from pyfuncdbg.ui.commands.execute import name_of, repeats
-from pyfuncdbg.ui.commands.socket.protocol import Lines
-from pyfuncdbg.ui.prompt.connecting.connection import PATIENCE, BrokenOffError, Connection, LostError, SilentError, find
-from pyfuncdbg.ui.prompt.pending_commands import Typed, command_file
+from pyfuncdbg.ui.commands.socket.protocol import LineBuffer
+from pyfuncdbg.ui.prompt.connecting.connection import (
+    PATIENCE,
+    BrokenOffError,
+    Connection,
+    LostConnectionError,
+    SilentError,
+    find,
+)
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, command_file
 from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
 from pyfuncdbg.ui.views.escape import one_line, styled, visible
 
@@ -60,7 +67,7 @@ def connect(number: int | None, file: str | None = None, *, as_json: bool = Fals
         return 128 + signal.SIGINT
 
 
-class Reader(Protocol):
+class LineReader(Protocol):
     """Where lines come from."""
 
     def read(self, prompt: str = PROMPT) -> str:
@@ -85,7 +92,7 @@ class PipeReader:
     def __init__(self, *, echo: bool) -> None:
         self._echo = echo
         self._lines: deque[bytes] = deque()
-        self._parts = Lines(4 * LONGEST)        # bytes of so many characters
+        self._parts = LineBuffer(4 * LONGEST)        # bytes of so many characters
         self._over = self._begun = False
         self._hears, self._bell = os.pipe()
 
@@ -137,10 +144,10 @@ class RemotePrompt:
         self._last = ''
         self._later: list[str] = []             # what is left of an alias
         self._number: int = connection.hello['client']
-        self._reader: Reader | None = None
+        self._reader: LineReader | None = None
 
     # ------------------------------------------------------------------ main thread
-    def talk(self, first: list[Typed], reader: Reader) -> int:
+    def talk(self, first: list[PendingCommand], reader: LineReader) -> int:
         """Carry out commands until the user leaves or the program ends; the exit code."""
         self._reader = reader
         hello = self._connection.hello
@@ -158,7 +165,7 @@ class RemotePrompt:
             finally:
                 threading.Thread(target=self._follow, name='pyfuncdbg news', daemon=True).start()
             self._carry_out_all(first, reader)
-        except LostError:
+        except LostConnectionError:
             with self._news:
                 self._news.wait_for(lambda: self._over, PATIENCE)
         except SilentError as error:
@@ -169,9 +176,9 @@ class RemotePrompt:
         self._connection.close()
         return 1 if self._over == 'lost' else 0
 
-    def _carry_out_all(self, first: list[Typed], reader: Reader) -> None:
+    def _carry_out_all(self, first: list[PendingCommand], reader: LineReader) -> None:
         pending = list(first)
-        rest: list[Typed] = []                  # of what an alias stands for
+        rest: list[PendingCommand] = []                  # of what an alias stands for
         carried = 0
         while not self._over:
             if rest:
@@ -199,10 +206,10 @@ class RemotePrompt:
                 if carried + len(rest) + len(self._later) > MOST_LATER:
                     rest = []
                     raise CommandError(f'for one line the program wants more than {MOST_LATER:,} others; they are left out')
-                rest = [*(Typed(line, typed.place) for line in self._later), *rest]
+                rest = [*(PendingCommand(line, typed.place) for line in self._later), *rest]
             except (KeyboardInterrupt, BrokenOffError):
                 pending, rest = [], []
-            except (LostError, SilentError):
+            except (LostConnectionError, SilentError):
                 raise
             except CommandError as error:
                 self._complain(str(error), typed)
@@ -210,20 +217,20 @@ class RemotePrompt:
             self._leaving = True
             self._connection.ask(patience=_FAREWELL, detach=True)
 
-    def _read(self, reader: Reader) -> list[Typed]:
+    def _read(self, reader: LineReader) -> list[PendingCommand]:
         """The commands of the next line, with all lines of the last of them."""
         line = reader.read()
         if len(line) > LONGEST:                 # refused where commands are carried out
-            return [Typed(line)]
+            return [PendingCommand(line)]
         if not line.strip():
-            return [Typed(self._last)] if self._last else []
+            return [PendingCommand(self._last)] if self._last else []
         commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]
         if not commands:
             return []
         last = read_rest(commands.pop(), lambda prompt, text: reader.read(prompt), at_stop=self._stop is not None)
-        return [Typed(command) for command in [*commands, *([last] if last else [])]]
+        return [PendingCommand(command) for command in [*commands, *([last] if last else [])]]
 
-    def _carry_out(self, typed: Typed) -> bool:
+    def _carry_out(self, typed: PendingCommand) -> bool:
         """One command; whether it was the last one."""
         name = name_of(typed.text)
         self._later = []
@@ -253,11 +260,11 @@ class RemotePrompt:
             self._stop = None                   # left by somebody else, who is no client
         return False
 
-    def _scripted(self, typed: Typed) -> bool:
+    def _scripted(self, typed: PendingCommand) -> bool:
         """Whether nobody sees when the stop comes: the next command is for it."""
         return bool(typed.place) or isinstance(self._reader, PipeReader)
 
-    def _is_early(self, typed: Typed) -> bool:
+    def _is_early(self, typed: PendingCommand) -> bool:
         """Whether the program has stopped before the command that was written to wait for it."""
         return self._stop != self._met and self._scripted(typed)
 
@@ -284,13 +291,13 @@ class RemotePrompt:
             if not self._json:
                 write('the program runs; "interrupt" stops it at the next call, Ctrl-D leaves it\n')
 
-    def _complain(self, error: str, typed: Typed | None = None) -> None:
+    def _complain(self, error: str, typed: PendingCommand | None = None) -> None:
         if self._json:
             write_json({'error': error})
         else:
             write(visible(f'*** {typed.place}: {error}' if typed is not None and typed.place else f'*** {error}') + '\n')
 
-    def _show(self, answer: dict[str, Any], typed: Typed) -> None:
+    def _show(self, answer: dict[str, Any], typed: PendingCommand) -> None:
         if self._json:
             write_json({'line': typed.text, **{key: answer[key] for key in ('command', 'data', 'error', 'stop')}})
         elif answer['error'] is not None:
@@ -320,7 +327,7 @@ class RemotePrompt:
         if stop is None:
             return
         if not self._json:
-            with contextlib.suppress(LostError):
+            with contextlib.suppress(LostConnectionError):
                 answer = self._connection.ask(line='stop', width=width(), color=has_color())
                 if answer['error'] is None:     # else another client has let it go on already
                     write(styled(answer['text']))
@@ -381,11 +388,11 @@ def has_color() -> bool:
 
 
 @contextlib.contextmanager
-def reader_for(connection: Connection, *, as_json: bool) -> Iterator[Reader]:
+def reader_for(connection: Connection, *, as_json: bool) -> Iterator[LineReader]:
     """The best reader that stdin allows; within, prints of other threads come above the line that is typed."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield PipeReader(echo=not as_json)
         return
-    from pyfuncdbg.ui.prompt.connecting.remote_line import LineEditor
-    with LineEditor(connection) as editor:
+    from pyfuncdbg.ui.prompt.connecting.remote_line import RemoteLineEditor
+    with RemoteLineEditor(connection) as editor:
         yield editor

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, UsageError
-from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, VERSION, Lines, ProtocolError, encode
+from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, VERSION, LineBuffer, ProtocolError, encode
 from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid, programs, refusals
 from pyfuncdbg.ui.commands.socket.replies import reply
 from pyfuncdbg.ui.prompt.connecting.event_queue import Events
@@ -28,7 +28,7 @@ _MOST_COMPLETIONS = 10_000
 _LONGEST_COMPLETION = 1_000
 
 
-class LostError(CommandError):
+class LostConnectionError(CommandError):
     """The program is gone, or has cut us off."""
 
 
@@ -70,7 +70,7 @@ class Connection:
         self._cancelled = False                 # and whether it was broken off
         self._over = False
         self.events = Events()
-        self._lines = Lines(MOST_HELD)
+        self._lines = LineBuffer(MOST_HELD)
         where = f'the program at {path!r}' if isinstance(path, str) else 'the program'
         try:
             self._meet(path, where)
@@ -132,13 +132,13 @@ class Connection:
             raise CommandError(f'this line takes {len(line)} bytes; a program takes {LONGEST} at most')
         with self._lock:
             if self._over:
-                raise LostError('the program is gone')
+                raise LostConnectionError('the program is gone')
             self._asked[number] = future
             self._waiting[number] = line
             try:
                 self._send_next()
             except OSError:
-                raise LostError('the program is gone') from None
+                raise LostConnectionError('the program is gone') from None
         return future
 
     def _send_next(self) -> None:
@@ -190,7 +190,7 @@ class Connection:
             self._asked.clear()
             self._waiting.clear()
         for future in waiting:
-            future.set_exception(LostError('the program is gone'))
+            future.set_exception(LostConnectionError('the program is gone'))
         self.events.put(last)
 
     def _answered(self, message: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ class _Completer(Completer):
         yield from (Completion(word, start - position) for word in words)
 
 
-class LineEditor(io.TextIOBase):
+class RemoteLineEditor(io.TextIOBase):
     """Reads lines from a terminal; within `with` it is `sys.stdout`, and what is printed comes above the line.
 
     prompt_toolkit's own `patch_stdout` prints from a thread that may write just when the line is first drawn: the line is
@@ -71,7 +71,7 @@ class LineEditor(io.TextIOBase):
         self._redirect = redirect_stdout(self)
         self._over = False
 
-    def __enter__(self) -> LineEditor:
+    def __enter__(self) -> RemoteLineEditor:
         self._redirect.__enter__()
         return self
 

@@ -21,9 +21,9 @@ from pyfuncdbg.observers.debug.stops.location import whereabouts
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.stops.unattended_stop import note_stop
 from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, Cells
+from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, KernelCells
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
-from pyfuncdbg.ui.prompt.pending_commands import Typed
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, listen, tell_main
 from pyfuncdbg.ui.prompt.terminal_io.signal_pipe import signals
@@ -37,7 +37,7 @@ _HEARING = 1.0
 """Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
 
 
-class Kernel:
+class NotebookKernel:
     """The notebook whose kernel this process is.
 
     It is asked before any terminal or pipe: a kernel's own stdin is a pipe in which nothing ever comes.
@@ -50,14 +50,14 @@ class Kernel:
         self._conversation = conversation
         self._debugger = debugger
         self._process = os.getpid()
-        self._cells: Cells | None = None        # of the kernel that is known
+        self._cells: KernelCells | None = None        # of the kernel that is known
         self._quit = self._told = self._interrupted = False
         self.usable()
 
     def usable(self) -> bool:
         kernel = _kernel()
         if kernel is not None and (self._cells is None or kernel is not self._cells.kernel):
-            self._cells = Cells(kernel, self._begin_cell, self._waited_for, signals.close)
+            self._cells = KernelCells(kernel, self._begin_cell, self._waited_for, signals.close)
             signals.open()
             notice.outlet = self._put
         return kernel is not None
@@ -67,7 +67,7 @@ class Kernel:
         cells = self._cells
         if cells is None or os.getpid() != self._process:
             return False
-        Page(cells.kernel, cells.current).put(line, 'stderr')
+        CellPage(cells.kernel, cells.current).put(line, 'stderr')
         return True
 
     def interact(self, stop: Stop, broker: Broker) -> None:
@@ -82,7 +82,7 @@ class Kernel:
             if not self._told:
                 self._told = True
                 end = 'ends' if broker.lost == 'abort' else 'goes on without stops'
-                Page(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
+                CellPage(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
             stop.decide(broker.lost)
         elif self._interrupted:
             stop.decide('cont')                 # a thread that goes on in the cell which the user has ended
@@ -95,9 +95,10 @@ class Kernel:
                 finally:
                     cells.leave()
 
-    def _next_cell(self, stop: Stop, broker: Broker, cells: Cells) -> Cell | None:
+    def _next_cell(self, stop: Stop, broker: Broker, cells: KernelCells) -> Cell | None:
         """Wait for one: there is no input box while no cell runs. None if the stop is decided otherwise."""
-        Page(cells.kernel, cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell that you run asks')
+        CellPage(cells.kernel,
+                 cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell that you run asks')
         while stop.decision is None and broker.focus is stop:
             cell = cells.enter()
             if cell is not None:
@@ -105,14 +106,14 @@ class Kernel:
             stop.serve()
         return None
 
-    def _ask(self, stop: Stop, cells: Cells, cell: Cell) -> None:
+    def _ask(self, stop: Stop, cells: KernelCells, cell: Cell) -> None:
         try:
             with asking(ends_main=threading.current_thread() is not threading.main_thread()):
-                self._conversation.hold(stop, _Reader(cells, cell), Page(cells.kernel, cell))
+                self._conversation.hold(stop, _Reader(cells, cell), CellPage(cells.kernel, cell))
                 tell_main(_HEARING)
         except EOFError:
             if stop.decision is None:
-                self._conversation.carry_out(Typed('quit'), stop, Page(cells.kernel, cell))
+                self._conversation.carry_out(PendingCommand('quit'), stop, CellPage(cells.kernel, cell))
             if stop.decision is None:           # that was broken off
                 stop.decide('quit')
         decision = stop.decision
@@ -138,7 +139,7 @@ class Kernel:
         return any(stop.decision is None for stop in broker.stops) and broker.front_end() is self
 
 
-class Page:
+class CellPage:
     """The output of a cell.
 
     Args:
@@ -181,7 +182,7 @@ class Page:
 class _Reader:
     """Lines of the cell's input box. An interrupt of the kernel while one is typed ends the run, and with it the cell."""
 
-    def __init__(self, cells: Cells, cell: Cell) -> None:
+    def __init__(self, cells: KernelCells, cell: Cell) -> None:
         self._cells = cells
         self._cell = cell
 
@@ -197,7 +198,7 @@ class _Reader:
 class _Box:
     """One input box. It does what `kernel.raw_input` does, and can be taken back from another thread."""
 
-    def __init__(self, cells: Cells, cell: Cell) -> None:
+    def __init__(self, cells: KernelCells, cell: Cell) -> None:
         self._kernel = cells.kernel
         self._turn = cells.input
         self._cell = cell

@@ -33,7 +33,7 @@ class Cell(NamedTuple):
         return str(self.parent.get('header', {}).get('msg_id', ''))
 
 
-class Cells:
+class KernelCells:
     """Those of one kernel.
 
     Args:

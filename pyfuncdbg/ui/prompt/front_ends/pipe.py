@@ -13,7 +13,7 @@ from typing import TextIO
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
-from pyfuncdbg.ui.prompt.pending_commands import Pending
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.views.escape import shortened
@@ -25,7 +25,7 @@ class Pipe:
     name = 'pipe'
     priority = 10
 
-    def __init__(self, conversation: Conversation, pending: Pending) -> None:
+    def __init__(self, conversation: Conversation, pending: PendingCommands) -> None:
         self._conversation = conversation
         self._pending = pending
 

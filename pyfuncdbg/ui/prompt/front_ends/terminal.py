@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.ui.prompt.pending_commands import Typed
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, cancelling
 from pyfuncdbg.ui.prompt.terminal_io.plain_line_editor import PlainEditor
@@ -163,7 +163,7 @@ class Terminal:
                 if self.usable():
                     with contextlib.suppress(EOFError):
                         screen.write('\n')
-                        self._conversation.carry_out(Typed('quit'), stop, screen)
+                        self._conversation.carry_out(PendingCommand('quit'), stop, screen)
                     if stop.decision is None:
                         stop.decide('quit')
                 else:

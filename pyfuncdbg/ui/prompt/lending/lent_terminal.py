@@ -20,7 +20,7 @@ from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
 from pyfuncdbg.ui.prompt.front_ends.terminal import device_of
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
 from pyfuncdbg.ui.prompt.lending.inspector_process import Borrower
-from pyfuncdbg.ui.prompt.pending_commands import Pending
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
@@ -50,7 +50,8 @@ class Lending:
     name = 'inspector'
     priority = 200
 
-    def __init__(self, conversation: Conversation, pending: Pending, broker: Broker, elsewhere: Sequence[FrontEnd]) -> None:
+    def __init__(self, conversation: Conversation, pending: PendingCommands, broker: Broker,
+                 elsewhere: Sequence[FrontEnd]) -> None:
         self._conversation = conversation
         self._pending = pending
         self._broker = broker

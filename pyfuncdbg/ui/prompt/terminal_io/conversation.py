@@ -19,7 +19,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.commands.execute import execute, repeats
-from pyfuncdbg.ui.prompt.pending_commands import Pending, Typed
+from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
 from pyfuncdbg.ui.views.progress import Tell
 
@@ -64,7 +64,7 @@ class Display(Protocol):
         """Begin work that may take long; what it gives takes how far the work has come."""
 
 
-class Reader(Protocol):
+class CommandReader(Protocol):
     """Where commands come from."""
 
     def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
@@ -84,12 +84,12 @@ class Conversation:
         pending: Commands that come before those that are read.
     """
 
-    def __init__(self, debugger: Debugger, pending: Pending) -> None:
+    def __init__(self, debugger: Debugger, pending: PendingCommands) -> None:
         self._debugger = debugger
         self._pending = pending
         self._last = ''
 
-    def hold(self, stop: Stop, reader: Reader, display: Display) -> None:
+    def hold(self, stop: Stop, reader: CommandReader, display: Display) -> None:
         """Talk until the stop is decided or the prompt is somewhere else.
 
         Raises:
@@ -97,7 +97,7 @@ class Conversation:
         """
         broker, breakpoints = self._debugger.broker, self._debugger.breakpoints
         if not is_silent(stop, breakpoints):
-            self.carry_out(Typed('stop'), stop, display)
+            self.carry_out(PendingCommand('stop'), stop, display)
         carry_out_commands(stop, breakpoints, lambda line: self._follow(line, stop, display))
         while stop.decision is None and broker.focus is stop:
             typed = self._pending.take()
@@ -117,7 +117,7 @@ class Conversation:
     def _follow(self, line: str, stop: Stop, display: Display) -> None:
         """A command of a breakpoint."""
         display.say(PROMPT + line)
-        self.carry_out(Typed(line), stop, display)
+        self.carry_out(PendingCommand(line), stop, display)
 
     def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
         """How a line could go on, after others of the same command; on the stopped thread."""
@@ -128,15 +128,15 @@ class Conversation:
         context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
         return context if display is None else replace(context, width=display.width, progress=display.progress)
 
-    def _read(self, stop: Stop, broker: Broker, reader: Reader) -> Typed | None:
+    def _read(self, stop: Stop, broker: Broker, reader: CommandReader) -> PendingCommand | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
         line = reader.read(stop, broker, Wanted())
         if line is None:
             return None
         if len(line) > LONGEST:                 # refused where commands are carried out
-            return Typed(line)
+            return PendingCommand(line)
         if not line.strip():
-            return Typed(self._last) if self._last else None
+            return PendingCommand(self._last) if self._last else None
         commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]      # of a paste
         if not commands:
             return None
@@ -144,16 +144,16 @@ class Conversation:
         if last is None:
             return None
         commands += [last] if last else []
-        self._pending.put_first([Typed(command) for command in commands[1:]])
-        return Typed(commands[0]) if commands else None
+        self._pending.put_first([PendingCommand(command) for command in commands[1:]])
+        return PendingCommand(commands[0]) if commands else None
 
-    def carry_out(self, typed: Typed, stop: Stop, display: Display) -> None:
+    def carry_out(self, typed: PendingCommand, stop: Stop, display: Display) -> None:
         """One command, and its answer or what is wrong with it."""
         try:
             with interruptible():
                 answer = execute(typed.text, self._context(stop, display))
                 display.show(answer)
-            self._pending.put_first([Typed(line, typed.place) for line in answer.later])
+            self._pending.put_first([PendingCommand(line, typed.place) for line in answer.later])
         except KeyboardInterrupt:
             self._pending.clear()
             display.say('interrupted')
@@ -165,5 +165,5 @@ class Conversation:
             display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
 
 
-def _complaint(typed: Typed, text: str) -> str:
+def _complaint(typed: PendingCommand, text: str) -> str:
     return f'*** {typed.place}: {text}' if typed.place else f'*** {text}'

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, Suggestion, Value
+from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page
@@ -95,7 +95,7 @@ def _grid() -> Table:
     return grid
 
 
-def _value(value: Value) -> Text:
+def _value(value: RunValue) -> Text:
     sizes = f'[{shape(value.shape, ", ")}]' if value.shape else '()'
     name = label(value.name or 'unnamed', 'bold' if value.name else 'dim', 200)
     if value.dtype == 'object' and not value.shape:     # a variable's handle, or whatever else is no array
@@ -144,7 +144,8 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.sample_trace import sample
     failed = next(call for call in sample().calls(failed=True) if call.error is not None)
     typed = (Suggestion('run', 'run to the end and stop there'), Suggestion('node', 'go node by node'))
-    demo(run_card_view(RunCard(12, 'Session.run', 3, 'session 1', 4711, 'MainThread', (Value('x:0', 'float32', (3, 4), 48),),
+    demo(run_card_view(RunCard(12, 'Session.run', 3, 'session 1', 4711, 'MainThread',
+                               (RunValue('x:0', 'float32', (3, 4), 48),),
                                ('loss:0',), 41, 2, 'train', ('1 norm if has_nan(out)',), typed)),
          run_end_view(RunEnd(12, 'Session.run', 3, 'session 1', 4711, 1.2e-3, (), failed.error.type if failed.error else '',
                              failed.error.message if failed.error else '',

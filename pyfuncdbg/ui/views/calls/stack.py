@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.backtrace import Row
+from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
@@ -20,7 +20,7 @@ _MOST = 60
 """Rows at most: of a deep recursion both ends."""
 
 
-def stack_view(rows: Sequence[Row], *, everything: bool = False) -> Page:
+def stack_view(rows: Sequence[StackRow], *, everything: bool = False) -> Page:
     """The whole stack.
 
     Args:
@@ -32,7 +32,7 @@ def stack_view(rows: Sequence[Row], *, everything: bool = False) -> Page:
     return Page(lambda options: _fitted(_lines(rows, options, everything=everything), options.max_width))
 
 
-def _lines(rows: Sequence[Row], options: ConsoleOptions, *, everything: bool) -> list[Text]:
+def _lines(rows: Sequence[StackRow], options: ConsoleOptions, *, everything: bool) -> list[Text]:
     lines: list[Text] = []
     for library, group in groupby(rows, key=lambda row: row.library and not row.selected):
         part = list(group)
@@ -50,7 +50,7 @@ def _lines(rows: Sequence[Row], options: ConsoleOptions, *, everything: bool) ->
     return lines
 
 
-def row_view(row: Row | None) -> Page:
+def row_view(row: StackRow | None) -> Page:
     """One entry: a line, and the source of a frame below it."""
     return Page(lambda options: _fitted([_row(row)], options.max_width)) if row is not None else Page()
 
@@ -59,7 +59,7 @@ def _fitted(rows: Sequence[Text], width: int) -> Text:
     return Text('\n').join(cut(line, width) for row in rows for line in row.split('\n'))
 
 
-def _row(row: Row) -> Text:
+def _row(row: StackRow) -> Text:
     mark = ('> ', 'bold red') if row.selected else ('  ', '')
     style = 'bold' if row.selected else 'dim' if row.library else ''
     if row.kind == 'python':
@@ -77,8 +77,9 @@ def _row(row: Row) -> Text:
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
-    demo(stack_view((Row('python', '<module>', '', 'train.py', 30, 'sess.run(loss, {x: batch})', False, False),
-                     Row('run', 'run #12 Session.run', 'fetches loss:0', '', 0, '', False, False),
-                     Row('node', 'loss', 'Mean, waits for norm', 'train.py', 22, 'loss = tf.reduce_mean(y)', False, False),
-                     Row('node', 'norm', 'PyFunc, calls normalize, call #17', 'train.py', 21, '', False, False),
-                     Row('python', 'normalize', '', 'model.py', 41, 'sd = x.std(-1, keepdims=True)', False, True))))
+    demo(stack_view((StackRow('python', '<module>', '', 'train.py', 30, 'sess.run(loss, {x: batch})', False, False),
+                     StackRow('run', 'run #12 Session.run', 'fetches loss:0', '', 0, '', False, False),
+                     StackRow('node', 'loss', 'Mean, waits for norm', 'train.py', 22, 'loss = tf.reduce_mean(y)', False,
+                              False),
+                     StackRow('node', 'norm', 'PyFunc, calls normalize, call #17', 'train.py', 21, '', False, False),
+                     StackRow('python', 'normalize', '', 'model.py', 41, 'sd = x.std(-1, keepdims=True)', False, True))))

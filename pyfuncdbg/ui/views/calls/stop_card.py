@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.observers.debug.cards.stop_card import Raised, Shown, StopCard
+from pyfuncdbg.observers.debug.cards.stop_card import CardValue, Raised, StopCard
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.stops.stop import Phase
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view
@@ -15,7 +15,7 @@ from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut, listing_view
 from pyfuncdbg.ui.views.sources.source import place
-from pyfuncdbg.ui.views.tensors.variable import Variable, inline, variables_table
+from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, variables_table
 from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 _MESSAGE = 400
@@ -114,11 +114,11 @@ def _values(card: StopCard) -> list[Part]:
     return [*_table('inputs', card.given, card.more_given), *_table(card.values_are, card.values, card.hidden), *returned]
 
 
-def _table(head: str, values: Sequence[Shown], hidden: int) -> list[Part]:
+def _table(head: str, values: Sequence[CardValue], hidden: int) -> list[Part]:
     if not values:
         return []
     more = f', {hidden} more' if hidden else ''
-    rows = [Variable(one.name, one.value, one.note) for one in values]
+    rows = [NamedValue(one.name, one.value, one.note) for one in values]
     return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2)]
 
 
@@ -137,11 +137,11 @@ def demo_cards() -> Sequence[StopCard]:
     from pyfuncdbg.ui.views.sample_trace import SOURCE
     x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
     lines = tuple(SOURCE.splitlines())
-    values = (Shown('x', described(x), 'mm:0'), Shown('eps', described(1e-6), ''))
+    values = (CardValue('x', described(x), 'mm:0'), CardValue('eps', described(1e-6), ''))
     return (
         StopCard(1, 'line', 'normalize', 'model.py', 41, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123,
                  'MainThread', 'step', Listing('model.py', 'normalize', 39, lines[:5], 41), None,
-                 (Shown('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, None, ()),
+                 (CardValue('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, None, ()),
         StopCard(2, 'before', '', '', 0, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123, 'Dummy-3',
                  'breakpoint 2', Listing('model.py', 'normalize', 39, lines[:4]), None, values, 'inputs', 0, None, None, ()))
 

@@ -27,6 +27,6 @@ class Unfolded:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.diagram import Arrow, Box
+    from pyfuncdbg.observers.debug.reports.diagram import Arrow, DiagramBox
     from pyfuncdbg.ui.views.page import demo
-    demo(diagram_text(Diagram('dot', (Box(('x',), 'feed'), Box(('mm', 'MatMul'), 'op')), (Arrow(0, 1),))))
+    demo(diagram_text(Diagram('dot', (DiagramBox(('x',), 'feed'), DiagramBox(('mm', 'MatMul'), 'op')), (Arrow(0, 1),))))

@@ -1,7 +1,7 @@
 """A diagram as DOT text: for Graphviz (`dot -Tsvg`). Labels are quoted strings in which nothing has a meaning."""
 from __future__ import annotations
 
-from pyfuncdbg.observers.debug.reports.diagram import Arrow, Box, Diagram
+from pyfuncdbg.observers.debug.reports.diagram import Arrow, Diagram, DiagramBox
 from pyfuncdbg.ui.views.escape import one_line
 
 LONGEST = 80
@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
     return one_line(text, LONGEST).replace('\\', '\\\\').replace('"', '\\"')
 
 
-def _box(box: Box) -> str:
+def _box(box: DiagramBox) -> str:
     label = '\\n'.join(quoted(line) for line in box.lines)
     colour = ', color="red", penwidth=3' if box.bad else ', color="blue"' if box.kind == 'python' else ''
     return f'label="{label}", shape={_SHAPES[box.kind]}{colour}'
@@ -42,5 +42,5 @@ def _arrow(arrow: Arrow) -> str:
 
 
 if __name__ == '__main__':
-    print(dot(Diagram('dot', (Box(('x',), 'feed'), Box(('norm', 'PyFunc "normalize"'), 'python', True)),
+    print(dot(Diagram('dot', (DiagramBox(('x',), 'feed'), DiagramBox(('norm', 'PyFunc "normalize"'), 'python', True)),
                       (Arrow(0, 1, '1', bad=True),))), end='')

@@ -4,8 +4,8 @@ from __future__ import annotations
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Returned
-from pyfuncdbg.observers.debug.reports.lineage import Branch, Lineage
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import ReturnedOutput
+from pyfuncdbg.observers.debug.reports.lineage import Lineage, LineageRow
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.listing import cut
@@ -63,7 +63,7 @@ def _missing(found: Lineage) -> str:
     return missing if found.label or found.in_graph else f'{missing}: an eager call is in no graph'
 
 
-def returned_text(returned: Returned, *, slot: bool) -> Text:
+def returned_text(returned: ReturnedOutput, *, slot: bool) -> Text:
     """'while_body_27 returns it: while:3'."""
     text = Text.assemble(label(returned.function, limit=NAME), f' returns {f"output {returned.slot}" if slot else "it"}',
                          overflow='fold')
@@ -75,7 +75,7 @@ def returned_text(returned: Returned, *, slot: bool) -> Text:
     return text
 
 
-def _row(row: Branch, marks: tuple[str, str, str, str], found: Lineage, *, types: bool) -> Text:
+def _row(row: LineageRow, marks: tuple[str, str, str, str], found: Lineage, *, types: bool) -> Text:
     text = Text.assemble((_indent(row, marks), 'dim'), no_wrap=True)
     if row.use is not None and row.use.slot < 0:
         text.append('^ctrl ', 'magenta')
@@ -100,7 +100,7 @@ def _row(row: Branch, marks: tuple[str, str, str, str], found: Lineage, *, types
     return text
 
 
-def _indent(row: Branch, marks: tuple[str, str, str, str]) -> str:
+def _indent(row: LineageRow, marks: tuple[str, str, str, str]) -> str:
     if not row.depth:
         return ''
     bar, blank, tee, corner = marks

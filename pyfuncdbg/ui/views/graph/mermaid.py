@@ -5,7 +5,7 @@ entity codes, so that no name can end a label, begin a directive, or be read as 
 """
 from __future__ import annotations
 
-from pyfuncdbg.observers.debug.reports.diagram import Box, Diagram
+from pyfuncdbg.observers.debug.reports.diagram import Diagram, DiagramBox
 from pyfuncdbg.ui.views.escape import one_line
 
 LONGEST = 60
@@ -64,12 +64,13 @@ def quoted(text: str) -> str:
                    else f'#{ord(c)};' for i, c in enumerate(shown))
 
 
-def _box(box: Box) -> str:
+def _box(box: DiagramBox) -> str:
     before, after = _SHAPES[box.kind]
     return before + '<br/>'.join(quoted(line) for line in box.lines) + after
 
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.diagram import Arrow
-    print(mermaid(Diagram('mermaid', (Box(('x',), 'feed'), Box(('norm', 'PyFunc "normalize"'), 'python', True)),
+    print(mermaid(Diagram('mermaid', (DiagramBox(('x',), 'feed'),
+                                      DiagramBox(('norm', 'PyFunc "normalize"'), 'python', True)),
                           (Arrow(0, 1, '1', bad=True),))), end='')

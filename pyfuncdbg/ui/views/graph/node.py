@@ -12,9 +12,9 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.declared_outputs import contradicted
 from pyfuncdbg.hooks.own_files import is_users
-from pyfuncdbg.observers.debug.cards.node_card import Given, Made, NodeCard
+from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
-from pyfuncdbg.observers.debug.inspecting.recorded_graph import Use
+from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -138,7 +138,7 @@ def _names(names: Sequence[str]) -> Text:
     return text.append(f' and {len(names) - USERS:,} more' if len(names) > USERS else '')
 
 
-def _inputs(inputs: Sequence[Given]) -> Page:
+def _inputs(inputs: Sequence[NodeInput]) -> Page:
     rows = []
     for given in inputs[:INPUTS]:
         sort = label(given.op_type, 'cyan', 30) if given.sort == 'node' else Text(
@@ -188,7 +188,7 @@ def _below(row: Sequence[Text]) -> list[RenderableType]:
     return [first, Padding(row[-1], (0, 0, 0, 6))] if row[-1].plain else [first]
 
 
-def _taken(card: NodeCard, made: Made) -> Text:
+def _taken(card: NodeCard, made: NodeOutput) -> Text:
     """Who takes an output."""
     if made.returned:
         text = returned_text(made.returned, slot=False)
@@ -199,7 +199,7 @@ def _taken(card: NodeCard, made: Made) -> Text:
     return text.append('; fetched' if made.users else 'fetched', 'dim') if made.fetched else text
 
 
-def _users(users: Sequence[Use]) -> Text:
+def _users(users: Sequence[TensorUse]) -> Text:
     return _names(list(dict.fromkeys(use.node for use in users)))
 
 

@@ -5,7 +5,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeRow
+from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -57,37 +57,37 @@ def node_list_view(found: NodeList) -> Page:
     return Page(title, first, draw) if found.rows else Page(title, first)
 
 
-def _ran(row: NodeRow, found: NodeList) -> bool:
+def _ran(row: NodeListRow, found: NodeList) -> bool:
     """Whether it ran, as far as that is known."""
     return row.time is not None or row.handle or row.unseen or row.perhaps > 0 or not (found.ops or row.site.function)
 
 
-def _name(row: NodeRow, found: NodeList) -> Text:
+def _name(row: NodeListRow, found: NodeList) -> Text:
     style = 'blue' if not _ran(row, found) else 'red' if row.time is not None and (row.time.failed or row.time.bad) else ''
     return label(row.site.name, style, 300)
 
 
-def _inputs(row: NodeRow) -> Text:
+def _inputs(row: NodeListRow) -> Text:
     more = f' +{len(row.inputs) - 6}' if len(row.inputs) > 6 else ''
     return label(' '.join(row.inputs[:6]) + more, 'dim', 300)
 
 
-def _calls(row: NodeRow) -> Text:
+def _calls(row: NodeListRow) -> Text:
     return Text(with_retries(f'{row.time.calls:,}', row.time.retries) if row.time is not None else '-')
 
 
-def _took(row: NodeRow) -> Text:
+def _took(row: NodeListRow) -> Text:
     if row.time is None:
         return Text()
     return Text(seconds(row.time.total)) if row.time.finished else Text('running', 'yellow')
 
 
-def _typed(row: NodeRow) -> Text:
+def _typed(row: NodeListRow) -> Text:
     known = row.value is not None and holds_values(row.value)
     return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
 
 
-def _value(row: NodeRow, found: NodeList) -> Text:
+def _value(row: NodeListRow, found: NodeList) -> Text:
     if row.time is None and row.handle:
         return Text(f'held by {one_line(row.site.host, 40)}', 'dim')
     if row.time is None and row.unseen:

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.gradients.edge_check import Outcome
+from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
@@ -65,7 +65,7 @@ def _table(edges: Sequence[CheckedEdge], options: ConsoleOptions) -> Table:
         Column('found', [_found(edge.outcome) for edge in edges], 1, least=16, folds=True)], options)
 
 
-def _found(outcome: Outcome) -> Text:
+def _found(outcome: EdgeOutcome) -> Text:
     if outcome.verdict == 'OK':
         return Text(f'{outcome.error or 0.0:.0e}', 'green')
     at = f'at {list(outcome.index)} ' if outcome.index is not None else ''
@@ -77,7 +77,7 @@ def _found(outcome: Outcome) -> Text:
     return Text(f'{at}{one_line(outcome.reason, 300)}')
 
 
-def _guess(outcome: Outcome) -> str:
+def _guess(outcome: EdgeOutcome) -> str:
     """What kind of mistake makes such a difference."""
     got, expected = outcome.got, outcome.expected
     if not got or not expected or got != got:
@@ -94,8 +94,9 @@ def _number(value: float | None) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
-    demo(check_view([CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', Outcome('OK', 2e-9), 60),
+    demo(check_view([CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', EdgeOutcome('OK', 2e-9), 60),
                      CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
-                                 Outcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60),
-                     CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', Outcome('kink', None, (0,), 0.0, 0.0, 1.0), 30)],
+                                 EdgeOutcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60),
+                     CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', EdgeOutcome('kink', None, (0,), 0.0, 0.0, 1.0),
+                                 30)],
                     {'OK': 1, 'BAD': 1, 'kink': 1}, 2, 2))

@@ -11,7 +11,7 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, Reached
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.call_number import named, numbered
 from pyfuncdbg.ui.views.calls.output import output_view
@@ -33,7 +33,7 @@ STEPS = 8
 ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 
-def health_view(findings: Sequence[Finding], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
+def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
                 filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
                 stopped: bool = False, otherwise: Sequence[CallRecord] = (), stepped: bool = False) -> Page:
     """Every finding in one line, then the ways from births to fetches.
@@ -85,7 +85,7 @@ def _otherwise(calls: Sequence[CallRecord]) -> Text:
                 'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
 
 
-def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:
+def _table(findings: Sequence[NanVerdict], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:
     then = []
     for finding in findings:
         fate = fates.get(finding.call.number)
@@ -101,7 +101,7 @@ def _table(findings: Sequence[Finding], fates: Mapping[str, Fate], stopped: bool
         Column('then', then, 4, least=14, folds=True)], options)
 
 
-def _verdict(finding: Finding) -> Text:
+def _verdict(finding: NanVerdict) -> Text:
     if finding.verdict in ('inherited', 'masked'):
         source = f' from {numbered(finding.origin)}' if finding.origin else ''
         return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
@@ -111,7 +111,7 @@ def _verdict(finding: Finding) -> Text:
     return Text(word + ('' if finding.certain else '?'), 'bold red')
 
 
-def _value(finding: Finding) -> Text:
+def _value(finding: NanVerdict) -> Text:
     side = 'out' if any(tensor is finding.tensor for tensor in finding.call.outputs) else 'in'
     stats = finding.tensor.stats
     text = Text(f'{side}{finding.slot} ')
@@ -123,7 +123,7 @@ def _value(finding: Finding) -> Text:
     return text
 
 
-def _where(finding: Finding) -> Text:
+def _where(finding: NanVerdict) -> Text:
     """'train.py:48': the line that NumPy blamed, else where the function begins or the node was made."""
     site = finding.call.site
     if site.kind == 'run':
@@ -135,12 +135,12 @@ def _where(finding: Finding) -> Text:
     return place(site.stack[-1].filename, site.stack[-1].line) if site.stack else label(site.op_type, limit=40)
 
 
-def _of(finding: Finding) -> Text:
+def _of(finding: NanVerdict) -> Text:
     site = finding.call.site
     return Text() if site.kind == 'run' else label(site.function or (site.op_type if site.stack else ''), 'dim', 40)
 
 
-def _first(finding: Finding) -> Text:
+def _first(finding: NanVerdict) -> Text:
     """The index of the first bad element."""
     stats = finding.tensor.stats
     return Text(one_line(str(list(stats.first_bad)), 40) if stats is not None and stats.first_bad else '')

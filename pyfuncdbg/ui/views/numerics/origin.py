@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import input_titles
@@ -29,7 +29,7 @@ READ_LIMIT = 64_000_000
 """Bytes of a tensor that are read to find the offending rows."""
 
 
-def origin_card(finding: Finding, heirs: Mapping[str, int] = MappingProxyType({}),
+def origin_card(finding: NanVerdict, heirs: Mapping[str, int] = MappingProxyType({}),
                 likely: Mapping[str, int] = MappingProxyType({}), *, ops: bool = False) -> Page:
     """The needed line first: what began where; then inputs, prints and consequences.
 
@@ -66,7 +66,7 @@ def _later(calls: Mapping[str, int]) -> str:
     return ' and '.join([words[0].replace(' ', ' later ', 1), *words[1:]])
 
 
-def headline(finding: Finding) -> Text:
+def headline(finding: NanVerdict) -> Text:
     """'NaN born in call #17 norm[3], normalize at model.py:42'."""
     call = finding.call
     what = kind_of(finding.tensor.stats)
@@ -93,7 +93,7 @@ def headline(finding: Finding) -> Text:
     return text
 
 
-def location(finding: Finding) -> Text:
+def location(finding: NanVerdict) -> Text:
     """'normalize at model.py:42': the line that NumPy blamed, else where the function or the node begins."""
     site = finding.call.site
     if finding.places and finding.verdict in ('born', 'suspected'):
@@ -129,7 +129,7 @@ def bad_rows(tensor: TensorRecord) -> tuple[int, ...]:
     return (stats.first_bad[0],)
 
 
-def _where(finding: Finding, ops: bool) -> list[Part]:
+def _where(finding: NanVerdict, ops: bool) -> list[Part]:
     if finding.verdict == 'entered':
         nodes = ('is a constant' if finding.call.site.kind == 'op' else
                  'from nodes of which nothing is known' if ops else 'from nodes that --ops would record')
@@ -164,7 +164,7 @@ def source_of(call: CallRecord, filename: str, line: int) -> SourceText:
     return said.source_at(filename, line)
 
 
-def _side(finding: Finding) -> Text:
+def _side(finding: NanVerdict) -> Text:
     side = 'output' if finding.verdict in ('born', 'suspected') else 'input'
     text = Text.assemble((f'{side} {finding.slot}  ', 'bold'), tensor_line(finding.tensor), overflow='fold')
     rows = bad_rows(finding.tensor)

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.profile import By, Cost
+from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.heading import heading, unrecorded
@@ -23,7 +23,7 @@ _NOUNS: Mapping[By, str] = {'node': 'node', 'function': 'function or op', 'line'
 _PLURALS: Mapping[By, str] = {'function': 'functions and ops'}
 
 
-def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filters: Mapping[str, object] | None = None,
+def profile_view(rows: Sequence[ProfileRow], total: int, by: By, own: float, *, filters: Mapping[str, object] | None = None,
                  sort: str = 'self', ops: bool = True, stepped: bool = False) -> Page:
     """The table under its heading.
 
@@ -49,7 +49,7 @@ def profile_view(rows: Sequence[Cost], total: int, by: By, own: float, *, filter
     return Page(*parts)
 
 
-def _table(rows: Sequence[Cost], by: By, own: float, sort: str, options: ConsoleOptions) -> Table:
+def _table(rows: Sequence[ProfileRow], by: By, own: float, sort: str, options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
     shares = [cost.own / own if own > 0 else 0.0 for cost in rows]
     columns = [Column('self', [Text(seconds(cost.own)) for cost in rows], 0, right=True),
@@ -70,16 +70,16 @@ def _bar(share: float, options: ConsoleOptions, *, wide: bool) -> Text:
     return Text.assemble((bar, 'yellow' if share >= 0.25 else 'cyan'), f' {percent(share):>4}')
 
 
-def _calls(cost: Cost) -> Text:
+def _calls(cost: ProfileRow) -> Text:
     return Text(with_retries(f'{cost.calls:,}', cost.retries))
 
 
-def _remarks(cost: Cost) -> Text:
+def _remarks(cost: ProfileRow) -> Text:
     words = [f'{number:,} {what}' for number, what in ((cost.failed, 'raised'), (cost.bad, 'bad')) if number]
     return Text(', '.join(words), 'bold red')
 
 
-def _named(rows: Sequence[Cost], by: By, *, wide: bool) -> list[Column]:
+def _named(rows: Sequence[ProfileRow], by: By, *, wide: bool) -> list[Column]:
     """What the rows are of."""
     places = [place(cost.filename, cost.line, full=wide and by == 'file') if cost.filename else Text() for cost in rows]
     if by == 'file':

@@ -12,7 +12,7 @@ from rich.text import Text
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.observers.debug.reports.site_labels import alike
-from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, Failure, Origin, Summary
+from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
@@ -34,7 +34,7 @@ SHORT = 3
 _ABORTED = f'{RunAborted.__module__}.{RunAborted.__qualname__}'
 
 
-def report(summary: Summary) -> Page:
+def report(summary: TraceSummary) -> Page:
     """The whole report.
 
     Args:
@@ -63,7 +63,7 @@ def report(summary: Summary) -> Page:
     return Page(*parts)
 
 
-def next_commands(summary: Summary) -> Page:
+def next_commands(summary: TraceSummary) -> Page:
     """What to type next, with this trace and these calls filled in; on one line each where that fits."""
     rows = _suggestions(summary)
     path = visible(shlex.quote(_nearer(summary.info.path)))
@@ -93,7 +93,7 @@ def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
     return grid
 
 
-def _numbering(summary: Summary) -> list[Part]:
+def _numbering(summary: TraceSummary) -> list[Part]:
     """What the numbers above count."""
     calls = [origin.finding.call for origin in summary.origins[:1]] + [failure.call for failure in summary.failures[:1]]
     first = next((call for call in calls if call.site.kind != 'run'), None)
@@ -111,7 +111,7 @@ def _numbering(summary: Summary) -> list[Part]:
     return [draw]
 
 
-def _suggestions(summary: Summary) -> list[tuple[str, str]]:
+def _suggestions(summary: TraceSummary) -> list[tuple[str, str]]:
     """Commands and what they show."""
     rows: list[tuple[str, str]] = []
     for origin in summary.origins[:1]:
@@ -148,7 +148,7 @@ def _suggestions(summary: Summary) -> list[tuple[str, str]]:
     return rows or [('calls', _those(summary.calls['python'])), ('lt', 'every tensor')]
 
 
-def _others(summary: Summary) -> str:
+def _others(summary: TraceSummary) -> str:
     """What is recorded beside the calls of Python functions."""
     return ' and '.join(name for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
                         if summary.calls.get(kind))
@@ -167,7 +167,7 @@ def _nearer(path: str) -> str:
     return relative if len(relative) < len(path) else path
 
 
-def _title(summary: Summary) -> Text:
+def _title(summary: TraceSummary) -> Text:
     info = summary.info
     functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
     called = summary.calls.get('python', 0)
@@ -182,7 +182,7 @@ def _title(summary: Summary) -> Text:
                          overflow='fold')
 
 
-def _end(summary: Summary) -> Text:
+def _end(summary: TraceSummary) -> Text:
     """Of what the program died, also beside calls that raised: it may have caught those."""
     same = [failure.call.number for failure in summary.failures
             if failure.count == 1 and _is_told(failure, summary.uncaught)]
@@ -190,7 +190,7 @@ def _end(summary: Summary) -> Text:
     return Text(f'The program ended with {one_line(summary.uncaught, 500)}{where}', 'red')
 
 
-def _is_told(failure: Failure, uncaught: str) -> bool:
+def _is_told(failure: FailureGroup, uncaught: str) -> bool:
     """Whether the line of a program's end is the error of a call."""
     error = failure.call.error
     if error is None:
@@ -199,7 +199,7 @@ def _is_told(failure: Failure, uncaught: str) -> bool:
     return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == uncaught
 
 
-def _clean(summary: Summary) -> list[Part]:
+def _clean(summary: TraceSummary) -> list[Part]:
     parts: list[Part] = []
     if summary.fetches:
         parts += [_reached(fetch, summary) for fetch in summary.fetches[:SHORT]]
@@ -218,7 +218,7 @@ def _clean(summary: Summary) -> list[Part]:
     return [*parts, Text(f'No call raised{made}.', '' if summary.uncaught else 'green')]
 
 
-def _origins(summary: Summary) -> list[Part]:
+def _origins(summary: TraceSummary) -> list[Part]:
     first, *others = summary.origins
     parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely, ops=summary.info.ops)]
     parts += _line_finder(first, summary)
@@ -231,7 +231,7 @@ def _origins(summary: Summary) -> list[Part]:
     return parts
 
 
-def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
+def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
     """What finds the line where NumPy named none: a stop after the call, and the call once more, line by line."""
     finding = origin.finding
     site = finding.call.site
@@ -245,9 +245,9 @@ def _line_finder(origin: Origin, summary: Summary) -> list[Part]:
                           (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
 
-def _grouped(origins: Sequence[Origin]) -> list[Text]:
+def _grouped(origins: Sequence[NanSource]) -> list[Text]:
     """One line for each site and line of birth: in a loop the same line gives birth again and again."""
-    groups: dict[tuple[object, ...], list[Origin]] = {}
+    groups: dict[tuple[object, ...], list[NanSource]] = {}
     for origin in origins:
         finding = origin.finding
         where = (finding.places[0].filename, finding.places[0].line) if finding.places else ()
@@ -259,7 +259,7 @@ def _grouped(origins: Sequence[Origin]) -> list[Text]:
     return lines
 
 
-def _reached(fetch: BadFetch, summary: Summary, origin: float | None = None) -> Text:
+def _reached(fetch: BadFetch, summary: TraceSummary, origin: float | None = None) -> Text:
     """Where a user sees it; `origin` is when the first recorded call that made it began, in seconds."""
     early = ' already, before this call' if origin is not None and fetch.ended < origin else ''
     least = 'at least ' if summary.bad_runs > LISTED else ''
@@ -269,7 +269,7 @@ def _reached(fetch: BadFetch, summary: Summary, origin: float | None = None) -> 
                          (f' in run #{fetch.run}{early}{again}', 'red'), overflow='fold')
 
 
-def _failed(failure: Failure, summary: Summary) -> list[Part]:
+def _failed(failure: FailureGroup, summary: TraceSummary) -> list[Part]:
     call = failure.call
     if call.error is None:
         return []
@@ -312,7 +312,7 @@ def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
     return Page(table, *more)
 
 
-def _lost(summary: Summary) -> list[Part]:
+def _lost(summary: TraceSummary) -> list[Part]:
     info = summary.info
     parts: list[Part] = []
     if any(info.dropped.values()):

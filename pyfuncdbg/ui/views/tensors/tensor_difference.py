@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TensorChange:
     """A tensor and the same of an earlier call.
 
     Attributes:
@@ -36,7 +36,7 @@ class Change:
     before: np.ndarray
 
 
-def change_view(change: Change, *, limit: int = SHOWN) -> Page:
+def change_view(change: TensorChange, *, limit: int = SHOWN) -> Page:
     """How many elements are others, the greatest difference and the first, a picture of the differences, elements."""
     found = change.difference
     name = Text(one_line(found.tensor, 100), 'bold')
@@ -70,7 +70,7 @@ def _bad(found: Difference) -> Text:
     return Text(f'not finite: {before:,} before, {after:,} after', 'bold red' if after > before else '')
 
 
-def _table(change: Change, limit: int) -> Page:
+def _table(change: TensorChange, limit: int) -> Page:
     before, after = (_plain(one) for one in (change.before, change.values))
     with np.errstate(all='ignore'):
         other = np.asarray(before != after, bool).reshape(after.shape)
@@ -122,5 +122,6 @@ if __name__ == '__main__':
     old = np.linspace(0, 1, 48).reshape(6, 8)
     new = old.copy()
     new[2, 3:6], new[4, 1] = np.nan, 7
-    demo(change_view(Change('output 0 of call #3 norm[1]', 'output 0 of call #1 norm[0]', difference('norm:0', old, new),
-                            new, old)))
+    demo(change_view(TensorChange('output 0 of call #3 norm[1]', 'output 0 of call #1 norm[0]',
+                                  difference('norm:0', old, new),
+                                  new, old)))

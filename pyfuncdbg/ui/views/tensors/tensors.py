@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import Finding
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.columns import Column, fitted_table
@@ -26,7 +26,7 @@ COLUMN_OF = {'max': 'min', 'std': 'min'}
 Row = tuple[CallRecord, TensorRecord]
 
 
-def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Mapping[str, Finding] | None = None,
+def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Mapping[str, NanVerdict] | None = None,
                  filters: Mapping[str, object] | None = None, sort: str = 'time', bad: int = 0, dropped: int = 0,
                  begun: float = 0.0, symbolic: int = 0) -> Page:
     """Output tensors, one a line.
@@ -58,7 +58,8 @@ def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | No
     return first.append(f'   {bad:,} non-finite', 'bold red') if bad else first
 
 
-def _table(rows: Sequence[Row], verdicts: Mapping[str, Finding], sort: str, begun: float, options: ConsoleOptions) -> Table:
+def _table(rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str, begun: float,
+           options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
@@ -114,7 +115,7 @@ def made_by(call: CallRecord) -> Text:
     return Text(f'run {call.run}' if call.site.kind == 'run' else f'#{one_line(call.number, 20)}', 'dim')
 
 
-def remarks(call: CallRecord, tensor: TensorRecord, finding: Finding | None) -> Text:
+def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) -> Text:
     """'NaN 4 <- BORN model.py:42': what is remarkable, and where what is not finite came from."""
     also = (OTHERWISE,) if otherwise(call) else ()
     text = flag_line((*(flag for flag in flags(tensor) if flag != NOTHING_FINITE), *also))

@@ -26,7 +26,7 @@ _INLINE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class NamedValue:
     """A named value.
 
     Attributes:
@@ -53,7 +53,7 @@ def value_page(value: Value, *, limit: int = LIMIT) -> Page:
         return Page(*parts)
     if value.items:
         head = label(f'{value.type} of {len(value.items)}' if not value.text else value.text, limit=300)
-        return Page(head, variables_table([Variable(name, item) for name, item in value.items], indent=2))
+        return Page(head, variables_table([NamedValue(name, item) for name, item in value.items], indent=2))
     return Page(Text(visible(value.text), overflow='fold'))
 
 
@@ -64,7 +64,7 @@ def _titled(value: Value, tensor: TensorRecord) -> Text:
     return Text.assemble((f'{one_line(value.type, 60)}  ', 'dim'), text, overflow='fold')
 
 
-def variables_table(variables: Sequence[Variable], *, indent: int = 0, rows: int = 1) -> Page:
+def variables_table(variables: Sequence[NamedValue], *, indent: int = 0, rows: int = 1) -> Page:
     """One row for each: name, value on one line, note. A row that is too long is cut.
 
     Args:
@@ -126,6 +126,6 @@ if __name__ == '__main__':
     from pyfuncdbg.observers.debug.value import described
     from pyfuncdbg.ui.views.page import demo
     x = np.array([[0.5, np.nan, 1e-9], [np.inf, 0, -3]])
-    demo(variables_table([Variable('x', described(x), 'mm:0'), Variable('eps', described(1e-6)),
-                          Variable('y', described(np.arange(12.0).reshape(3, 4)))]),
+    demo(variables_table([NamedValue('x', described(x), 'mm:0'), NamedValue('eps', described(1e-6)),
+                          NamedValue('y', described(np.arange(12.0).reshape(3, 4)))]),
          value_page(described(x)), value_page(described([x, x + 1])))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 
 
 @pytest.fixture
-def lines() -> Iterator[Lines]:
-    made = Lines(VOCABULARY)
+def lines() -> Iterator[LineBreakpoints]:
+    made = LineBreakpoints(VOCABULARY)
     yield made
     for number in list(made._points):
         made.clear(number)

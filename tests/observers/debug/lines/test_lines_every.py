@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 from pyfuncdbg.observers.debug.lines.live_functions import Population
 
 SHAPES = Path(__file__).with_name('shapes.py')
@@ -58,7 +58,7 @@ def functions_of(module: ModuleType) -> dict[int, tuple[FunctionType, Any]]:
     return {id(f): (f, f.__code__) for f in Population().functions(str(SHAPES)) if f.__globals__ is module.__dict__}
 
 
-def settable(lines: Lines, line: int, condition: str | None, on_hit: Callable[..., None]) -> Any:
+def settable(lines: LineBreakpoints, line: int, condition: str | None, on_hit: Callable[..., None]) -> Any:
     try:
         return lines.set(line, str(SHAPES), line, condition, on_hit)
     except CommandError:
@@ -70,7 +70,7 @@ def facts(function: FunctionType) -> list[Any]:
             function.__code__.co_varnames, function.__code__.co_firstlineno, function.__doc__]
 
 
-def test_a_condition_that_is_never_true_changes_nothing_on_any_line(lines: Lines, shapes: ModuleType) -> None:
+def test_a_condition_that_is_never_true_changes_nothing_on_any_line(lines: LineBreakpoints, shapes: ModuleType) -> None:
     plain = outcome(shapes)
     before = functions_of(shapes)
     known = {number: facts(function) for number, (function, _) in before.items()}
@@ -90,7 +90,7 @@ def test_a_condition_that_is_never_true_changes_nothing_on_any_line(lines: Lines
     assert placed > 200
 
 
-def test_all_lines_together(lines: Lines, shapes: ModuleType) -> None:
+def test_all_lines_together(lines: LineBreakpoints, shapes: ModuleType) -> None:
     plain = outcome(shapes)
     before = functions_of(shapes)
     placed = [line for line in LINES if settable(lines, line, 'NEVER or any(NEVER for _ in (1,))', pytest.fail)]
@@ -101,7 +101,7 @@ def test_all_lines_together(lines: Lines, shapes: ModuleType) -> None:
 
 
 @pytest.mark.parametrize('condition', CONDITIONS)
-def test_arrivals_are_those_that_a_tracer_sees(lines: Lines, shapes: ModuleType, condition: str | None) -> None:
+def test_arrivals_are_those_that_a_tracer_sees(lines: LineBreakpoints, shapes: ModuleType, condition: str | None) -> None:
     expected = oracle(shapes)
     plain = outcome(shapes)
     wrong = []

@@ -20,7 +20,7 @@ from debug_program import loaded
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import module_loading
 from pyfuncdbg.hooks.patched_code import original
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 from pyfuncdbg.observers.debug.lines.patched_code import same_code
 
 TEXT = '''"""A module of many shapes."""
@@ -86,7 +86,7 @@ WITHOUT_CODE = {1, 2, line_of('"""Says'), line_of('"""A net'), line_of('else:'),
 
 
 @pytest.fixture
-def at_loading(lines: Lines) -> Lines:
+def at_loading(lines: LineBreakpoints) -> LineBreakpoints:
     module_loading.watch(lines.about_to_run)
     return lines
 
@@ -118,7 +118,7 @@ def traced_lines(folder: Path) -> Counter[int]:
     return counts
 
 
-def test_every_execution_of_every_line_stops(at_loading: Lines, tmp_path: Path) -> None:
+def test_every_execution_of_every_line_stops(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     expected = traced_lines(tmp_path)
     path = tmp_path / 'seen.py'
     path.write_text(TEXT)
@@ -150,19 +150,20 @@ def test_every_execution_of_every_line_stops(at_loading: Lines, tmp_path: Path) 
 @pytest.mark.parametrize(('asked', 'meant'), [
     (1, 'import math'), (2, 'import math'), (line_of('def plain'), 'p = n * k'), (line_of('"""A net'), 'size = plain'),
     (line_of('else:'), 'total += 100'), (line_of('            size]'), 'both = [')])
-def test_lines_without_code_mean_the_next_statement(asked: int, meant: str, at_loading: Lines, tmp_path: Path) -> None:
+def test_lines_without_code_mean_the_next_statement(asked: int, meant: str, at_loading: LineBreakpoints,
+                                                    tmp_path: Path) -> None:
     (tmp_path / 'seen.py').write_text(TEXT)
     placed = at_loading.set(1, str(tmp_path / 'seen.py'), asked, None, lambda frame, error: None)
     assert (placed.how, placed.line) == ('pending', line_of(meant))
 
 
-def test_lines_between_definitions_are_refused_with_the_nearest_line(at_loading: Lines, tmp_path: Path) -> None:
+def test_lines_between_definitions_are_refused_with_the_nearest_line(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     (tmp_path / 'seen.py').write_text(TEXT)
     with pytest.raises(CommandError, match=r'line 16 of seen\.py has no code\. The nearest line with code is 15\.'):
         at_loading.set(1, str(tmp_path / 'seen.py'), line_of('def plain') - 1, None, lambda frame, error: None)
 
 
-def test_conditions_of_module_level_and_of_functions(at_loading: Lines, tmp_path: Path) -> None:
+def test_conditions_of_module_level_and_of_functions(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     path = tmp_path / 'seen.py'
     text = TEXT.replace('import math as m', 'from math import *')
     path.write_text(text)
@@ -177,13 +178,13 @@ def test_conditions_of_module_level_and_of_functions(at_loading: Lines, tmp_path
     assert hits == [(1, 2), (2, 4)]
 
 
-def test_a_name_that_is_none_is_refused_before_the_file_is_loaded(at_loading: Lines, tmp_path: Path) -> None:
+def test_a_name_that_is_none_is_refused_before_the_file_is_loaded(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     (tmp_path / 'seen.py').write_text(TEXT)
     with pytest.raises(CommandError, match=r"nothing is called 'totl' at line 11 in the module.*Did you mean 'total'"):
         at_loading.set(1, str(tmp_path / 'seen.py'), line_of('total += i'), 'totl > 3', lambda frame, error: None)
 
 
-def test_what_a_program_can_ask_of_its_module_is_as_in_plain_python(at_loading: Lines, tmp_path: Path) -> None:
+def test_what_a_program_can_ask_of_its_module_is_as_in_plain_python(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     plain = loaded('seen_plain', TEXT, tmp_path)
     (tmp_path / 'seen.py').write_text(TEXT)
     for number, text in enumerate(('LIMIT: int', 'total += i', 'p = n * k', 'size = plain', 'y = x', 'plain(v) + 1'), 1):
@@ -207,7 +208,7 @@ def test_what_a_program_can_ask_of_its_module_is_as_in_plain_python(at_loading: 
 
 @pytest.mark.parametrize('text', [TEXT + 'def fails():\n    total.nothing(\n        1)\nfails()\n',
                                   TEXT + 'total = (total.nothing\n         + 1)\n', TEXT + 'total = = 1\n'])
-def test_tracebacks_are_those_of_plain_python(text: str, at_loading: Lines, tmp_path: Path) -> None:
+def test_tracebacks_are_those_of_plain_python(text: str, at_loading: LineBreakpoints, tmp_path: Path) -> None:
     sys.path.insert(0, str(tmp_path))
     (tmp_path / 'failing.py').write_text(text)
 
@@ -229,7 +230,7 @@ def test_tracebacks_are_those_of_plain_python(text: str, at_loading: Lines, tmp_
     assert 'Error' in plain and said() == plain
 
 
-def test_functions_made_in_a_call_have_their_tests_from_birth(at_loading: Lines, tmp_path: Path) -> None:
+def test_functions_made_in_a_call_have_their_tests_from_birth(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     text = 'def outer(n):\n    def inner(v):\n        return v + n\n    return inner(1)\nouter(1)\nouter(2)\n'
     (tmp_path / 'closes.py').write_text(text)
     hits: list[int] = []
@@ -241,7 +242,7 @@ def test_functions_made_in_a_call_have_their_tests_from_birth(at_loading: Lines,
     assert original(module.outer.__code__) is module.outer.__code__
 
 
-def test_cleared_while_the_module_runs(at_loading: Lines, tmp_path: Path) -> None:
+def test_cleared_while_the_module_runs(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     text = 'n = 0\nfor i in range(4):\n    n += i\n'
     (tmp_path / 'runs_on.py').write_text(text)
     hits: list[int] = []
@@ -254,7 +255,7 @@ def test_cleared_while_the_module_runs(at_loading: Lines, tmp_path: Path) -> Non
     assert loaded('runs_on', text, tmp_path).n == 6 and hits == [0, 1]
 
 
-def test_a_module_that_is_loaded_again_stops_again(at_loading: Lines, tmp_path: Path) -> None:
+def test_a_module_that_is_loaded_again_stops_again(at_loading: LineBreakpoints, tmp_path: Path) -> None:
     sys.path.insert(0, str(tmp_path))
     (tmp_path / 'seen.py').write_text(TEXT)
     hits: list[int] = []
@@ -264,7 +265,8 @@ def test_a_module_that_is_loaded_again_stops_again(at_loading: Lines, tmp_path: 
     assert hits == [1, 1]
 
 
-def test_a_library_of_that_name_is_not_meant(at_loading: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_of_that_name_is_not_meant(at_loading: LineBreakpoints, tmp_path: Path,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
     library = tmp_path / 'lib' / 'site-packages' / 'other'
     library.mkdir(parents=True)
     (library / 'shapes_of_mine.py').write_text('a = 1\nb = 2\n')

@@ -22,8 +22,8 @@ from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.lines import line_breakpoints
-from pyfuncdbg.observers.debug.lines.inline_condition import Condition
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 from pyfuncdbg.observers.debug.lines.live_functions import Population
 
 PROGRAM = '''
@@ -106,7 +106,7 @@ class Hits(list[Any]):
         self.append({**frame.f_locals, **({'error': error} if error else {})})
 
 
-def refused(lines: Lines, *args: Any) -> str:
+def refused(lines: LineBreakpoints, *args: Any) -> str:
     with pytest.raises(CommandError) as caught:
         lines.set(99, *args, pytest.fail)
     assert 99 not in lines._points
@@ -114,7 +114,7 @@ def refused(lines: Lines, *args: Any) -> str:
 
 
 # ---------------------------------------------------------------------- which functions
-def test_aliases_closures_and_hidden_functions(lines: Lines, program: ModuleType) -> None:
+def test_aliases_closures_and_hidden_functions(lines: LineBreakpoints, program: ModuleType) -> None:
     file, hits = program.__file__, Hits()
     codes = {f: f.__code__ for f in (program.named, program.outer, *program.live, program.hidden.__wrapped__,
                                      program.Net.forward)}
@@ -144,7 +144,7 @@ def test_aliases_closures_and_hidden_functions(lines: Lines, program: ModuleType
     assert born_now.__code__ is program.live[0].__code__ and born_now(1) == 6
 
 
-def test_two_on_one_line_and_clearing_in_any_order(lines: Lines, program: ModuleType) -> None:
+def test_two_on_one_line_and_clearing_in_any_order(lines: LineBreakpoints, program: ModuleType) -> None:
     line, code = line_of('y = x * k'), program.named.__code__
     for order in ((1, 2, 3), (3, 1, 2), (2, 3, 1)):
         hits = {number: Hits() for number in order}
@@ -158,7 +158,7 @@ def test_two_on_one_line_and_clearing_in_any_order(lines: Lines, program: Module
         assert program.named.__code__ is code
 
 
-def test_what_a_function_shows_of_itself_is_unchanged(lines: Lines, program: ModuleType) -> None:
+def test_what_a_function_shows_of_itself_is_unchanged(lines: LineBreakpoints, program: ModuleType) -> None:
     def shown() -> list[Any]:
         f = program.named
         return [f.__defaults__, f.__kwdefaults__, f.__closure__, f.__globals__ is vars(program), f.__qualname__, f.__doc__,
@@ -172,7 +172,7 @@ def test_what_a_function_shows_of_itself_is_unchanged(lines: Lines, program: Mod
     assert vars(program) == spaces
 
 
-def test_an_eager_call_keeps_its_site(lines: Lines, program: ModuleType) -> None:
+def test_an_eager_call_keeps_its_site(lines: LineBreakpoints, program: ModuleType) -> None:
     class Watch:
         kinds = frozenset(('python',))
         seen: list[int] = []                    # noqa: RUF012  one test, one class
@@ -194,7 +194,7 @@ def test_an_eager_call_keeps_its_site(lines: Lines, program: ModuleType) -> None
 
 
 # ---------------------------------------------------------------------- what a line means
-def test_lines_without_code_move_or_are_refused(lines: Lines, program: ModuleType) -> None:
+def test_lines_without_code_move_or_are_refused(lines: LineBreakpoints, program: ModuleType) -> None:
     file = program.__file__
     places = {'Says what': 'y = x * k', '# and this': 'return y', 'def named': 'y = x * k', '@logged': 'return x + LIMIT'}
     for asked, meant in places.items():
@@ -223,19 +223,19 @@ def test_lines_without_code_move_or_are_refused(lines: Lines, program: ModuleTyp
     ('LIMITS > 3', "Did you mean 'LIMIT'"),
     ('[q for _ in (1,)]', "nothing is called 'q'"),
 ])
-def test_conditions_that_are_refused(lines: Lines, program: ModuleType, condition: str, message: str) -> None:
+def test_conditions_that_are_refused(lines: LineBreakpoints, program: ModuleType, condition: str, message: str) -> None:
     code = program.named.__code__
     assert message in refused(lines, program.__file__, line_of('y = x * k'), condition)
     assert program.named.__code__ is code and program.named(1) == 2
 
 
-def test_a_variable_of_an_enclosing_function_that_is_not_captured(lines: Lines, program: ModuleType) -> None:
+def test_a_variable_of_an_enclosing_function_that_is_not_captured(lines: LineBreakpoints, program: ModuleType) -> None:
     text = refused(lines, program.__file__, line_of('d = b + c'), 'unused == 1')
     assert text == ("'unused' is a variable of a function around line 18, and outer.<locals>.inner does not use it, so it "
                     'is out of reach there. Within reach are: b, c, d.')
 
 
-def test_the_vocabulary_stands_behind_the_programs_own_names(lines: Lines, program: ModuleType) -> None:
+def test_the_vocabulary_stands_behind_the_programs_own_names(lines: LineBreakpoints, program: ModuleType) -> None:
     hits, line = Hits(), line_of('y = x * k')
     lines.set(1, program.__file__, line, 'absmax(x) > 3', hits)
     program.named(np.array([1., -4.]))
@@ -248,7 +248,7 @@ def test_the_vocabulary_stands_behind_the_programs_own_names(lines: Lines, progr
     assert len(hits) == 1
 
 
-def test_an_unset_local_is_false_and_said_once(lines: Lines, program: ModuleType, capfd: Any) -> None:
+def test_an_unset_local_is_false_and_said_once(lines: LineBreakpoints, program: ModuleType, capfd: Any) -> None:
     for condition in ('value == 1', 'any(value == 1 for _ in [1])'):
         hits = Hits()
         lines.set(1, program.__file__, line_of('flag = flag'), condition, hits)
@@ -261,7 +261,8 @@ def test_an_unset_local_is_false_and_said_once(lines: Lines, program: ModuleType
 
 @pytest.mark.parametrize('condition', ['last == 4', 'last == 4 and row == 5', 'squares and last == 4',
                                        'any(last == 4 for _ in [1])'])
-def test_a_condition_reads_what_the_function_sets_later(lines: Lines, tmp_path: Path, capfd: Any, condition: str) -> None:
+def test_a_condition_reads_what_the_function_sets_later(lines: LineBreakpoints, tmp_path: Path, capfd: Any,
+                                                        condition: str) -> None:
     """The next time around its variable has a value; the order of the variables, which `locals()` shows, stays."""
     program = loaded('program_of_later_names', LATER, tmp_path)
     names, hits = program.walk.__code__.co_varnames, Hits()
@@ -273,7 +274,8 @@ def test_a_condition_reads_what_the_function_sets_later(lines: Lines, tmp_path: 
     assert capfd.readouterr().err.count('counts as false') == 1
 
 
-def test_a_condition_that_raises_is_told_and_leaves_the_handled_error_alone(lines: Lines, program: ModuleType) -> None:
+def test_a_condition_that_raises_is_told_and_leaves_the_handled_error_alone(lines: LineBreakpoints,
+                                                                            program: ModuleType) -> None:
     handled: list[Any] = []
 
     def on_hit(frame: FrameType, error: Exception | None) -> None:
@@ -284,7 +286,8 @@ def test_a_condition_that_raises_is_told_and_leaves_the_handled_error_alone(line
     assert sys.exc_info() == (None, None, None)
 
 
-def test_a_mistake_of_the_one_who_is_told_is_not_the_programs(lines: Lines, program: ModuleType, capfd: Any) -> None:
+def test_a_mistake_of_the_one_who_is_told_is_not_the_programs(lines: LineBreakpoints, program: ModuleType,
+                                                              capfd: Any) -> None:
     def broken(frame: FrameType, error: Exception | None) -> None:
         raise RuntimeError('ours')
     lines.set(1, program.__file__, line_of('y = x * k'), None, broken)
@@ -293,7 +296,7 @@ def test_a_mistake_of_the_one_who_is_told_is_not_the_programs(lines: Lines, prog
 
 
 # ---------------------------------------------------------------------- later
-def test_a_file_that_is_imported_later(lines: Lines, tmp_path: Path) -> None:
+def test_a_file_that_is_imported_later(lines: LineBreakpoints, tmp_path: Path) -> None:
     path, hits = tmp_path / 'comes_late.py', Hits()
     path.write_text(PROGRAM)
     placed = lines.set(1, str(path), line_of('y = x * k'), 'x == 3', hits)
@@ -304,7 +307,7 @@ def test_a_file_that_is_imported_later(lines: Lines, tmp_path: Path) -> None:
     assert module.named(3) == 6 and len(hits) == 1
 
 
-def test_a_file_that_is_another_one_when_it_is_loaded(lines: Lines, tmp_path: Path, capfd: Any) -> None:
+def test_a_file_that_is_another_one_when_it_is_loaded(lines: LineBreakpoints, tmp_path: Path, capfd: Any) -> None:
     path = tmp_path / 'not_as_thought.py'
     path.write_text(PROGRAM)
     lines.set(1, str(path), line_of('y = x * k'), 'x == k', pytest.fail)
@@ -316,7 +319,7 @@ def test_a_file_that_is_another_one_when_it_is_loaded(lines: Lines, tmp_path: Pa
     lines.clear(1)
 
 
-def test_a_function_that_is_made_later(lines: Lines, tmp_path: Path) -> None:
+def test_a_function_that_is_made_later(lines: LineBreakpoints, tmp_path: Path) -> None:
     module = loaded('makes_later', PROGRAM, tmp_path)
     hits, made = Hits(), module.named
     del module.named, module.alias, module.kept
@@ -343,7 +346,7 @@ def run(make):
 '''
 
 
-def test_functions_made_by_a_call_that_runs_already(lines: Lines, tmp_path: Path) -> None:
+def test_functions_made_by_a_call_that_runs_already(lines: LineBreakpoints, tmp_path: Path) -> None:
     module, hits = loaded('loops_on', LOOPING, tmp_path), Hits()
 
     def make(i: int, found: list[Any]) -> None:
@@ -354,7 +357,7 @@ def test_functions_made_by_a_call_that_runs_already(lines: Lines, tmp_path: Path
     assert [hit['x'] for hit in hits] == [10, 10, 10]
 
 
-def test_a_module_loaded_again(lines: Lines, tmp_path: Path) -> None:
+def test_a_module_loaded_again(lines: LineBreakpoints, tmp_path: Path) -> None:
     module, hits = loaded('again', PROGRAM, tmp_path), Hits()
     lines.set(1, module.__file__, line_of('y = x * k'), None, hits)
     module = loaded('again', PROGRAM, tmp_path)
@@ -364,7 +367,7 @@ def test_a_module_loaded_again(lines: Lines, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------- no source, or another one
-def test_an_edited_file_is_watched_as_it_was_loaded(lines: Lines, tmp_path: Path) -> None:
+def test_an_edited_file_is_watched_as_it_was_loaded(lines: LineBreakpoints, tmp_path: Path) -> None:
     module, hits = loaded('edited', PROGRAM, tmp_path), Hits()
     Path(module.__file__).write_text('# two new\n# lines\n' + PROGRAM.replace('x * k', 'x * k * 10'))
     os.utime(module.__file__, (1, 1))
@@ -380,7 +383,7 @@ def test_an_edited_file_is_watched_as_it_was_loaded(lines: Lines, tmp_path: Path
     assert sys.gettrace() is None and module.named(1) == 2 and len(hits) == 2
 
 
-def test_code_without_a_file(lines: Lines) -> None:
+def test_code_without_a_file(lines: LineBreakpoints) -> None:
     space: dict[str, Any] = {}
     exec(compile('def made(x):\n    y = x + 1\n    return y\n', '<made by hand>', 'exec'), space)
     hits = Hits()
@@ -392,7 +395,7 @@ def test_code_without_a_file(lines: Lines) -> None:
 
 
 # ---------------------------------------------------------------------- threads
-def test_set_and_cleared_while_threads_run_the_function(lines: Lines, program: ModuleType) -> None:
+def test_set_and_cleared_while_threads_run_the_function(lines: LineBreakpoints, program: ModuleType) -> None:
     wrong: list[int] = []
     seen: set[int] = set()
     done = threading.Event()
@@ -428,11 +431,11 @@ def test_what_a_condition_calls_may_import() -> None:
     def frame() -> FrameType:
         moment = datetime.datetime.now()        # noqa: F841  # the condition reads it
         return sys._getframe()
-    assert Condition('moment.strptime("7", "%d").day == 7').value(frame(), {}, '')
+    assert InlineCondition('moment.strptime("7", "%d").day == 7').value(frame(), {}, '')
 
 
 def test_a_function_of_several_files_is_let_go_in_all_of_them_by_one_look(
-        lines: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        lines: LineBreakpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look at the heap takes a tenth of a second for a million objects, and many files may have functions of a name."""
     text = 'def stride(n):\n    return n + 1\n\ndef make():\n    def stride(n):\n        return n + 2\n    return stride\n'
     names = ('first_of_three', 'second_of_three', 'third_of_three')

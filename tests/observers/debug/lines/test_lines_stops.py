@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from debug_program import loaded
 
-from pyfuncdbg.observers.debug.lines.line_breakpoints import Lines
+from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
 from pyfuncdbg.observers.debug.stops.stop import Decision
 
@@ -104,7 +104,7 @@ class Session:
 
 @pytest.mark.parametrize('line', [i + 1 for i, text in enumerate(PROGRAM.splitlines())
                                   if text.startswith('    ') and text.strip() not in ('else:', 'x = 0')])
-def test_every_stop_is_a_line_event_of_the_line_itself(lines: Lines, program: ModuleType, line: int) -> None:
+def test_every_stop_is_a_line_event_of_the_line_itself(lines: LineBreakpoints, program: ModuleType, line: int) -> None:
     hits: list[FrameType] = []
     session = Session()
 
@@ -119,7 +119,7 @@ def test_every_stop_is_a_line_event_of_the_line_itself(lines: Lines, program: Mo
     assert sys.gettrace() is None
 
 
-def test_stepping_sees_no_test(lines: Lines, program: ModuleType) -> None:
+def test_stepping_sees_no_test(lines: LineBreakpoints, program: ModuleType) -> None:
     def walk(name: str) -> list[tuple[str, int, dict[str, Any]]]:
         seen = []
 
@@ -150,7 +150,7 @@ def test_stepping_sees_no_test(lines: Lines, program: ModuleType) -> None:
 
 @pytest.mark.parametrize('condition', ['helper(y) == 0', 'any(helper(y) == n for n in (0,))', '(lambda n: helper(n))(y) < 0',
                                        'sorted([y], key=helper) == 0'])
-def test_a_step_does_not_go_into_what_a_condition_calls(lines: Lines, program: ModuleType, condition: str) -> None:
+def test_a_step_does_not_go_into_what_a_condition_calls(lines: LineBreakpoints, program: ModuleType, condition: str) -> None:
     first = program.asked.__code__.co_firstlineno
     session = Session('step', 'step', 'step')
     lines.set(1, program.__file__, first + 1, None, session.hit)
@@ -159,7 +159,7 @@ def test_a_step_does_not_go_into_what_a_condition_calls(lines: Lines, program: M
     assert [line for _, _, line in session.places[:3]] == [first + 1, first + 2, first + 3]
 
 
-def test_next_over_lines_with_breakpoints_stops_once_on_each(lines: Lines, program: ModuleType) -> None:
+def test_next_over_lines_with_breakpoints_stops_once_on_each(lines: LineBreakpoints, program: ModuleType) -> None:
     session = Session('next', 'next', 'next', 'next', 'cont', 'cont', 'cont', 'cont', 'cont')
     lines.set(1, program.__file__, 3, None, session.hit)
     lines.set(2, program.__file__, 5, 'i < 2', session.hit)
@@ -168,7 +168,7 @@ def test_next_over_lines_with_breakpoints_stops_once_on_each(lines: Lines, progr
                               ('line', 'breakpoint', 5)]
 
 
-def test_jump_at_a_stop(lines: Lines, program: ModuleType) -> None:
+def test_jump_at_a_stop(lines: LineBreakpoints, program: ModuleType) -> None:
     def jump(frame: FrameType) -> str:
         frame.f_lineno = 7
         return 'cont'
@@ -178,14 +178,14 @@ def test_jump_at_a_stop(lines: Lines, program: ModuleType) -> None:
     assert session.places == [('line', 'breakpoint', 5)]
 
 
-def test_a_condition_that_raises_stops_and_is_not_the_programs_error(lines: Lines, program: ModuleType) -> None:
+def test_a_condition_that_raises_stops_and_is_not_the_programs_error(lines: LineBreakpoints, program: ModuleType) -> None:
     session = Session()
     lines.set(1, program.__file__, 5, '1 / i > 5', session.hit)
     assert program.looped(3) == 5
     assert session.places == [('line', 'condition raised ZeroDivisionError', 5)]
 
 
-def test_all_breakpoints_of_a_line_are_told_at_its_one_stop(lines: Lines, program: ModuleType) -> None:
+def test_all_breakpoints_of_a_line_are_told_at_its_one_stop(lines: LineBreakpoints, program: ModuleType) -> None:
     session = Session('next', 'cont')
     lines.set(1, program.__file__, 5, 'i > 0', session.hit)
     lines.set(2, program.__file__, 5, '1 // i', session.hit)
@@ -194,7 +194,7 @@ def test_all_breakpoints_of_a_line_are_told_at_its_one_stop(lines: Lines, progra
                               ('line', 'breakpoint, breakpoint', 5), ('line', 'breakpoint', 5)]
 
 
-def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, program: ModuleType) -> None:
+def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: LineBreakpoints, program: ModuleType) -> None:
     session = Session()
 
     def set_another(frame: FrameType) -> str:
@@ -218,7 +218,8 @@ def test_a_breakpoint_set_at_a_stop_counts_in_the_call_that_runs(lines: Lines, p
         assert all(sys.monitoring.get_tool(tool) != 'pyfuncdbg lines' for tool in range(6))
 
 
-def test_stepping_meets_a_breakpoint_set_meanwhile_in_a_caller_that_runs(lines: Lines, program: ModuleType) -> None:
+def test_stepping_meets_a_breakpoint_set_meanwhile_in_a_caller_that_runs(lines: LineBreakpoints,
+                                                                         program: ModuleType) -> None:
     def set_in_caller(frame: FrameType) -> str:
         lines.set(2, program.__file__, 37, 'first == 1', session.hit)
         lines.set(3, program.__file__, 41, 'z == 1', session.hit)
@@ -229,7 +230,7 @@ def test_stepping_meets_a_breakpoint_set_meanwhile_in_a_caller_that_runs(lines: 
     assert session.places == [('line', 'breakpoint', 36), ('line', 'breakpoint', 37), ('line', 'breakpoint', 41)]
 
 
-def test_a_suspended_generator(lines: Lines, program: ModuleType) -> None:
+def test_a_suspended_generator(lines: LineBreakpoints, program: ModuleType) -> None:
     session = Session()
     waiting = program.generated(3)
     assert next(waiting) == 0
@@ -248,7 +249,7 @@ def test_a_suspended_generator(lines: Lines, program: ModuleType) -> None:
     ('all(not {0} for _ in (1,))', False)])
 @pytest.mark.parametrize('asked', ["'{0}' in locals()", "'{0}' in vars()", "'{0}' in dir()", "'{1}' in globals()"])
 def test_what_asks_for_the_variables_of_a_line_gets_the_functions(
-        lines: Lines, program: ModuleType, place: str, form: str, when: bool, asked: str) -> None:
+        lines: LineBreakpoints, program: ModuleType, place: str, form: str, when: bool, asked: str) -> None:
     line = 1 + next(number for number, text in enumerate(PROGRAM.splitlines()) if place in text)
     name = {'total += i': 'total', '+ 2)': 'x', 'return self.__n': 'k'}[place]
     call = {'total': lambda: program.looped(1), 'x': lambda: program.long(1), 'k': lambda: program.Counter().add(2)}[name]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.prototext import boolean, float32, quoted
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Typed
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import TypedInput
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
@@ -274,7 +274,7 @@ def _rule(text: str) -> tuple[str, str, str]:
     return text[:at], text[at:at + 1], text[at + 1:]
 
 
-def shown(op: str, inputs: Sequence[Typed], outputs: Sequence[Typed], given: Mapping[str, Any]) -> dict[str, Any]:
+def shown(op: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput], given: Mapping[str, Any]) -> dict[str, Any]:
     """The attrs of a node as TensorFlow's NodeDef has them.
 
     Args:
@@ -295,7 +295,7 @@ def shown(op: str, inputs: Sequence[Typed], outputs: Sequence[Typed], given: Map
     return found
 
 
-def _derived(source: str, detail: str, inputs: Sequence[Typed], outputs: Sequence[Typed]) -> Any:
+def _derived(source: str, detail: str, inputs: Sequence[TypedInput], outputs: Sequence[TypedInput]) -> Any:
     if source == '#':
         return len(inputs) // int(detail[1:]) if detail.startswith('/') else len(inputs) - int(detail)
     if source == '=':

@@ -38,7 +38,7 @@ IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
 """The op types that results of functions and jacobians are put together with."""
 
 
-class Typed(Protocol):
+class TypedInput(Protocol):
     """What a shape rule may ask of an input."""
 
     @property
@@ -110,7 +110,7 @@ class OpDef:
 
     name: str
     kernel: Kernel
-    infer: Callable[[Sequence[Typed], Attrs], Sequence[Output]]
+    infer: Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]
     gradient: Callable[..., Sequence[Any]] | None = None
     outputs: int = 1
     infix: str | None = None

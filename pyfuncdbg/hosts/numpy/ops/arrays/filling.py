@@ -8,7 +8,7 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -53,7 +53,7 @@ def _fill(dims: Any, value: Any) -> Any:
     return np.full(sizes, value if value.dtype != object else value[()], value.dtype)
 
 
-def _fill_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _fill_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(inputs[1].dtype, as_static_shape(inputs[0], captures=True))]
 
 
@@ -155,7 +155,7 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
         raise invalid(fault)
 
 
-def _range_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _range_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     known = [constant_value(t) for t in inputs]
     if any(v is None or v.size != 1 for v in known):
         return [(inputs[0].dtype, unknown(1))]
@@ -192,7 +192,7 @@ def _linspace(start: Any, stop: Any, num: Any) -> Any:
     return np.linspace(start, stop, int(num), dtype=start.dtype, axis=0)
 
 
-def _linspace_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _linspace_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     start, _, num = inputs
     count = ints(num)
     return [(start.dtype, TensorShape.of((None if count is None else count[0],)).concatenate(start.shape))]
@@ -253,7 +253,7 @@ def _one_hot(indices: Any, depth: Any, on: Any, off: Any, axis: int = -1) -> Any
     return np.where(hot, on, off)
 
 
-def _one_hot_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _one_hot_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     indices, depth, on = inputs[0], ints(inputs[1]), inputs[2]
     sizes = indices.shape.sizes
     if sizes is None:

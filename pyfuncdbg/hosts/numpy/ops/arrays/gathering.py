@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -57,7 +57,7 @@ def _gather(params: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Any:
     return found.transpose(order[:batch] + between + own + order[indices.ndim + at - batch:])
 
 
-def _gather_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _gather_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     params, indices, axis = inputs
     at, sizes, wanted = ints(axis), params.shape.sizes, indices.shape.sizes
     if sizes is None or wanted is None:
@@ -157,7 +157,7 @@ def _gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
     return np.asarray(found, object) if params.dtype == object else found
 
 
-def _gather_nd_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _gather_nd_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     params, indices = inputs
     sizes, wanted = params.shape.sizes, indices.shape.sizes
     if wanted == ():
@@ -239,7 +239,7 @@ def _written(tensor: Any, indices: Any, updates: Any, write: Any) -> Any:
     return result
 
 
-def _first_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _first_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(inputs[0].dtype, inputs[0].shape)]
 
 
@@ -341,7 +341,7 @@ def _dynamic_stitch(*values: Any) -> Any:
     return result
 
 
-def _dynamic_stitch_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _dynamic_stitch_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     half = len(inputs) // 2
     first = inputs[0].shape.rank
     return [(inputs[half].dtype,

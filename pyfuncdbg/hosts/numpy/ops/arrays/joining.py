@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -40,14 +40,14 @@ def _concat_fault(shapes: list[TensorShape], axis: int) -> str:
     return f'ConcatOp : Expected concatenating dimensions in the range [{-len(first)}, {len(first)}), but got {axis}'
 
 
-def _check_one_dtype(op: str, inputs: Sequence[Typed]) -> None:
+def _check_one_dtype(op: str, inputs: Sequence[TypedInput]) -> None:
     if any(x.dtype is not inputs[0].dtype for x in inputs):
         raise TypeError(f"Tensors in list passed to 'values' of '{op}' Op have types "
                         f"[{', '.join(x.dtype.name for x in inputs)}] "
                         "that don't all match.")
 
 
-def _concat_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _concat_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     *parts, axis = inputs
     _check_one_dtype('ConcatV2', parts)
     dtype, at = parts[0].dtype, ints(axis)
@@ -138,7 +138,7 @@ def _pack(*values: Any, axis: int = 0) -> Any:
     return np.stack(values, axis) if values[0].dtype != object or first else np.array([v[()] for v in values], object)
 
 
-def _pack_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _pack_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     _check_one_dtype('Pack', inputs)
     shape = inputs[0].shape
     for k, other in enumerate(inputs[1:]):
@@ -178,7 +178,7 @@ def _unpack(x: Any, num: int, axis: int = 0) -> Any:
     return tuple(np.asarray(part, object) for part in moved) if x.dtype == object else tuple(moved)
 
 
-def _unpack_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _unpack_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, num = inputs[0], attrs['num']
     sizes = x.shape.sizes
     if sizes is None:
@@ -219,7 +219,7 @@ def _split(axis: Any, x: Any, num_split: int) -> Any:
     return tuple(np.split(x, num_split, int(axis)))
 
 
-def _split_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _split_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     axis, x = inputs
     at, sizes, num = ints(axis), x.shape.sizes, attrs['num_split']
     if sizes is None or at is None:
@@ -247,7 +247,7 @@ def _split_v(x: Any, lengths: Any, axis: Any, num_split: int) -> Any:
     return tuple(np.split(x, np.cumsum(sizes[:-1]), at))
 
 
-def _split_v_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _split_v_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, lengths, axis = inputs
     at, sizes, num, parts = ints(axis), x.shape.sizes, attrs['num_split'], ints(lengths)
     if sizes is None or at is None:
@@ -303,7 +303,7 @@ def _tile(x: Any, multiples: Any) -> Any:
     return np.tile(x, multiples) if x.ndim else x
 
 
-def _tile_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _tile_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, multiples = inputs
     sizes, times = x.shape.sizes, ints(multiples)
     if sizes is None or times is None:

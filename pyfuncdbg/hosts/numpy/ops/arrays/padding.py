@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
@@ -34,7 +34,7 @@ def _pad(x: Any, paddings: Any, value: Any = 0) -> Any:
     return np.pad(x, paddings, constant_values=value) if x.ndim else x
 
 
-def _pad_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _pad_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, paddings = inputs[:2]
     sizes, known = x.shape.sizes, constant_value(paddings)
     if known is None or sizes is None:
@@ -82,7 +82,7 @@ def _mirror_pad_grad(grad: Any, paddings: Any, mode: str = 'REFLECT') -> Any:
     return grad
 
 
-def _mirror_pad_grad_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _mirror_pad_grad_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, paddings = inputs
     sizes, known = x.shape.sizes, constant_value(paddings)
     if sizes is None or known is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -106,7 +106,7 @@ def _partition(data: Any, partitions: Any, num_partitions: int) -> Any:
     return tuple(data[partitions == k] for k in range(num_partitions))
 
 
-def _partition_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _partition_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     data, partitions = inputs
     inner = UNKNOWN
     if data.shape.sizes is not None and partitions.shape.sizes is not None:
@@ -150,7 +150,7 @@ def _bitcast(x: Any, type: DType) -> Any:
     return array.view(type.array)[..., 0].copy()
 
 
-def _bitcast_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _bitcast_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, kind = inputs[0], attrs['type']
     old, new = x.dtype.size, kind.size
     if x.shape.sizes is None or old == new:
@@ -184,7 +184,7 @@ def _unravel(indices: Any, dims: Any) -> Any:
     return found.reshape(len(dims), *np.shape(indices))
 
 
-def _unravel_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _unravel_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     indices, dims = inputs
     count = with_rank(dims.shape, 1)[0]
     if indices.shape.sizes is None:
@@ -247,8 +247,8 @@ def _to_space(x: Any, block_size: int, data_format: str = 'NHWC') -> Any:
     return np.array(parts.transpose(0, 1, 3, 2, 4, 5), order='C').reshape(n, h * block_size, w * block_size, -1)
 
 
-def _block_types(deeper: bool) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _block_types(deeper: bool) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         sizes, size = with_rank(inputs[0].shape, 4).sizes, attrs['block_size']
         assert sizes is not None
         n, h, w, c = sizes

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    Attrs,
+    Kernel,
+    Node,
+    OpDef,
+    Output,
+    TypedInput,
+    no_gradient,
+    register,
+)
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -54,15 +63,15 @@ def _axes(axes: Any, rank: int) -> tuple[int, ...]:
     return normal
 
 
-def _reducing(op: str, allowed: Allowed | None) -> Callable[[Sequence[Typed], Attrs], list[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _reducing(op: str, allowed: Allowed | None) -> Callable[[Sequence[TypedInput], Attrs], list[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         x, axes = inputs
         check_dtype(op, 'input', x.dtype, allowed)
         return [(x.dtype, _reduced(x.shape, axes, bool(attrs.get('keep_dims'))))]
     return infer
 
 
-def _reduced(shape: TensorShape, axes: Typed, keep: bool) -> TensorShape:
+def _reduced(shape: TensorShape, axes: TypedInput, keep: bool) -> TensorShape:
     sizes = shape.sizes
     known = ints(axes)
     if sizes is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 # ---------------------------------------------------------------- shape, size, rank
-def _shape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _shape_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(attrs['out_type'], TensorShape.of((inputs[0].shape.rank,)))]
 
 
@@ -88,7 +88,7 @@ def _reshape_fault(count: int, wanted: list[int]) -> str:
     return f'Input to reshape is a tensor with {count} values, but the requested shape {asks}'
 
 
-def _reshape_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _reshape_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     target = as_static_shape(inputs[1], captures=True)
     if target.sizes is None or (target.is_fully_defined() and x.shape.num_elements() == target.num_elements()):
@@ -137,7 +137,7 @@ def _expand_dims(x: Any, axis: Any) -> Any:
     return x.reshape((*sizes[:place], 1, *sizes[place:]))
 
 
-def _expand_dims_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _expand_dims_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, axis = inputs
     sizes, at = x.shape.sizes, ints(axis)
     if sizes is None:
@@ -177,7 +177,7 @@ def _squeeze(x: Any, squeeze_dims: Sequence[int] = ()) -> Any:
     return result if result.ndim or result.dtype.hasobject else result[()]
 
 
-def _squeeze_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _squeeze_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, axes = inputs[0], attrs.get('squeeze_dims') or ()
     sizes = x.shape.sizes
     if sizes is None or (not axes and None in sizes):
@@ -218,7 +218,7 @@ def _transpose(x: Any, perm: Any) -> Any:
     return np.transpose(x, order) if order else x
 
 
-def _transpose_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _transpose_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, perm = inputs
     order, sizes = ints(perm), x.shape.sizes
     if order is None:
@@ -281,7 +281,7 @@ def transpose_v1(a: Any, perm: Any = None, name: str = 'transpose', conjugate: b
 
 
 # ---------------------------------------------------------------- passing on
-def _same(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _same(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(inputs[0].dtype, inputs[0].shape)]
 
 

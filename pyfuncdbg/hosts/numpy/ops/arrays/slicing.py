@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
@@ -76,7 +76,7 @@ def _strided_slice(x: Any, begin: Any, end: Any, strides: Any, **masks: int) -> 
     return np.asarray(result, object) if x.dtype == object else result
 
 
-def _strided_slice_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _strided_slice_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     sizes = x.shape.sizes
     begin, end, strides = (ints(t) for t in inputs[1:])
@@ -257,7 +257,7 @@ def _slice(x: Any, begin: Any, size: Any) -> Any:
     return x[tuple(index)] if index else x
 
 
-def _slice_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _slice_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, start, length = inputs[0], ints(inputs[1]), ints(inputs[2])
     sizes = x.shape.sizes
     if length is None:

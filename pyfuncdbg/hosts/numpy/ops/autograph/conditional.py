@@ -9,7 +9,7 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
-from pyfuncdbg.hosts.numpy.ops.autograph.state import State, Undefined, UndefinedReturnValue
+from pyfuncdbg.hosts.numpy.ops.autograph.state import Undefined, UndefinedReturnValue, VariableState
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
@@ -58,7 +58,7 @@ def if_stmt(test: Any, body: Part, orelse: Part, names: Sequence[str], composite
             orelse()
         return
     test = checked_condition(test, 'if statement')
-    state = State(names, composites, (body, orelse))
+    state = VariableState(names, composites, (body, orelse))
     before = state.get()
     found: dict[str, tuple[Any, ...]] = {}
 

@@ -11,8 +11,8 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.autograph.builtin import len_
 from pyfuncdbg.hosts.numpy.ops.autograph.conditional import as_tensor, is_tensor
-from pyfuncdbg.hosts.numpy.ops.autograph.state import State, Undefined
-from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import Variables, traced_loop
+from pyfuncdbg.hosts.numpy.ops.autograph.state import Undefined, VariableState
+from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import LoopVariables, traced_loop
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.control.tensor_array import TensorArray
 from pyfuncdbg.hosts.numpy.ops.definition.constant import get_static_value
@@ -33,8 +33,8 @@ def while_stmt(test: Test, body: Test, names: Sequence[str], composites: Sequenc
         with Graph(name='tmp', outer=graph, building_function=True).as_default():
             first = test()
     if is_tensor(first):
-        state = State(names, composites, (test, body))
-        traced_loop(test, body, Variables(state.names, state.get, state.set), options)
+        state = VariableState(names, composites, (test, body))
+        traced_loop(test, body, LoopVariables(state.names, state.get, state.set), options)
         return
     if not first:
         return
@@ -68,7 +68,7 @@ def for_stmt(values: Any, stop: Test | None, body: Callable[[Any], Any], names: 
     """
     values = as_tensor(values)
     if isinstance(values, Tensor):
-        state = State(names, composites, (body, stop) if stop is not None else (body,))
+        state = VariableState(names, composites, (body, stop) if stop is not None else (body,))
         if isinstance(values, SymbolicTensor) and values.op.type == 'Range':
             _over_range(values, stop, body, state, options)
         else:
@@ -76,7 +76,7 @@ def for_stmt(values: Any, stop: Test | None, body: Callable[[Any], Any], names: 
         return
     over = getattr(values, '_autograph_for', None)      # a dataset or an iterator
     if over is not None and context.current_graph() is not None:
-        over(stop, body, State(names, composites, (body, stop) if stop is not None else (body,)), options)
+        over(stop, body, VariableState(names, composites, (body, stop) if stop is not None else (body,)), options)
         return
     problem = ('break and return statements which depend on a TF condition are not supported in Python for loops. Did you '
                'intend to make it a TF loop?')
@@ -88,7 +88,7 @@ def for_stmt(values: Any, stop: Test | None, body: Callable[[Any], Any], names: 
             break
 
 
-def _over_tensor(values: Tensor, stop: Test | None, body: Callable[[Any], Any], state: State,
+def _over_tensor(values: Tensor, stop: Test | None, body: Callable[[Any], Any], state: VariableState,
                  options: dict[str, Any]) -> None:
     count = len_(values)
     items = TensorArray(values.dtype, size=count).unstack(values)
@@ -106,7 +106,7 @@ def _over_tensor(values: Tensor, stop: Test | None, body: Callable[[Any], Any], 
         nonlocal index
         body(items.read(index))
         index = index + 1
-    variables = Variables(('<internal iterate>', *state.names), get, put)
+    variables = LoopVariables(('<internal iterate>', *state.names), get, put)
     traced_loop(_until(lambda: index < count, stop), step, variables, options)
 
 
@@ -114,7 +114,7 @@ def _until(test: Test, stop: Test | None) -> Test:
     return test if stop is None else lambda: cond(test(), stop, lambda: False)
 
 
-def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any], Any], state: State,
+def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any], Any], state: VariableState,
                 options: dict[str, Any]) -> None:
     """A range is counted, not made."""
     start, limit, delta = values.op.inputs
@@ -140,4 +140,4 @@ def _over_range(values: SymbolicTensor, stop: Test | None, body: Callable[[Any],
         if known is not None:
             return current < limit if known >= 0 else current > limit
         return logical_or(logical_and(delta >= 0, current < limit), logical_and(delta < 0, current > limit))
-    traced_loop(_until(test, stop), step, Variables(('<internal iterate>', *state.names), get, put), options)
+    traced_loop(_until(test, stop), step, LoopVariables(('<internal iterate>', *state.names), get, put), options)

@@ -28,7 +28,7 @@ def returned(value: Any, _: Any) -> Any:
     return None if isinstance(value, UndefinedReturnValue) else value
 
 
-class State:
+class VariableState:
     """The variables.
 
     Attributes:

@@ -25,7 +25,7 @@ _LEGAL = 'Tensor, int, float, bool or a list, tuple or dict thereof'
 
 
 @dataclass(frozen=True, slots=True)
-class Variables:
+class LoopVariables:
     """The variables of a loop.
 
     Attributes:
@@ -39,7 +39,7 @@ class Variables:
     set: Callable[[Sequence[Any]], None]
 
 
-def traced_loop(test: Callable[[], Any], body: Callable[[], Any], variables: Variables, options: dict[str, Any]) -> None:
+def traced_loop(test: Callable[[], Any], body: Callable[[], Any], variables: LoopVariables, options: dict[str, Any]) -> None:
     """Add the loop, and give the variables their values after it."""
     first = original = variables.get()
     invariants = {id(value): shape for value, shape in options.get('shape_invariants', ())}
@@ -91,7 +91,7 @@ def _after_one(results: Sequence[Any], names: Sequence[str], missing: Sequence[b
 
 
 # ---------------------------------------------------------------- variables without a value before the loop
-def _filled(body: Callable[[], Any], variables: Variables, first: Sequence[Any], missing: Sequence[bool],
+def _filled(body: Callable[[], Any], variables: LoopVariables, first: Sequence[Any], missing: Sequence[bool],
             shapes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Values for variables that have none, like those which one iteration gives, and the shapes that these need."""
     after = extra = None

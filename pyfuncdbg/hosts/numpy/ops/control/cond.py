@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, get_static_value
 from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
-from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches, Pool, choose
+from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches, InputPool, choose
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
@@ -97,7 +97,7 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
         parts.append(traced_inner(scope, name, trace, certain=certain))
     _check_captures(parts, kind)
     _check_alike(parts, returned, kind)
-    pool = Pool()
+    pool = InputPool()
     feeds = tuple(tuple(pool.place(outer) for outer, _ in part.graph.captures) for part in parts)
     count = len(parts[0].outputs)
     types = tuple((parts[0].outputs[i].dtype, common([part.outputs[i].shape for part in parts])) for i in range(count))

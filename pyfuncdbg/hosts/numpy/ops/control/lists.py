@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
@@ -41,7 +41,7 @@ def sizes_tensor(shape: Any) -> Tensor:
     return given if isinstance(given, Tensor) else constant(np.array(given, np.int32))
 
 
-def _cell_shape(sizes: Typed) -> TensorShape:
+def _cell_shape(sizes: TypedInput) -> TensorShape:
     """The static shape of cells."""
     return UNKNOWN if sizes.shape.rank == 0 else as_static_shape(sizes)
 
@@ -166,24 +166,24 @@ def _resize(cells: TensorList, size: Any) -> TensorList:
 
 
 # ---------------------------------------------------------------- types
-def _list_type(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _list_type(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return _LIST
 
 
-def _item_type(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _item_type(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(attrs['element_dtype'], _cell_shape(inputs[2]))]
 
 
-def _stack_type(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _stack_type(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     count = attrs.get('num_elements', -1)
     return [(attrs['element_dtype'], TensorShape([None if count < 0 else count]).concatenate(_cell_shape(inputs[1])))]
 
 
-def _gather_type(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _gather_type(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(attrs['element_dtype'], inputs[1].shape.concatenate(_cell_shape(inputs[2])))]
 
 
-def _concat_type(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _concat_type(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     cell = _cell_shape(inputs[1])
     shape = UNKNOWN if cell.sizes is None else TensorShape([None, *cell.sizes[1:]])
     return [(attrs['element_dtype'], shape), (dtypes.int64, TensorShape([None]))]

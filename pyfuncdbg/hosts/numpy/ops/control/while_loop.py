@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.ops.control.parts import (
 from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
-from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Pool
+from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import InputPool
 from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_gradient import repeat
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
@@ -167,7 +167,7 @@ def _loop(condition: Traced, step: Traced, start: Sequence[Any], types: Sequence
           limited: bool) -> tuple[list[Any], Loop]:
     """The inputs of the node, and what it runs."""
     count = len(start)
-    captured = Pool()
+    captured = InputPool()
     asks, feeds = ([count + captured.place(outer) for outer, _ in part.graph.captures] for part in (condition, step))
     carried = range(count)
     made = Loop(condition=condition, body=step, carried=count, items=0, asks=(*carried, *asks), feeds=(*carried, *feeds),

@@ -15,11 +15,11 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     UNKNOWN,
+    DatasetReading,
     Element,
+    ElementSource,
     EndOfSequence,
     Pull,
-    Reading,
-    Source,
     dataset_op,
     row,
 )
@@ -137,7 +137,7 @@ def window(dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
 class Batched:
     """`size` elements stacked; a smaller rest at the end, or none of it with `whole_only`."""
 
-    source: Source
+    source: ElementSource
     size: int
     whole_only: bool
     depth: int
@@ -147,7 +147,7 @@ class Batched:
         count = self.source.cardinality()
         return count if count < 0 else count // self.size if self.whole_only else -(-count // self.size)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + ('::BatchV2' if self.padding is None else '::PaddedBatchV2'))
         over = False
 
@@ -228,13 +228,13 @@ class Padding:
 class Unbatched:
     """The slices of each element along its first axis."""
 
-    source: Source
+    source: ElementSource
     depth: int
 
     def cardinality(self) -> int:
         return self.source.cardinality() if self.source.cardinality() <= 0 else UNKNOWN
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Unbatch')
         element: Element = ()
         place = count = 0
@@ -260,7 +260,7 @@ def _size(batch_size: Any) -> int:
     return int(batch_size)
 
 
-def _padded(source: Source, batch_size: Any, *rest: Any, N: int) -> Batched:
+def _padded(source: ElementSource, batch_size: Any, *rest: Any, N: int) -> Batched:
     shapes = [np.asarray(shape).tolist() for shape in rest[:N]]
     return Batched(source, _size(batch_size), bool(rest[2 * N]), source.depth + 1, Padding(shapes, rest[N:2 * N]))
 
@@ -269,7 +269,7 @@ def _padded(source: Source, batch_size: Any, *rest: Any, N: int) -> Batched:
 class Grouped:
     """Windows of `size` elements, as datasets; the next one begins `shift` elements later and takes every `stride`-th."""
 
-    source: Source
+    source: ElementSource
     size: int
     shift: int
     stride: int
@@ -283,7 +283,7 @@ class Grouped:
         span = (self.size - 1) * self.stride + 1 if self.whole_only else 1
         return max(0, (count - span) // self.shift + 1) if count >= span else 0
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Window')
         span = (self.size - 1) * self.stride + 1
         kept: deque[Element] = deque()
@@ -312,12 +312,12 @@ class Grouped:
             for _ in range(min(self.shift, len(kept))):
                 kept.popleft()
             skipping += max(0, self.shift - span)
-            return tuple(Rows(tuple((row[i],) for row in rows)) for i in range(len(rows[0])))
+            return tuple(ElementRows(tuple((row[i],) for row in rows)) for i in range(len(rows[0])))
         return pull
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ElementRows:
     """Elements that are there."""
 
     rows: Sequence[Element]
@@ -326,7 +326,7 @@ class Rows:
     def cardinality(self) -> int:
         return len(self.rows)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         rows = iter(self.rows)
 
         def pull() -> Element:
@@ -336,7 +336,7 @@ class Rows:
         return pull
 
 
-def _window(source: Source, size: Any, shift: Any, stride: Any, drop: Any) -> Grouped:
+def _window(source: ElementSource, size: Any, shift: Any, stride: Any, drop: Any) -> Grouped:
     for name, value in (('size', size), ('shift', shift), ('stride', stride)):
         if int(value) < 1:
             raise invalid(f'Window {name} must be greater than zero.')

@@ -14,11 +14,11 @@ from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     INFINITE,
     UNKNOWN,
+    DatasetReading,
     Element,
+    ElementSource,
     EndOfSequence,
     Pull,
-    Reading,
-    Source,
     dataset_op,
 )
 from pyfuncdbg.hosts.numpy.ops.data.sources import seed_pair
@@ -109,8 +109,8 @@ def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_emp
 class Concatenated:
     """The elements of one, then those of another."""
 
-    first: Source
-    second: Source
+    first: ElementSource
+    second: ElementSource
     depth: int
 
     def cardinality(self) -> int:
@@ -119,7 +119,7 @@ class Concatenated:
             return INFINITE
         return UNKNOWN if UNKNOWN in counts else sum(counts)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         rest = [(1, self.second), (0, self.first)]
         current: Pull | None = None
 
@@ -142,7 +142,7 @@ class Concatenated:
 class Zipped:
     """One element of each, side by side, as long as all have one."""
 
-    sources: Sequence[Source]
+    sources: Sequence[ElementSource]
     depth: int
 
     def cardinality(self) -> int:
@@ -152,7 +152,7 @@ class Zipped:
             return UNKNOWN if 0 not in counts else 0
         return min(known) if known else INFINITE
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(self.sources)]
 
         def pull() -> Element:
@@ -164,15 +164,15 @@ class Zipped:
 class Chosen:
     """For each number the next element of that dataset; ends with the first that ends, or goes on with the others."""
 
-    numbers: Source
-    sources: Sequence[Source]
+    numbers: ElementSource
+    sources: Sequence[ElementSource]
     stops: bool
     depth: int
 
     def cardinality(self) -> int:
         return UNKNOWN
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::DirectedInterleave'
         numbers = self.numbers.open(reading, f'{path}[0]')
         pulls: list[Pull | None] = [s.open(reading, f'{path}[{i + 1}]') for i, s in enumerate(self.sources)]
@@ -206,12 +206,12 @@ class Numbers:
     def cardinality(self) -> int:
         return INFINITE
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in self.seeds] if any(self.seeds) else None))
         return lambda: (np.int64(generator.choice(len(self.weights), p=self.weights)),)
 
 
-def _directed(numbers: Source, *sources: Source, stop_on_empty_dataset: bool = False) -> Chosen:
+def _directed(numbers: ElementSource, *sources: ElementSource, stop_on_empty_dataset: bool = False) -> Chosen:
     return Chosen(numbers, sources, stop_on_empty_dataset, numbers.depth + 1)
 
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.source import Reading
+from pyfuncdbg.hosts.numpy.ops.data.source import DatasetReading
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_callable
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import host_error, kernel_text
@@ -99,7 +99,7 @@ def _as_element(result: Any, what: str) -> Any:
         raise TypeError(f'Unsupported return value from function passed to {what}: {result}.') from error
 
 
-class Step:
+class ElementStep:
     """A function with what it captured, as one transformation calls it.
 
     Args:
@@ -118,7 +118,7 @@ class Step:
         self._depth = depth
         self._site = CallSite(trace.short_name, f'tf.data {kind}', 'run', host)
 
-    def __call__(self, reading: Reading, path: str, index: int, values: Sequence[Any]) -> tuple[Any, ...]:
+    def __call__(self, reading: DatasetReading, path: str, index: int, values: Sequence[Any]) -> tuple[Any, ...]:
         """Call the function for one element.
 
         Args:

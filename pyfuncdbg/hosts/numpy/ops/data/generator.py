@@ -20,9 +20,9 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, Element, EndOfSequence, Pull, Reading, dataset_op
+from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, DatasetReading, Element, EndOfSequence, Pull, dataset_op
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
@@ -102,15 +102,15 @@ class _Generators:
 class Generated:
     """What a generator yields."""
 
-    begin: Step
-    step: Step
+    begin: ElementStep
+    step: ElementStep
     drop: Callable[[Any], None]
     depth: int = 0
 
     def cardinality(self) -> int:
         return UNKNOWN
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::Generator'
         index = -1
         number: Any = None
@@ -229,7 +229,8 @@ def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
 
 def _generate(*captured: Any, _py_begin: Traced, _py_trace: Traced, _py_drop: Callable[[Any], None]) -> Generated:
     count = len(_py_begin.graph.captures)
-    return Generated(Step(_py_begin, captured[:count], 'Generator', 0), Step(_py_trace, captured[count:], 'Generator', 0),
+    return Generated(ElementStep(_py_begin, captured[:count], 'Generator', 0),
+                     ElementStep(_py_trace, captured[count:], 'Generator', 0),
                      _py_drop)
 
 

@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import variant
-from pyfuncdbg.hosts.numpy.ops.autograph.state import State
-from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import Variables, traced_loop
+from pyfuncdbg.hosts.numpy.ops.autograph.state import VariableState
+from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import LoopVariables, traced_loop
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.iterator_resource import Cursor, Maybe, end
@@ -195,7 +195,7 @@ class Optional:
         return Optional(apply('OptionalNone', ()), element_spec)
 
 
-def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable[[Any], Any], state: State,
+def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable[[Any], Any], state: VariableState,
          options: dict[str, Any]) -> None:
     """Run a block for each element: a loop of the graph that goes on while the iterator gives something.
 
@@ -225,4 +225,4 @@ def over(iterator: OwnedIterator, stop: Callable[[], Any] | None, body: Callable
         nonlocal current
         body(Optional(current, spec).get_value())
         current = iterator.get_next_as_optional()._variant_tensor
-    traced_loop(test, step, Variables(('<internal iterate>', *state.names), get, put), options)
+    traced_loop(test, step, LoopVariables(('<internal iterate>', *state.names), get, put), options)

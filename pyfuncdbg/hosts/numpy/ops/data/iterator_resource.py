@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.data.function import USER_ERROR
-from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Pull, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.data.source import DatasetReading, Element, ElementSource, EndOfSequence, Pull
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
@@ -34,14 +34,14 @@ class Cursor:
     def __init__(self) -> None:
         self._lock = new_rlock()
         self._pull: Pull | None = None
-        self._reading: Reading | None = None
+        self._reading: DatasetReading | None = None
 
-    def begin(self, source: Source, execution: Execution) -> None:
+    def begin(self, source: ElementSource, execution: Execution) -> None:
         """Read a dataset, from the start."""
         with self._lock:
             if self._reading is not None:
                 self._reading.close()
-            self._reading = Reading(execution)
+            self._reading = DatasetReading(execution)
             self._pull = source.open(self._reading, 'Iterator::Root')
 
     def next(self) -> Element | None:
@@ -110,7 +110,7 @@ def _get_optional(execution: Execution, cursor: Cursor, node: str = '', owned: A
     return Maybe(_pulled(execution, cursor, node))
 
 
-def _make(execution: Execution, source: Source, cursor: Cursor, owned: Any = ()) -> None:
+def _make(execution: Execution, source: ElementSource, cursor: Cursor, owned: Any = ()) -> None:
     cursor.begin(source, execution)
 
 
@@ -119,7 +119,7 @@ def _shared(execution: Execution, node: str = '', shared_name: bytes = b'', owne
     return found
 
 
-def _one_shot(execution: Execution, source: Source, node: str = '', owned: Any = ()) -> Cursor:
+def _one_shot(execution: Execution, source: ElementSource, node: str = '', owned: Any = ()) -> Cursor:
     def begun() -> Cursor:
         cursor = Cursor()
         cursor.begin(source, execution)

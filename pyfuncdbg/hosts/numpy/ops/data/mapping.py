@@ -12,17 +12,17 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
 from pyfuncdbg.hosts.numpy.ops.data.parallel import opened as opened_in_parallel
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     AUTOTUNE,
     INFINITE,
     UNKNOWN,
+    DatasetReading,
     Element,
+    ElementSource,
     EndOfSequence,
     Pull,
-    Reading,
-    Source,
     dataset_op,
 )
 from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
@@ -124,14 +124,14 @@ def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -
 class Mapped:
     """A function of each element."""
 
-    source: Source
-    step: Step
+    source: ElementSource
+    step: ElementStep
     depth: int
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::Map'
         upstream, step = self.source.open(reading, path), self.step
         index = -1
@@ -148,8 +148,8 @@ class Mapped:
 class ParallelMapped:
     """The same on several threads; in the elements' order unless `ordered` is False."""
 
-    source: Source
-    step: Step
+    source: ElementSource
+    step: ElementStep
     depth: int
     threads: int
     ordered: bool
@@ -157,7 +157,7 @@ class ParallelMapped:
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::ParallelMapV2'
         step = self.step
         return opened_in_parallel(reading, self.source.open(reading, path), self.threads, self.ordered,
@@ -168,15 +168,15 @@ class ParallelMapped:
 class Filtered:
     """The elements for which a function gives True; with `whole`, only those before the first for which it does not."""
 
-    source: Source
-    step: Step
+    source: ElementSource
+    step: ElementStep
     depth: int
     whole: bool = False
 
     def cardinality(self) -> int:
         return UNKNOWN if self.source.cardinality() != INFINITE or self.whole else INFINITE
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::TakeWhile' if self.whole else '::Filter'
         upstream, step = self.source.open(reading, path), self.step
         index = -1
@@ -198,15 +198,15 @@ class Filtered:
 class Scanned:
     """A function from (state, element) to (state, output)."""
 
-    source: Source
-    step: Step
+    source: ElementSource
+    step: ElementStep
     depth: int
     initial: Element
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::Scan'
         upstream, step, count = self.source.open(reading, path), self.step, len(self.initial)
         index, state = -1, self.initial
@@ -226,7 +226,7 @@ class _Inner:
 
     __slots__ = ('_outer', '_pull', '_reading')
 
-    def __init__(self, reading: Reading, path: str, number: int, source: Source) -> None:
+    def __init__(self, reading: DatasetReading, path: str, number: int, source: ElementSource) -> None:
         self._outer = reading
         self._reading = reading.within()
         self._pull = source.open(self._reading, f'{path}[{number}]')
@@ -243,8 +243,8 @@ class _Inner:
 class Interleaved:
     """The elements of the datasets that a function gives: of `cycle` of them in turn, `block` at a time."""
 
-    source: Source
-    step: Step
+    source: ElementSource
+    step: ElementStep
     depth: int
     cycle: int
     block: int
@@ -253,7 +253,7 @@ class Interleaved:
     def cardinality(self) -> int:
         return UNKNOWN
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += f'::{self.name}'
         upstream, step = self.source.open(reading, path), self.step
         slots: list[_Inner | None] = [None] * self.cycle
@@ -293,41 +293,44 @@ class Interleaved:
         return pull
 
 
-def _map(source: Source, *captured: Any, _py_trace: Traced) -> Mapped:
-    return Mapped(source, Step(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
+def _map(source: ElementSource, *captured: Any, _py_trace: Traced) -> Mapped:
+    return Mapped(source, ElementStep(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
 
 
-def _parallel_map(source: Source, *rest: Any, _py_trace: Traced, deterministic: Any = b'default') -> ParallelMapped:
+def _parallel_map(source: ElementSource, *rest: Any, _py_trace: Traced, deterministic: Any = b'default') -> ParallelMapped:
     *captured, threads = rest
     if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
         raise invalid('num_parallel_calls must be greater than zero.')
-    return ParallelMapped(source, Step(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1, int(threads),
+    return ParallelMapped(source, ElementStep(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1,
+                          int(threads),
                           deterministic != b'false')
 
 
-def _filter(source: Source, *captured: Any, _py_trace: Traced) -> Filtered:
-    return Filtered(source, Step(_py_trace, captured, 'Filter', source.depth + 1), source.depth + 1)
+def _filter(source: ElementSource, *captured: Any, _py_trace: Traced) -> Filtered:
+    return Filtered(source, ElementStep(_py_trace, captured, 'Filter', source.depth + 1), source.depth + 1)
 
 
-def _take_while(source: Source, *captured: Any, _py_trace: Traced) -> Filtered:
-    return Filtered(source, Step(_py_trace, captured, 'TakeWhile', source.depth + 1), source.depth + 1, True)
+def _take_while(source: ElementSource, *captured: Any, _py_trace: Traced) -> Filtered:
+    return Filtered(source, ElementStep(_py_trace, captured, 'TakeWhile', source.depth + 1), source.depth + 1, True)
 
 
-def _scan(source: Source, *rest: Any, _py_trace: Traced, _py_states: int) -> Scanned:
-    step = Step(_py_trace, rest[_py_states:], 'Scan', source.depth + 1)
+def _scan(source: ElementSource, *rest: Any, _py_trace: Traced, _py_states: int) -> Scanned:
+    step = ElementStep(_py_trace, rest[_py_states:], 'Scan', source.depth + 1)
     return Scanned(source, step, source.depth + 1, tuple(rest[:_py_states]))
 
 
-def _flat_map(source: Source, *captured: Any, _py_trace: Traced) -> Interleaved:
-    return Interleaved(source, Step(_py_trace, captured, 'FlatMap', source.depth + 1), source.depth + 1, 1, 1, 'FlatMap')
+def _flat_map(source: ElementSource, *captured: Any, _py_trace: Traced) -> Interleaved:
+    return Interleaved(source, ElementStep(_py_trace, captured, 'FlatMap', source.depth + 1), source.depth + 1, 1, 1,
+                       'FlatMap')
 
 
-def _interleave(source: Source, *rest: Any, _py_trace: Traced) -> Interleaved:
+def _interleave(source: ElementSource, *rest: Any, _py_trace: Traced) -> Interleaved:
     *captured, cycle, block = rest
     for name, value in (('cycle_length', cycle), ('block_length', block)):
         if int(value) < 1:
             raise invalid(f'{name} must be greater than zero.')
-    return Interleaved(source, Step(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1, int(cycle),
+    return Interleaved(source, ElementStep(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1,
+                       int(cycle),
                        int(block), 'Interleave')
 
 

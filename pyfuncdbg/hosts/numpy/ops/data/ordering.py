@@ -11,11 +11,11 @@ from pyfuncdbg.hosts.numpy.ops.data.parallel import opened_ahead
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     INFINITE,
     UNKNOWN,
+    DatasetReading,
     Element,
+    ElementSource,
     EndOfSequence,
     Pull,
-    Reading,
-    Source,
     dataset_op,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 class Repeated:
     """The elements again and again; -1 times: without end."""
 
-    source: Source
+    source: ElementSource
     count: int
     depth: int
 
@@ -37,10 +37,10 @@ class Repeated:
             return INFINITE
         return once * self.count if once >= 0 else once
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         path += '::ForeverRepeat' if self.count < 0 else '::FiniteRepeat'
         left = self.count
-        inner: tuple[Reading, Pull] | None = None
+        inner: tuple[DatasetReading, Pull] | None = None
         fresh = True
 
         def pull() -> Element:
@@ -67,7 +67,7 @@ class Repeated:
 class Taken:
     """The first elements; -1: all."""
 
-    source: Source
+    source: ElementSource
     count: int
     depth: int
 
@@ -79,7 +79,7 @@ class Taken:
             return self.count
         return min(there, self.count) if there >= 0 else (0 if self.count == 0 else UNKNOWN)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::FiniteTake')
         left = self.count
 
@@ -94,10 +94,10 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Skipped:
+class SkippedElements:
     """The elements after the first ones; -1: none."""
 
-    source: Source
+    source: ElementSource
     count: int
     depth: int
 
@@ -107,7 +107,7 @@ class Skipped:
             return 0
         return max(0, there - self.count) if there >= 0 else there
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::FiniteSkip')
         left = self.count
 
@@ -126,7 +126,7 @@ class Skipped:
 class Sharded:
     """Every `count`-th element, beginning with number `index`."""
 
-    source: Source
+    source: ElementSource
     count: int
     index: int
     depth: int
@@ -135,7 +135,7 @@ class Sharded:
         there = self.source.cardinality()
         return there if there < 0 else there // self.count + (self.index < there % self.count)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Shard')
         number = -1
 
@@ -166,7 +166,7 @@ class Seeds:
 class Shuffled:
     """The elements in random order: each is drawn from a buffer that is filled up again."""
 
-    source: Source
+    source: ElementSource
     size: int
     seeds: tuple[int, int]
     again: Seeds | None
@@ -175,7 +175,7 @@ class Shuffled:
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Shuffle')
         generator = (self.again or Seeds(self.seeds)).next()
         kept: list[Element] = []
@@ -200,14 +200,14 @@ class Shuffled:
 class Cached:
     """The elements, kept in memory from the first whole reading on."""
 
-    source: Source
+    source: ElementSource
     depth: int
     kept: list[tuple[Element, ...]] = field(default_factory=list)
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         if self.kept:
             ready = iter(self.kept[0])
 
@@ -235,14 +235,14 @@ class Cached:
 class Prefetched:
     """The elements, got before they are asked for."""
 
-    source: Source
+    source: ElementSource
     size: int
     depth: int
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Prefetch')
         return upstream if not self.size else opened_ahead(reading, upstream, self.size if self.size > 0 else _AHEAD)
 
@@ -255,14 +255,14 @@ _AHEAD = 2
 class Asserted:
     """The elements, said to be so many."""
 
-    source: Source
+    source: ElementSource
     count: int
     depth: int
 
     def cardinality(self) -> int:
         return self.count
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::AssertCardinality')
         number = 0
 
@@ -287,7 +287,7 @@ def _miscounted(expected: int, got: str) -> Exception:
                                                f'{"only " if not got.startswith("at") else ""}{got} elements.')
 
 
-def _shard(source: Source, count: Any, index: Any) -> Sharded:
+def _shard(source: ElementSource, count: Any, index: Any) -> Sharded:
     if int(count) < 1:
         raise invalid(f'Number of shards must be greater than zero (currently num_shards = {int(count)}).')
     if not 0 <= int(index) < int(count):
@@ -301,14 +301,14 @@ def _number(value: Any, argument: str) -> int:
     return int(value)
 
 
-def _shuffle(source: Source, size: Any, seed: Any, seed2: Any, reshuffle_each_iteration: bool = True) -> Shuffled:
+def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any, reshuffle_each_iteration: bool = True) -> Shuffled:
     if int(size) < 1 and int(size) != UNKNOWN:
         raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
     seeds = int(seed), int(seed2)
     return Shuffled(source, int(size), seeds, Seeds(seeds) if reshuffle_each_iteration else None, source.depth + 1)
 
 
-def _prefetch(source: Source, size: Any) -> Prefetched:
+def _prefetch(source: ElementSource, size: Any) -> Prefetched:
     if int(size) < -1:
         raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
     return Prefetched(source, int(size), source.depth + 1)
@@ -316,7 +316,7 @@ def _prefetch(source: Source, size: Any) -> Prefetched:
 
 dataset_op('RepeatDataset', lambda source, count: Repeated(source, _number(count, 'count'), source.depth + 1))
 dataset_op('TakeDataset', lambda source, count: Taken(source, _number(count, 'count'), source.depth + 1))
-dataset_op('SkipDataset', lambda source, count: Skipped(source, _number(count, 'count'), source.depth + 1))
+dataset_op('SkipDataset', lambda source, count: SkippedElements(source, _number(count, 'count'), source.depth + 1))
 dataset_op('ShardDataset', _shard)
 dataset_op('ShuffleDatasetV3', _shuffle, 'reshuffle_each_iteration', stateful=True)
 dataset_op('CacheDatasetV2', lambda source: Cached(source, source.depth + 1), stateful=True)

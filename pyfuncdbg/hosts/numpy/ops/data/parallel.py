@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Pull, Reading
+from pyfuncdbg.hosts.numpy.ops.data.source import DatasetReading, Element, EndOfSequence, Pull
 
 THREAD = 'pyfuncdbg data'
 """What the names of the threads begin with."""
@@ -93,7 +93,7 @@ class _Workers:
             return None
 
 
-def opened(reading: Reading, upstream: Pull, threads: int, ordered: bool, work: Work) -> Pull:
+def opened(reading: DatasetReading, upstream: Pull, threads: int, ordered: bool, work: Work) -> Pull:
     """Pull through a function on threads.
 
     Args:
@@ -204,7 +204,7 @@ class _Ahead:
             return None, error
 
 
-def opened_ahead(reading: Reading, upstream: Pull, size: int) -> Pull:
+def opened_ahead(reading: DatasetReading, upstream: Pull, size: int) -> Pull:
     """Pull up to `size` elements before they are asked for, on a thread of its own."""
     ahead = _Ahead(upstream, size)
     reading.at_end(ahead.close)

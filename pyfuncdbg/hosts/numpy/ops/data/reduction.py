@@ -5,9 +5,9 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, Step
+from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import Element, EndOfSequence, Reading, Source
+from pyfuncdbg.hosts.numpy.ops.data.source import DatasetReading, Element, ElementSource, EndOfSequence
 from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
@@ -47,11 +47,11 @@ def _types(inputs: Any, attrs: Attrs) -> list[Output]:
     return list(zip(attrs['output_types'], attrs['output_shapes'], strict=True))
 
 
-def _reduce(execution: Execution, source: Source, *rest: Any, _py_trace: Traced, _py_states: int,
+def _reduce(execution: Execution, source: ElementSource, *rest: Any, _py_trace: Traced, _py_states: int,
             owned: Any = ()) -> Element:
     state = tuple(rest[:_py_states])
-    step = Step(_py_trace, rest[_py_states:], 'Reduce', source.depth + 1)
-    reading = Reading(execution)
+    step = ElementStep(_py_trace, rest[_py_states:], 'Reduce', source.depth + 1)
+    reading = DatasetReading(execution)
     try:
         pull = source.open(reading, 'Iterator::Root')
         index = 0
@@ -66,8 +66,8 @@ def _reduce(execution: Execution, source: Source, *rest: Any, _py_trace: Traced,
         reading.close()
 
 
-def _single(execution: Execution, source: Source, owned: Any = ()) -> Element:
-    reading = Reading(execution)
+def _single(execution: Execution, source: ElementSource, owned: Any = ()) -> Element:
+    reading = DatasetReading(execution)
     try:
         pull = source.open(reading, 'Iterator::Root')
         try:

@@ -28,7 +28,7 @@ class EndOfSequence(Exception):  # noqa: N818  the end is no error
     """There are no more elements."""
 
 
-class Source(Protocol):
+class ElementSource(Protocol):
     """Something to read elements from, any number of times. It never changes."""
 
     @property
@@ -38,7 +38,7 @@ class Source(Protocol):
     def cardinality(self) -> int:
         """How many elements there are; INFINITE or UNKNOWN."""
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         """Begin to read.
 
         Args:
@@ -47,7 +47,7 @@ class Source(Protocol):
         """
 
 
-class Reading:
+class DatasetReading:
     """What all transformations share while one iterator reads: resources, NumPy's error state, what to end with it.
 
     Args:
@@ -56,7 +56,7 @@ class Reading:
 
     __slots__ = ('_closers', 'closed', 'errstate', 'resources')
 
-    def __init__(self, execution: Execution | Reading) -> None:
+    def __init__(self, execution: Execution | DatasetReading) -> None:
         self.resources: dict[Any, Any] = execution.resources
         self.errstate: Any = execution.errstate
         self.closed = False
@@ -66,13 +66,13 @@ class Reading:
         """Call `close` when nobody reads any more."""
         self._closers.append(close)
 
-    def within(self) -> Reading:
+    def within(self) -> DatasetReading:
         """A reading that ends with this one, if not before."""
-        inner = Reading(self)
+        inner = DatasetReading(self)
         self._closers.append(inner.close)
         return inner
 
-    def forget(self, inner: Reading) -> None:
+    def forget(self, inner: DatasetReading) -> None:
         """End a reading within this one."""
         self._closers.remove(inner.close)
         inner.close()

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, Element, EndOfSequence, Pull, Reading, dataset_op, row
+from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, DatasetReading, Element, EndOfSequence, Pull, dataset_op, row
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
@@ -91,7 +91,7 @@ class Once:
     def cardinality(self) -> int:
         return 1
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         given = iter((self.element,))
 
         def pull() -> Element:
@@ -111,7 +111,7 @@ class Slices:
     def cardinality(self) -> int:
         return len(self.tensors[0])
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         indices = iter(range(self.cardinality()))
         tensors = self.tensors
 
@@ -133,7 +133,7 @@ class Range:
     def cardinality(self) -> int:
         return len(self.numbers)
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         numbers, dtype = iter(self.numbers), self.dtype
 
         def pull() -> Element:
@@ -153,7 +153,7 @@ class Random:
     def cardinality(self) -> int:
         return INFINITE
 
-    def open(self, reading: Reading, path: str) -> Pull:
+    def open(self, reading: DatasetReading, path: str) -> Pull:
         generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in self.seeds] if any(self.seeds) else None))
         return lambda: (np.int64(generator.integers(0, 2**32)),)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape, broadcast, unknown
@@ -72,7 +72,7 @@ def _broadcast_gradient_args(a: Any, b: Any) -> tuple[Any, Any]:
     return np.array(of_a, a.dtype), np.array(of_b, a.dtype)
 
 
-def _two_vectors(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _two_vectors(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(inputs[0].dtype, unknown(1)), (inputs[0].dtype, unknown(1))]
 
 
@@ -99,7 +99,7 @@ def _broadcast_to(x: Any, shape: Any) -> Any:
             ','.join(map(str, np.shape(x))), ','.join(map(str, shape)))) from None
 
 
-def _broadcast_to_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _broadcast_to_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(inputs[0].dtype, as_static_shape(inputs[1]))]
 
 
@@ -140,7 +140,7 @@ def _broadcast_args(x: Any, y: Any) -> Any:
         raise invalid(f'Incompatible shapes: [{",".join(map(str, x))}] vs. [{",".join(map(str, y))}]') from None
 
 
-def _broadcast_args_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _broadcast_args_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes = [t.shape[0] if t.shape.rank == 1 else None for t in inputs]
     known = None if None in sizes else max(sizes)  # type: ignore[type-var]
     return [(inputs[0].dtype, TensorShape([known]))]

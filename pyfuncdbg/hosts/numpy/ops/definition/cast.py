@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import UnimplementedError
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -29,7 +29,7 @@ def _cast(x: Any, DstT: DType) -> Any:
     return x.astype(target)
 
 
-def _cast_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _cast_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(attrs['DstT'], inputs[0].shape)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.known_value import known_value
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
-def _infer_constant(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _infer_constant(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return [(attrs['dtype'], TensorShape(getattr(attrs['value'], 'shape', ())))]
 
 

@@ -13,14 +13,14 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, Output, Typed
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, Output, TypedInput
 from pyfuncdbg.hosts.numpy.graph.known_value import captured
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, broadcast, unknown
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
 
-Rule = Callable[[Sequence[Typed], Attrs], Sequence[Output]]
+Rule = Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]
 Allowed = tuple[DType, ...]
 
 FLOAT: Allowed = (dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64)
@@ -156,7 +156,7 @@ def int_attr(value: Any, argument: str) -> int:
         raise TypeError(f"Expected int for argument '{argument}' not {value!r}.") from None
 
 
-def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> None:
+def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[TypedInput]) -> None:
     """Refuse inputs whose dtypes differ.
 
     Raises:
@@ -171,7 +171,7 @@ def check_same_dtype(op: str, names: Sequence[str], inputs: Sequence[Typed]) -> 
 
 def same_rule(op: str, allowed: Allowed | None = None, parameter: str = 'x', dtype: DType | None = None) -> Rule:
     """The first input's shape, and its dtype or `dtype`."""
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         source = inputs[0]
         check_dtype(op, parameter, source.dtype, allowed)
         return [(dtype or source.dtype, source.shape)]
@@ -180,7 +180,7 @@ def same_rule(op: str, allowed: Allowed | None = None, parameter: str = 'x', dty
 
 def merge_rule(op: str, allowed: Allowed | None, names: tuple[str, ...]) -> Rule:
     """All inputs have one dtype and one shape, which is the output's."""
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         check_dtype(op, names[0], inputs[0].dtype, allowed)
         check_same_dtype(op, names, inputs)
         shape = inputs[0].shape
@@ -192,7 +192,7 @@ def merge_rule(op: str, allowed: Allowed | None, names: tuple[str, ...]) -> Rule
 
 def merge_all_rule(op: str, allowed: Allowed | None) -> Rule:
     """Any number of inputs of one dtype and one shape, which is the output's."""
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         return list(merge_rule(op, allowed, tuple(f'inputs[{i}]' for i in range(len(inputs))))(inputs, attrs))
     return infer
 
@@ -200,7 +200,7 @@ def merge_all_rule(op: str, allowed: Allowed | None) -> Rule:
 def broadcast_rule(op: str, allowed: Allowed | None, names: tuple[str, str] = ('x', 'y'),
                    dtype: DType | None = None) -> Rule:
     """Two inputs of one dtype, broadcast against each other."""
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         x, y = inputs
         check_dtype(op, names[0], x.dtype, allowed)
         check_same_dtype(op, names, inputs)
@@ -276,13 +276,13 @@ def text(shape: TensorShape) -> str:
     return '[' + ','.join('?' if n is None else str(n) for n in shape.sizes) + ']'
 
 
-def ints(tensor: Typed) -> list[int] | None:
+def ints(tensor: TypedInput) -> list[int] | None:
     """The static value of a rank 0 or 1 integer tensor as a list, None if it is not known."""
     value = constant_value(tensor)
     return None if value is None else value.reshape(-1).tolist()
 
 
-def as_static_shape(tensor: Typed, captures: bool = False) -> TensorShape:
+def as_static_shape(tensor: TypedInput, captures: bool = False) -> TensorShape:
     """The shape that a tensor of sizes (for Reshape, Fill, BroadcastTo) describes, as far as it is known; -1: unknown.
 
     Args:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    Attrs,
+    Kernel,
+    Node,
+    OpDef,
+    Output,
+    TypedInput,
+    no_gradient,
+    register,
+)
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -78,7 +87,7 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
         raise invalid('condition {}, then {}, and else {} must be broadcastable'.format(*shapes)) from None
 
 
-def _select_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _select_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     condition, x, y = inputs
     check_dtype('SelectV2', 'condition', condition.dtype, BOOL)
     check_same_dtype('SelectV2', ('t', 'e'), (x, y))
@@ -108,7 +117,7 @@ def _where_kernel(condition: Any) -> Any:
     return np.argwhere(condition)
 
 
-def _where_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _where_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(dtypes.int64, TensorShape.of((None, inputs[0].shape.rank)))]
 
 

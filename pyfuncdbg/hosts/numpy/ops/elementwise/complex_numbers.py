@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import unbroadcast
@@ -21,7 +21,7 @@ _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 
 def _part(op: str, kernel: Kernel, gradient: Callable[[Tensor, Any, Any], Tensor]) -> None:
     """Define an op that gives a real tensor for a complex one."""
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         check_dtype(op, 'input', inputs[0].dtype, COMPLEX)
         return [(inputs[0].dtype.real_dtype, inputs[0].shape)]
     register(OpDef(op, kernel, infer, lambda node, grad: [gradient(grad, node.inputs[0], node.outputs[0])]))
@@ -44,7 +44,7 @@ def _complex(x: Any, y: Any) -> Any:
     return scalar(result)
 
 
-def _complex_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _complex_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     ((dtype, shape),) = broadcast_rule('Complex', FLOAT[2:], ('real', 'imag'))(inputs, attrs)
     return [(_COMPLEX[dtype], shape)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import UnimplementedError
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
@@ -35,7 +35,7 @@ def _matrix(x: Any) -> None:
         raise invalid(f'Input tensor 0 must have rank >= 2, got {x.ndim}')
 
 
-def _sides(x: Typed) -> tuple[TensorShape | None, int | None, int | None]:
+def _sides(x: TypedInput) -> tuple[TensorShape | None, int | None, int | None]:
     """The batch shape, rows and columns."""
     sizes = at_least_rank(x.shape, 2).sizes
     return (None, None, None) if sizes is None else (TensorShape.of(sizes[:-2]), sizes[-2], sizes[-1])
@@ -61,7 +61,7 @@ def _qr(x: Any, full_matrices: bool = False) -> tuple[Any, Any]:
     return q.astype(x.dtype), r.astype(x.dtype)
 
 
-def _qr_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _qr_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     check_dtype('Qr', 'input', x.dtype, TAKEN)
     outer, m, n = _sides(x)
@@ -123,7 +123,7 @@ def _svd(x: Any, compute_uv: bool = True, full_matrices: bool = False) -> tuple[
     return s.astype(x.dtype), u.astype(x.dtype), np.ascontiguousarray(np.conj(np.swapaxes(vh, -1, -2))).astype(x.dtype)
 
 
-def _svd_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _svd_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     check_dtype('Svd', 'input', x.dtype, TAKEN)
     outer, m, n = _sides(x)
@@ -200,7 +200,7 @@ def _eigh(x: Any, compute_v: bool = True) -> tuple[Any, Any]:
     return e.astype(x.dtype), v.astype(x.dtype)
 
 
-def _eigh_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _eigh_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x = inputs[0]
     check_dtype('SelfAdjointEigV2', 'input', x.dtype, TAKEN)
     shape = square_shape(x)

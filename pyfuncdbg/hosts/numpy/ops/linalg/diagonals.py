@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
@@ -83,7 +83,7 @@ def _diag(diagonal: Any, k: Any, num_rows: Any, num_cols: Any, padding: Any, ali
     return result
 
 
-def _diag_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _diag_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     diagonal, k, rows, columns, _ = inputs
     band, m, n = ints(k), ints(rows), ints(columns)
     if diagonal.shape.sizes is None or band is None:
@@ -122,7 +122,7 @@ def _diag_part(x: Any, k: Any, padding: Any, align: str = _ALIGN) -> Any:
     return result if low != high else result[..., 0, :]
 
 
-def _diag_part_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _diag_part_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, band = inputs[0], ints(inputs[1])
     sizes = at_least_rank(x.shape, 2).sizes
     if sizes is None or band is None:
@@ -169,7 +169,7 @@ def _set_diag(x: Any, diagonal: Any, k: Any, align: str = _ALIGN) -> Any:
     return result
 
 
-def _set_diag_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _set_diag_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, diagonal, _ = inputs
     shape = at_least_rank(x.shape, 2)
     if shape.sizes is None:

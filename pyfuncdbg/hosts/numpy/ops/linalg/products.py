@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import SCALAR, UNKNOWN, TensorShape, as_shape
@@ -51,7 +51,7 @@ def _equal_sizes(m: int | None, n: int | None) -> None:
         raise ValueError(f'Dimensions must be equal, but are {m} and {n}')
 
 
-def _matmul_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _matmul_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     a, b = inputs
     check_dtype('MatMul', 'a', a.dtype, NUMBER)
     check_same_dtype('MatMul', ('a', 'b'), inputs)
@@ -105,7 +105,7 @@ def _batch_matmul(x: Any, y: Any, adj_x: bool = False, adj_y: bool = False) -> A
         raise invalid('In[0] and In[1] must have compatible batch dimensions: {} vs. {}'.format(*shapes)) from None
 
 
-def _batch_matmul_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _batch_matmul_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, y = inputs
     check_dtype('BatchMatMulV2', 'x', x.dtype, NUMBER)
     check_same_dtype('BatchMatMulV2', ('x', 'y'), inputs)
@@ -287,7 +287,7 @@ register(OpDef('L2Loss', lambda t: (np.square(t).sum(dtype=t.dtype) / 2).astype(
                lambda inputs, attrs: [(_float('L2Loss', inputs[0]), SCALAR)], lambda node, grad: [node.inputs[0] * grad]))
 
 
-def _float(op: str, x: Typed) -> Any:
+def _float(op: str, x: TypedInput) -> Any:
     check_dtype(op, 't', x.dtype, FLOAT)
     return x.dtype
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
@@ -42,7 +42,7 @@ def square(x: Any) -> None:
         raise invalid('Input matrix must be square.')
 
 
-def square_shape(x: Typed) -> TensorShape:
+def square_shape(x: TypedInput) -> TensorShape:
     """The static shape of square matrices.
 
     Raises:
@@ -58,8 +58,8 @@ def square_shape(x: Typed) -> TensorShape:
     return TensorShape.of((*shape.sizes[:-2], side, side))
 
 
-def _square_rule(op: str) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _square_rule(op: str) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         check_dtype(op, 'input', inputs[0].dtype, TAKEN)
         return [(inputs[0].dtype, square_shape(inputs[0]))]
     return infer
@@ -113,7 +113,7 @@ def _determinant(x: Any) -> Any:
     return np.linalg.det(wide(x)).astype(x.dtype)[()]
 
 
-def _determinant_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _determinant_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     check_dtype('MatrixDeterminant', 'input', inputs[0].dtype, TAKEN)
     return [(inputs[0].dtype, square_shape(inputs[0])[:-2])]
 
@@ -142,7 +142,7 @@ def _log_determinant(x: Any) -> tuple[Any, Any]:
     return np.asarray(sign).astype(x.dtype)[()], np.asarray(size).astype(x.dtype)[()]
 
 
-def _log_determinant_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _log_determinant_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     check_dtype('LogMatrixDeterminant', 'input', inputs[0].dtype, TAKEN)
     outer = square_shape(inputs[0])[:-2]
     return [(inputs[0].dtype, outer), (inputs[0].dtype, outer)]
@@ -182,8 +182,8 @@ def _fit(a: Any, b: Any) -> None:
         raise invalid('Input matrix and rhs are incompatible.')
 
 
-def _solve_types(op: str) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _solve_types(op: str) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         a, b = inputs
         check_dtype(op, 'matrix', a.dtype, (*TAKEN, dtypes.bfloat16) if op == 'MatrixTriangularSolve' else TAKEN)
         check_same_dtype(op, ('matrix', 'rhs'), inputs)

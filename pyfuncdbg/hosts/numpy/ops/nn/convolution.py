@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -97,8 +97,8 @@ def _filter_backprop(rank: int) -> Callable[..., Any]:
 
 
 # ---------------------------------------------------------------- shapes
-def _types(op: str, rank: int) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _types(op: str, rank: int) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         x, filters = inputs
         check_dtype(op, 'input', x.dtype, (*FLOAT, dtypes.int32))
         check_same_dtype(op, ('input', 'filter'), inputs)
@@ -137,7 +137,7 @@ def static_counts(sizes: Sequence[int | None], window: Sequence[int | None], att
     return found
 
 
-def _by_sizes(place: int) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
+def _by_sizes(place: int) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
     return lambda inputs, attrs: [(inputs[2].dtype, as_static_shape(inputs[place]))]
 
 

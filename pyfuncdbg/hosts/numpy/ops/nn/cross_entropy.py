@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -49,7 +49,7 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     return -_plus.reduce(terms, -1, logits.dtype), np.exp(log_p) - labels
 
 
-def _cross_entropy_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _cross_entropy_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     logits, labels = inputs
     check_dtype('SoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
     check_same_dtype('SoftmaxCrossEntropyWithLogits', ('features', 'labels'), inputs)
@@ -150,7 +150,7 @@ def _sparse_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     return np.log(total).reshape(-1) - shifted.take(place), powers
 
 
-def _sparse_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _sparse_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     logits, labels = inputs
     check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'features', logits.dtype, FLOAT)
     check_dtype('SparseSoftmaxCrossEntropyWithLogits', 'labels', labels.dtype, (dtypes.int32, dtypes.int64))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -125,7 +125,7 @@ def _bias_add(value: Any, bias: Any, data_format: str = 'NHWC') -> Any:
     return value + (bias if axis == -1 else bias.reshape([-1] + [1] * (value.ndim - 2)))
 
 
-def _bias_add_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _bias_add_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     value, bias = inputs
     check_same_dtype('BiasAdd', ('value', 'bias'), inputs)
     shape = at_least_rank(value.shape, 2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
@@ -110,8 +110,8 @@ def _avg_grad(rank: int) -> Callable[..., Any]:
 
 # ---------------------------------------------------------------- the ops
 def _pool_types(op: str, parameter: str, rank: int,
-                allowed: Allowed) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+                allowed: Allowed) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         x = inputs[0]
         check_dtype(op, parameter, x.dtype, allowed)
         sizes = with_rank(x.shape, rank).sizes
@@ -122,7 +122,7 @@ def _pool_types(op: str, parameter: str, rank: int,
     return infer
 
 
-def _like(place: int) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
+def _like(place: int) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
     return lambda inputs, attrs: [(inputs[place].dtype, inputs[place].shape)]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -168,7 +168,7 @@ def _ranges(starts: np.ndarray, limits: np.ndarray, deltas: np.ndarray) -> tuple
     return splits, values.astype(starts.dtype)
 
 
-def _ranges_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _ranges_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes = [x.shape.sizes for x in inputs]
     count = next((s[0] for s in sizes if s), None if None in sizes else 1)
     return [(attrs.get('Tsplits', int64), TensorShape([None if count is None else count + 1])),

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -132,7 +132,7 @@ def _drawing(op: str, draw: Distribution) -> None:
         blocks = _generator(execution, op, dtype.array, attrs).reserve(count * _RESERVED)
         return draw(blocks, count, dtype.array).reshape(sizes)[()]
 
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         return [(attrs['dtype'], as_static_shape(inputs[0], captures=True))]
 
     register(OpDef(op, kernel, infer, no_gradient, stateful=True, in_execution=True, kernel_attrs=('dtype', *_SEED_ATTRS)))
@@ -187,7 +187,7 @@ def check_classes(logits: Any, samples: Any) -> None:
         raise invalid('num_classes should be positive, got 0')
 
 
-def classes_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def classes_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     """The shape rule of ops that draw classes."""
     rows = with_rank(inputs[0].shape, 2)[0]
     count = ints(inputs[1])

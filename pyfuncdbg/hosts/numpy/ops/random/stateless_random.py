@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -49,7 +49,7 @@ def _key_counter(seed: Any) -> tuple[Any, Any]:
     return np.array([key], np.uint64), np.array([counter & 2**64 - 1, counter >> 64], np.uint64)
 
 
-def _key_counter_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _key_counter_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     shape = inputs[0].shape
     if not shape.is_compatible_with([2]):
         raise ValueError(f'seed must have shape [2], not {shape}')
@@ -84,7 +84,7 @@ def _drawing(op: str, draw: Distribution) -> None:
         sizes = sizes_in(shape)
         return draw(_blocks(key, counter), math.prod(sizes), dtype.array).reshape(sizes)[()]
 
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         return [(attrs['dtype'], as_static_shape(inputs[0], captures=True))]
 
     register(OpDef(op, kernel, infer, no_gradient, kernel_attrs=('dtype',)))

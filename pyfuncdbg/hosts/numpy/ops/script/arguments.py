@@ -1,6 +1,6 @@
 """`inp`: what the user gives, as a flat list of inputs, and back to the arguments that the function sees.
 
-The public functions call it on the caller's thread; kernels call `Layout.arguments` on the run's.
+The public functions call it on the caller's thread; kernels call `ArgumentLayout.arguments` on the run's.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 _PLAIN = frozenset((EagerTensor, float, int, bool, str, bytes))
 
 
-class Layout:
+class ArgumentLayout:
     """Which inputs make up which argument. Holds structures, no values.
 
     Attributes:
@@ -41,13 +41,13 @@ class Layout:
 
 
 def laid_out(positional: Sequence[Any], keywords: Mapping[str, Any],
-             split: Callable[[Any], bool]) -> tuple[list[Any], Layout]:
+             split: Callable[[Any], bool]) -> tuple[list[Any], ArgumentLayout]:
     """All leaves of nested arguments in order, and the layout that puts them together again."""
     values = [leaf for item in (*positional, *keywords.values()) for leaf in leaves(item, split)]
-    return values, Layout(positional, keywords, split)
+    return values, ArgumentLayout(positional, keywords, split)
 
 
-def flat_inputs(inp: Any, composites: bool = False) -> tuple[list[Any], Layout | None]:
+def flat_inputs(inp: Any, composites: bool = False) -> tuple[list[Any], ArgumentLayout | None]:
     """The inputs in `inp`, by TensorFlow's rule: whatever iterating gives, each one tensor.
 
     An element with a mapping or dataclass in it, which TensorFlow refuses, stands for one input per leaf; in there a list

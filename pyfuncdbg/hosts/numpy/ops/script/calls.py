@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
 from pyfuncdbg.hosts.numpy.ops.script import registry
-from pyfuncdbg.hosts.numpy.ops.script.arguments import Layout, flat_inputs, laid_out, or_decorator
+from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout, flat_inputs, laid_out, or_decorator
 from pyfuncdbg.hosts.numpy.ops.script.captures import captured_variables
 from pyfuncdbg.hosts.numpy.ops.script.errors import word_for_eager
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
@@ -174,7 +174,8 @@ def strict(on: bool = True) -> None:
 
 
 # ---------------------------------------------------------------- the two ways to call
-def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: Layout | None, Tout: Any, stateful: Any,
+def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: ArgumentLayout | None, Tout: Any,
+                stateful: Any,
                 name: Any, serialize: bool = False) -> Any:
     op_type = NUMPY if stateful else STATELESS
     if graph is None:

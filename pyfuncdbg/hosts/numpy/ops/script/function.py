@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
 from pyfuncdbg.hosts.numpy.ops.script import registry, results
-from pyfuncdbg.hosts.numpy.ops.script.arguments import Layout
+from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
 from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
 from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, OutputTypes, output_types
 from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
@@ -70,7 +70,8 @@ class PythonFunction:
     __slots__ = ('__weakref__', '_gated', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func',
                  'layout', 'name', 'number', 'op_type', 'outputs', 'traced', 'variables')
 
-    def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None, layout: Layout | None = None,
+    def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None,
+                 layout: ArgumentLayout | None = None,
                  traced: bool = False, variables: Sequence[Variable] = (), number: int | None = None) -> None:
         self.func = func
         self.op_type = op_type
@@ -326,7 +327,7 @@ def _placed_again(place: tuple[Any, ...], facts: tuple[Any, ...], func: Any) -> 
                     attrs={'_call': function.again}, same_as=_Identity(id, counter))  # type: ignore[arg-type]
 
 
-def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: Layout | None, func: Any) -> CallSite:
+def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: ArgumentLayout | None, func: Any) -> CallSite:
     """The site of an eager call that is over, for its function: the site itself lives no longer than the call."""
     return PythonFunction(func, op_type, outputs, place.name, layout, number=0)._at(place)
 

@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -142,7 +142,7 @@ def _zeros(value: Any) -> EagerTensor:
     return EagerTensor(np.zeros(value.shape, value.dtype) if value.shape else value.dtype.type(0))
 
 
-def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _infer(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return list(attrs['_py_types'])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.generator_end import Exhausted
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.script import registry
@@ -118,7 +118,7 @@ def _writable(value: Any, owned: bool) -> Any:
     return value if owned and value.flags.writeable else value.copy()
 
 
-def _infer(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _infer(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     function = attrs.get('_py_function')
     if function is None:                            # imported
         return [(dtype, TensorShape(None)) for dtype in attrs['Tout']]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import current_call, hooks
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recording, TapeNode
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recording, TapedOp
 
 
 class BodyRecord:
@@ -26,7 +26,7 @@ class BodyRecord:
 
     __slots__ = ('call', 'inputs', 'lost', 'nodes', 'outputs', 'tracked')
 
-    def __init__(self, nodes: Sequence[TapeNode], tracked: frozenset[int], inputs: Sequence[Any], outputs: Sequence[Any],
+    def __init__(self, nodes: Sequence[TapedOp], tracked: frozenset[int], inputs: Sequence[Any], outputs: Sequence[Any],
                  call: int, lost: Sequence[Tensor] = ()) -> None:
         self.nodes = tuple(nodes)
         self.tracked = tracked

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -50,7 +50,7 @@ def _check_order(places: np.ndarray, sizes: Any) -> None:
         before = place
 
 
-def _to_dense_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _to_dense_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes = constant_value(inputs[1])
     rank = inputs[1].shape[0] if inputs[1].shape.rank == 1 else None
     shape = TensorShape([None if n < 0 else int(n) for n in sizes.tolist()]) if sizes is not None else (

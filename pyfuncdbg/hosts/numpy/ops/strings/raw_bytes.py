@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -30,7 +30,7 @@ def _decode_raw(data: Any, out_type: DType, little_endian: bool = True) -> Any:
     return (found if little_endian else found.byteswap()).reshape(*np.shape(data), length // out_type.size).copy()
 
 
-def _types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     check_dtype('DecodeRaw', 'bytes', inputs[0].dtype, (dtypes.string,))
     return [(attrs['out_type'], inputs[0].shape.concatenate(TensorShape([None])))]
 

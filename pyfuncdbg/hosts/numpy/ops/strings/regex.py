@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
@@ -61,7 +61,7 @@ def _full_match(x: Any, pattern: Any) -> Any:
     return _each(x, lambda value: found.fullmatch(_text(value)) is not None, np.bool_)
 
 
-def _like_input(dtype: dtypes.DType) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
+def _like_input(dtype: dtypes.DType) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
     return lambda inputs, attrs: [(dtype, inputs[0].shape)]
 
 
@@ -134,7 +134,7 @@ def _split_at_any(x: Any, delimiter: Any, skip_empty: bool = True) -> tuple[Any,
     return _places(rows)
 
 
-def _split_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _split_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(dtypes.int64, TensorShape.of((None, 2))), (dtypes.string, unknown(1)), (dtypes.int64, TensorShape.of((2,)))]
 
 

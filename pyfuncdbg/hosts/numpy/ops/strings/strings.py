@@ -8,7 +8,7 @@ import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
@@ -109,7 +109,7 @@ def _substr_one(value: bytes, pos: int, len: int, unit: str = 'BYTE') -> bytes:
     return part if unit == 'BYTE' else part.encode()
 
 
-def _substr_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _substr_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return [(dtypes.string, broadcast_shapes(inputs[0].shape, inputs[1].shape))]
 
 
@@ -134,7 +134,7 @@ def _join(*values: Any, separator: str = '') -> Any:
     return _each(lambda *items: glue.join(items))(*values)
 
 
-def _join_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _join_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     shape: TensorShape = SCALAR
     for x in inputs:
         if x.shape.rank != 0:
@@ -167,7 +167,7 @@ def _reduce_join(x: Any, axes: Any, keep_dims: bool = False, separator: str = ''
     return x
 
 
-def _reduce_join_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _reduce_join_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     sizes, axes = inputs[0].shape.sizes, ints(inputs[1])
     if sizes is None or axes is None:
         return [(dtypes.string, UNKNOWN)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -45,7 +45,7 @@ def _dense_bincount(numbers: Any, size: Any, weights: Any, binary_output: bool =
     return result if numbers.ndim == 2 else result[0]
 
 
-def _dense_bincount_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _dense_bincount_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     numbers, size, weights = inputs
     count = ints(size)
     if numbers.shape.sizes is None:
@@ -136,7 +136,7 @@ def _histogram(values: Any, value_range: Any, bins: Any, dtype: DType = dtypes.i
     return np.bincount(place, minlength=int(bins)).astype(dtype.array)
 
 
-def _histogram_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _histogram_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     bins = ints(inputs[2])
     return [(attrs['dtype'], TensorShape.of((None if bins is None else bins[0],)))]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of
@@ -133,7 +133,7 @@ def _contract(operands: list[Any], dtype: Any, labels: list[int], sizes: tuple[i
     return whole
 
 
-def _types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     check_same_dtype('Einsum', [f'inputs[{i}]' for i in range(len(inputs))], inputs)
     parts, right = _parts(attrs['equation'])
     lengths: dict[str, int | None] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
@@ -62,8 +62,8 @@ def _sizes(x: Any) -> str:
     return f'[{",".join(map(str, x.shape))}]'
 
 
-def _unsorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _unsorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         data, segments, count = inputs
         check_dtype(op, 'data', data.dtype, allowed)
         check_dtype(op, 'segment_ids', segments.dtype, _INDEX)
@@ -199,8 +199,8 @@ def _sorted(ufunc: Any, empty: int, mean: bool = False) -> Kernel:
     return kernel
 
 
-def _sorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[Typed], Attrs], Sequence[Output]]:
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _sorted_types(op: str, allowed: Allowed) -> Callable[[Sequence[TypedInput], Attrs], Sequence[Output]]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         data, segments = inputs
         check_dtype(op, 'data', data.dtype, allowed)
         check_dtype(op, 'segment_ids', segments.dtype, _INDEX)

@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Kernel, Node, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
+    Attrs,
+    Kernel,
+    Node,
+    OpDef,
+    Output,
+    TypedInput,
+    no_gradient,
+    register,
+)
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
@@ -92,7 +101,7 @@ def _arg(op: str, choose: Any, worst: float) -> None:
             x = np.where(np.isnan(x), x.dtype.type(worst), x)      # TensorFlow passes over NaNs
         return choose(x, at).astype(output_type.array)
 
-    def infer(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+    def infer(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
         x, dimension = inputs
         check_dtype(op, 'input', x.dtype, (*NUMBER, dtypes.bool))
         sizes, at = x.shape.sizes, ints(dimension)
@@ -168,7 +177,7 @@ def _top_k(x: Any, k: Any, sorted: bool = True) -> tuple[Any, Any]:
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
 
-def _top_k_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _top_k_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, k = inputs[0], ints(inputs[1])
     check_dtype('TopKV2', 'input', x.dtype, REAL)
     sizes = at_least_rank(x.shape, 1).sizes
@@ -271,7 +280,7 @@ def _unique(x: Any, out_idx: Any = dtypes.int32) -> tuple[Any, Any, Any]:
     return values[order], place[inverse].astype(out_idx.array), count[order].astype(out_idx.array)
 
 
-def _unique_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _unique_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     x, kind = inputs[0], attrs['out_idx']
     if x.shape.rank not in (None, 1):
         raise ValueError(f'Shape must be rank 1 but is rank {x.shape.rank}')

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import group
-from pyfuncdbg.hosts.numpy.ops.training.update_rules import Rule
+from pyfuncdbg.hosts.numpy.ops.training.update_rules import UpdateRule
 from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys, trainable_variables
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
 from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import gradients
@@ -34,7 +34,7 @@ class Optimizer:
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
-    def __init__(self, rule: Rule, name: str) -> None:
+    def __init__(self, rule: UpdateRule, name: str) -> None:
         self._rule = rule
         self._name = name
         self._slots: dict[tuple[int, str], Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage, stored
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
-def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return []
 
 
@@ -130,7 +130,7 @@ _update_op('Ftrl', _ftrl, 3, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rule:
+class UpdateRule:
     """How one kind of optimizer changes a variable.
 
     Attributes:
@@ -173,53 +173,54 @@ class Rule:
         return apply(f'ResourceApply{self.op}', inputs, {'use_locking': False, **self.attrs})
 
 
-def gradient_descent(learning_rate: Any) -> Rule:
+def gradient_descent(learning_rate: Any) -> UpdateRule:
     """w -= rate * gradient."""
-    return Rule('GradientDescent', {}, {}, {'learning_rate': learning_rate},
-                lambda var, slots, powers, settings, grad: [var, settings[0], grad], {}, whole=True)
+    return UpdateRule('GradientDescent', {}, {}, {'learning_rate': learning_rate},
+                      lambda var, slots, powers, settings, grad: [var, settings[0], grad], {}, whole=True)
 
 
-def momentum(learning_rate: Any, decay: Any, use_nesterov: bool) -> Rule:
+def momentum(learning_rate: Any, decay: Any, use_nesterov: bool) -> UpdateRule:
     """a = decay * a + gradient; w -= rate * a."""
-    return Rule('Momentum', {'momentum': 0}, {}, {'learning_rate': learning_rate, 'momentum': decay},
-                lambda var, slots, powers, settings, grad: [var, *slots, settings[0], grad, settings[1]],
-                {'use_nesterov': use_nesterov})
+    return UpdateRule('Momentum', {'momentum': 0}, {}, {'learning_rate': learning_rate, 'momentum': decay},
+                      lambda var, slots, powers, settings, grad: [var, *slots, settings[0], grad, settings[1]],
+                      {'use_nesterov': use_nesterov})
 
 
-def adam(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> Rule:
+def adam(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> UpdateRule:
     """Adam, with the bias correction in the rate. Rows without a gradient move too, as in TensorFlow."""
-    return Rule('Adam', {'m': 0, 'v': 0}, {'beta1_power': beta1, 'beta2_power': beta2},
-                {'learning_rate': learning_rate, 'beta1': beta1, 'beta2': beta2, 'epsilon': epsilon},
-                lambda var, slots, powers, settings, grad: [var, *slots, *powers, *settings, grad], {'use_nesterov': False},
-                whole=True)
+    return UpdateRule('Adam', {'m': 0, 'v': 0}, {'beta1_power': beta1, 'beta2_power': beta2},
+                      {'learning_rate': learning_rate, 'beta1': beta1, 'beta2': beta2, 'epsilon': epsilon},
+                      lambda var, slots, powers, settings, grad: [var, *slots, *powers, *settings, grad],
+                      {'use_nesterov': False}, whole=True)
 
 
-def adagrad(learning_rate: Any, start: float) -> Rule:
+def adagrad(learning_rate: Any, start: float) -> UpdateRule:
     """a += gradient ** 2; w -= rate * gradient / sqrt(a)."""
-    return Rule('Adagrad', {'accumulator': start}, {}, {'learning_rate': learning_rate},
-                lambda var, slots, powers, settings, grad: [var, *slots, settings[0], grad], {'update_slots': True})
+    return UpdateRule('Adagrad', {'accumulator': start}, {}, {'learning_rate': learning_rate},
+                      lambda var, slots, powers, settings, grad: [var, *slots, settings[0], grad], {'update_slots': True})
 
 
-def adadelta(learning_rate: Any, rho: Any, epsilon: Any) -> Rule:
+def adadelta(learning_rate: Any, rho: Any, epsilon: Any) -> UpdateRule:
     """Steps scaled by the ratio of running means of steps and gradients."""
-    return Rule('Adadelta', {'accum': 0, 'accum_update': 0}, {},
-                {'lr': learning_rate, 'rho': rho, 'epsilon': epsilon},
-                lambda var, slots, powers, settings, grad: [var, *slots, *settings, grad], {})
+    return UpdateRule('Adadelta', {'accum': 0, 'accum_update': 0}, {},
+                      {'lr': learning_rate, 'rho': rho, 'epsilon': epsilon},
+                      lambda var, slots, powers, settings, grad: [var, *slots, *settings, grad], {})
 
 
-def rmsprop(learning_rate: Any, decay: Any, momentum: Any, epsilon: Any, centered: bool) -> Rule:
+def rmsprop(learning_rate: Any, decay: Any, momentum: Any, epsilon: Any, centered: bool) -> UpdateRule:
     """Steps scaled by a running mean of the squared gradient, or of the variance with `centered`."""
     settings = {'learning_rate': learning_rate, 'decay': decay, 'momentum': momentum, 'epsilon': epsilon}
     if not centered:
-        return Rule('RMSProp', {'rms': 1, 'momentum': 0}, {}, settings,
-                    lambda var, slots, powers, settings, grad: [var, *slots, *settings, grad], {})
-    return Rule('CenteredRMSProp', {'rms': 1, 'mg': 0, 'momentum': 0}, {}, settings,
-                lambda var, slots, powers, settings, grad: [var, slots[1], slots[0], slots[2], *settings, grad], {})
+        return UpdateRule('RMSProp', {'rms': 1, 'momentum': 0}, {}, settings,
+                          lambda var, slots, powers, settings, grad: [var, *slots, *settings, grad], {})
+    return UpdateRule('CenteredRMSProp', {'rms': 1, 'mg': 0, 'momentum': 0}, {}, settings,
+                      lambda var, slots, powers, settings, grad: [var, slots[1], slots[0], slots[2], *settings, grad], {})
 
 
-def ftrl(learning_rate: Any, power: float, start: float, l1: float, l2: float) -> Rule:
+def ftrl(learning_rate: Any, power: float, start: float, l1: float, l2: float) -> UpdateRule:
     """Follow the regularized leader (McMahan et al., 2013)."""
-    return Rule('Ftrl', {'accum': start, 'linear': 0}, {},
-                {'learning_rate': learning_rate, 'l1_regularization_strength': l1, 'l2_regularization_strength': l2,
-                 'learning_rate_power': power},
-                lambda var, slots, powers, settings, grad: [var, *slots, grad, *settings], {'multiply_linear_by_lr': False})
+    return UpdateRule('Ftrl', {'accum': start, 'linear': 0}, {},
+                      {'learning_rate': learning_rate, 'l1_regularization_strength': l1, 'l2_regularization_strength': l2,
+                       'learning_rate_power': power},
+                      lambda var, slots, powers, settings, grad: [var, *slots, grad, *settings],
+                      {'multiply_linear_by_lr': False})

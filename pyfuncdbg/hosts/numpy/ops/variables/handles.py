@@ -11,7 +11,7 @@ import numpy as np
 
 from pyfuncdbg.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT, Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -78,7 +78,7 @@ def _unfed(*, dtype: Any, shape: Any, node: str = '') -> Any:
     raise InvalidArgumentError(None, None, text + ('' if not shape.rank else f' and shape {sizes}'))
 
 
-def _typed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _typed(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return [(attrs['dtype'], attrs['shape'])]
 
 
@@ -143,11 +143,11 @@ def _shape_of_handle(inputs: Sequence[Any], attrs: Attrs, functions: Any) -> Att
     return {'shape': inputs[0].op.attrs.get('shape') if inputs[0].op.type == 'VarHandleOp' else TensorShape(None)}
 
 
-def _resource(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _resource(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return [(dtypes.resource, TensorShape([]))]
 
 
-def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return []
 
 
@@ -161,7 +161,7 @@ def shape_of_variable(handle: Any) -> TensorShape:
     return TensorShape(op.attrs.get('shape')) if op is not None and op.type == 'VarHandleOp' else TensorShape(None)
 
 
-def _of_its_shape(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _of_its_shape(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     merged(shape_of_variable(inputs[0]), inputs[1].shape)
     return []
 
@@ -203,7 +203,7 @@ register(OpDef('PlaceholderWithDefault', lambda x: x, lambda inputs,
                lambda node, dy: [dy], free=True))
 
 
-def _default_shape(inputs: Sequence[Typed], attrs: Attrs) -> TensorShape:
+def _default_shape(inputs: Sequence[TypedInput], attrs: Attrs) -> TensorShape:
     shape, default = attrs['shape'], inputs[0].shape
     if shape.rank is not None and default.rank is not None and shape.rank != default.rank:
         raise ValueError(f'Shapes must be equal rank, but are {default.rank} and {shape.rank}')

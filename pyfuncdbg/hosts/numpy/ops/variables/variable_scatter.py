@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, Typed, no_gradient, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather, gather_nd
 from pyfuncdbg.hosts.numpy.ops.arrays.slicing import MASKS, getitem, numpy_index, stacked_specification
@@ -29,11 +29,11 @@ _KINDS: dict[str, Any] = {'Add': np.add, 'Sub': np.subtract, 'Mul': np.multiply,
                           'Min': np.minimum}
 
 
-def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _nothing(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     return []
 
 
-def _scatter_types(inputs: Sequence[Typed], attrs: Attrs) -> list[Output]:
+def _scatter_types(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
     whole, indices, updates = shape_of_variable(inputs[0]), inputs[1].shape, inputs[2].shape
     if whole.sizes is not None and indices.sizes is not None and updates.sizes not in (None, ()):
         merged(updates, indices.concatenate(whole[1:]))

@@ -20,7 +20,7 @@ from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import OPERATORS, is_foreign
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
 from pyfuncdbg.hosts.numpy.runtime.autograph.private_names import Mangling
-from pyfuncdbg.hosts.numpy.runtime.autograph.source import Found, definition
+from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 
 OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
@@ -101,7 +101,7 @@ def _compiled(code: CodeType, space: Mapping[str, Any]) -> CodeType | None:
     return _named(inner, code, f'{_FACTORY}.<locals>.{_FUNCTION}', parts)
 
 
-def _as_function(found: Found) -> ast.FunctionDef:
+def _as_function(found: FunctionSource) -> ast.FunctionDef:
     node = copy.deepcopy(found.node)
     if isinstance(node, ast.Lambda):
         made = ast.parse('def lambda_():\n    return None').body[0]

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import Marks
-from pyfuncdbg.hosts.numpy.runtime.autograph.names import Names
+from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames
 
 
 class Liveness:
@@ -25,12 +25,12 @@ class Liveness:
         for statement in body:
             for inner in ast.walk(statement):
                 if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    self._functions[inner.name] = Names([inner]).read
+                    self._functions[inner.name] = UsedNames([inner]).read
         self._ends: list[tuple[set[str], set[str]]] = []        # after each loop around, and at its next iteration
         self._always = always
         self._block(body, set(always))
 
-    def _read(self, names: Names) -> set[str]:
+    def _read(self, names: UsedNames) -> set[str]:
         """What is read, also by functions of this one that are read: they may be called."""
         found, todo = set(), set(names.read)
         while todo:
@@ -47,7 +47,7 @@ class Liveness:
         return after
 
     def _through(self, nodes: Iterable[ast.AST], after: set[str]) -> set[str]:
-        names = Names(nodes)
+        names = UsedNames(nodes)
         return (after - names.bound - set(names.written)) | self._read(names)
 
     def _statement(self, statement: ast.stmt, after: set[str]) -> set[str]:
@@ -72,9 +72,9 @@ class Liveness:
         if isinstance(statement, (ast.Break, ast.Continue)) and self._ends:
             return set(self._ends[-1][isinstance(statement, ast.Continue)])
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names = Names([statement])                          # what it reads is read when it is called
-            around = Names([*statement.decorator_list, *statement.args.defaults,
-                            *(one for one in statement.args.kw_defaults if one is not None)])
+            names = UsedNames([statement])                          # what it reads is read when it is called
+            around = UsedNames([*statement.decorator_list, *statement.args.defaults,
+                                *(one for one in statement.args.kw_defaults if one is not None)])
             return (after - names.bound) | self._read(around)
         return self._through([statement], after)
 
@@ -105,4 +105,4 @@ class Liveness:
                 caught |= self._through([handler.type], set())
         rest = self._block(statement.orelse, last)
         inside = self._block(statement.body, rest | caught)
-        return inside | caught | self._read(Names(statement.body))
+        return inside | caught | self._read(UsedNames(statement.body))

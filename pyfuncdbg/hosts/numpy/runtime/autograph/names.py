@@ -27,7 +27,7 @@ def symbol(node: ast.AST) -> str | None:
     return None
 
 
-class Names(ast.NodeVisitor):
+class UsedNames(ast.NodeVisitor):
     """What some nodes of one function read and bind.
 
     Attributes:
@@ -116,13 +116,13 @@ class Names(ast.NodeVisitor):
         self.bound.add(node.name)
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
-        self.read |= Names(node.body).read
+        self.read |= UsedNames(node.body).read
 
     def _visit_comprehension(self, node: Any) -> None:
         targets: set[str] = set()
         for generator in node.generators:
-            targets |= Names([generator.target]).bound
-        inner = Names(ast.iter_child_nodes(node))
+            targets |= UsedNames([generator.target]).bound
+        inner = UsedNames(ast.iter_child_nodes(node))
         self.read |= inner.read - targets
         self.bound |= inner.bound - targets         # a walrus
 
@@ -131,7 +131,7 @@ class Names(ast.NodeVisitor):
 
 def free(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """The symbols that a function reads or binds outside of itself."""
-    inner = Names(node.body if not isinstance(node, ast.Lambda) else [node.body])
+    inner = UsedNames(node.body if not isinstance(node, ast.Lambda) else [node.body])
     own = {argument.arg for argument in parameters(node.args)} | (inner.bound - inner.outside[0] - inner.outside[1])
     return {name for name in inner.read | inner.outside[1] if root(name) not in own}
 

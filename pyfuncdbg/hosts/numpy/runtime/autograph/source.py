@@ -20,7 +20,7 @@ class NoSourceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FunctionSource:
     """A function in its file: its tree, which is shared and must not be changed, and the class around it ('' if none)."""
 
     node: Definition
@@ -31,7 +31,7 @@ class _Definitions(ast.NodeVisitor):
     """All functions of a file, by first line and name."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, str], list[Found]] = {}
+        self.found: dict[tuple[int, str], list[FunctionSource]] = {}
         self._owner = ''
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -44,21 +44,21 @@ class _Definitions(ast.NodeVisitor):
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        self.found.setdefault((first, node.name), []).append(Found(node, self._owner))
+        self.found.setdefault((first, node.name), []).append(FunctionSource(node, self._owner))
         self.generic_visit(node)
 
     visit_FunctionDef = visit_AsyncFunctionDef = _visit_function  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.found.setdefault((node.lineno, '<lambda>'), []).append(Found(node, self._owner))
+        self.found.setdefault((node.lineno, '<lambda>'), []).append(FunctionSource(node, self._owner))
         self.generic_visit(node)
 
 
-_files: dict[str, tuple[list[str], dict[tuple[int, str], list[Found]]]] = {}
+_files: dict[str, tuple[list[str], dict[tuple[int, str], list[FunctionSource]]]] = {}
 _lock = new_lock()
 
 
-def definition(code: CodeType) -> Found:
+def definition(code: CodeType) -> FunctionSource:
     """The tree of the function that a code object was compiled from.
 
     Raises:
@@ -74,7 +74,7 @@ def definition(code: CodeType) -> Found:
     return found[0]
 
 
-def _functions(filename: str) -> dict[tuple[int, str], list[Found]]:
+def _functions(filename: str) -> dict[tuple[int, str], list[FunctionSource]]:
     lines = linecache.getlines(filename)
     with _lock:
         known = _files.get(filename)
@@ -101,7 +101,7 @@ def _spans(node: Definition, code: CodeType) -> bool:
     return inside
 
 
-def _same_parameters(found: Found, code: CodeType) -> bool:
+def _same_parameters(found: FunctionSource, code: CodeType) -> bool:
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
     names = {mangled(argument.arg, found.owner) for argument in parameters(found.node.args)}
     return set(code.co_varnames[:count]) == names

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import Marks, lowered, placed
 from pyfuncdbg.hosts.numpy.runtime.autograph.liveness import Liveness
-from pyfuncdbg.hosts.numpy.runtime.autograph.names import Names, all_names, fresh, root, support
+from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames, all_names, fresh, root, support
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import parameters
 
 PARTS = {'if_body': '<if>', 'else_body': '<else>', 'loop_body': '<body>', 'loop_test': '<test>', 'stop_test': '<test>'}
@@ -44,13 +44,13 @@ class Statements:
     def __init__(self, node: ast.FunctionDef, parts: dict[str, str]) -> None:
         self.parts = parts
         self.changed = False
-        names = Names(node.body)
+        names = UsedNames(node.body)
         self._outside = names.outside
         self._parameters = {argument.arg for argument in parameters(node.args)}
         self._taken = all_names([node])
         self._marks = Marks()
         body = lowered(node.body, self._taken, self._marks)
-        names = Names(body)
+        names = UsedNames(body)
         self._own = (names.bound | self._parameters) - names.outside[0] - names.outside[1]
         self._live = Liveness(body, names.outside[0] | names.outside[1], self._marks)
         self._moved: set[str] = set()
@@ -130,7 +130,7 @@ class Statements:
         """A function of a block, which changes the variables of the function around."""
         name = fresh(f'ag__{kind}', self._taken)
         self.parts[name] = PARTS[kind]
-        bound = Names(body).bound - set(arguments)
+        bound = UsedNames(body).bound - set(arguments)
         made = ast.parse(f'def {name}({", ".join(arguments)}):\n    pass').body[0]
         assert isinstance(made, ast.FunctionDef)
         placed([made], node)
@@ -147,7 +147,7 @@ class Statements:
 
     def _changed(self, node: ast.stmt, body: Sequence[ast.stmt]) -> _Changed:
         before, after = self._live.at[id(node)]
-        names = Names(body)
+        names = UsedNames(body)
         given = self._outside[0] | self._outside[1]
         basic = {name for name in names.bound if name in before or name in after or name in given}
         composites = {text: one for text, one in names.written.items()

@@ -24,7 +24,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     Node,
     OpDef,
     Output,
-    Typed,
+    TypedInput,
     register,
 )
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -58,8 +58,9 @@ class Branches:
 
     def library(self, node: Any) -> list[Any]:
         """The functions of a node's branches, for the library of a GraphDef."""
-        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import Branch  # who writes no graph needs no messages
-        return [Branch(branch, feeds, node.inputs[1:]) for branch, feeds in zip(self.branches, self.feeds, strict=True)]
+        from pyfuncdbg.hosts.numpy.runtime.traces.function_def import BranchFunction  # who writes no graph needs no messages
+        return [BranchFunction(branch, feeds, node.inputs[1:])
+                for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
         """What the branch of this graph returns, each with the output of the node that it is."""
@@ -138,7 +139,7 @@ def choose(op_type: str, selector: Any, tensors: Sequence[Any], branches: Branch
     return made if isinstance(made, list) else []
 
 
-class Pool:
+class InputPool:
     """Tensors that become the inputs of a node, each once."""
 
     def __init__(self) -> None:
@@ -176,7 +177,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     inputs = node.inputs[1:]
     hidden, count = node.recorded(), len(node.outputs)
     incoming = [*grads, *[None] * (count + len(hidden) - len(grads))]
-    pool, first = Pool(), 0
+    pool, first = InputPool(), 0
     places, values = [], []                     # of each branch: where gradients come in, what there is of the forward call
     for number, branch in enumerate(branches.branches):
         kept = len(branch.kept())
@@ -252,7 +253,8 @@ def _parts(place: Any) -> list[int]:
     return [place.values, place.indices, *([] if place.dense_shape is None else [place.dense_shape])]
 
 
-def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]], pool: Pool) -> list[Any]:
+def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[tuple[int, ...]],
+                    pool: InputPool) -> list[Any]:
     """The gradients of the inputs, from the node that runs the backward branches."""
     selector, *inputs = node.inputs
     reached = sorted({i for one in backwards for i in one.found})
@@ -278,7 +280,7 @@ def _differentiated(node: Node, backwards: Sequence[_Backward], feeds: Sequence[
     return gradients
 
 
-def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return attrs['_py_branches'].types  # type: ignore[no-any-return]
 
 

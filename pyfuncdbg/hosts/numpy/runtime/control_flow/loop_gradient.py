@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     Node,
     OpDef,
     Output,
-    Typed,
+    TypedInput,
     register,
 )
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, variant
@@ -192,7 +192,7 @@ def _repeated(node: Node, loop: Loop, backward: Traced, reached: Sequence[int], 
         outcome[place] = output
 
 
-def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return attrs['_py_loop'].types  # type: ignore[no-any-return]
 
 

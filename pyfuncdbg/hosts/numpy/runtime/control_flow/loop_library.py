@@ -44,7 +44,7 @@ class WrittenLoop(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LoopFunction:
     """The condition or body of a loop, as the function of a node."""
 
     loop: WrittenLoop
@@ -70,11 +70,11 @@ class Part:
         return message
 
 
-def library(loop: WrittenLoop, node: Any) -> list[Part]:
+def library(loop: WrittenLoop, node: Any) -> list[LoopFunction]:
     """The functions of a node, for the library of a GraphDef; none for a loop that is part of a gradient."""
     if loop.condition is None or loop.items or loop.stacked or loop.summed:
         return []
-    return [Part(loop, loop.condition, node), Part(loop, loop.body, node)]
+    return [LoopFunction(loop, loop.condition, node), LoopFunction(loop, loop.body, node)]
 
 
 def _counted(message: Any, arguments: Sequence[str], results: Sequence[str], first_fixed: int) -> None:

@@ -17,13 +17,13 @@ from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 _numbers = itertools.count()
 
 
-def run_inner(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+def run_inner(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """The results of a plan that is part of a node of another; notes the node in which it failed."""
     try:
         # Only during a Python call somebody asks what the run is at: other plans need not say what they were given.

@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, z
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
@@ -93,7 +93,7 @@ class LoopSource:
 
     __slots__ = ('_ask', '_step', 'function', 'text')
 
-    def __init__(self, ask: Plan, step: Plan, carried: int) -> None:
+    def __init__(self, ask: CompiledPlan, step: CompiledPlan, carried: int) -> None:
         self._ask = ask
         self._step = step
         test_feeds, test, (condition,) = _parts(ask, 'p_')
@@ -111,7 +111,7 @@ class LoopSource:
         exec(compile(self.text, f'<loop of {len(step.steps)} ops>', 'exec'), names)
         self.function: Callable[..., tuple[Any, ...]] = names.pop('loop')        # not a cycle
 
-    def of(self, ask: Plan, step: Plan) -> bool:
+    def of(self, ask: CompiledPlan, step: CompiledPlan) -> bool:
         """Whether it was compiled from these plans."""
         return self._ask is ask and self._step is step
 
@@ -129,14 +129,14 @@ class LoopSource:
         return None
 
 
-def compilable(ask: Plan, step: Plan) -> bool:
+def compilable(ask: CompiledPlan, step: CompiledPlan) -> bool:
     """Whether a loop of these plans can be one function: no Python calls, no gradient calls, a plain condition."""
     (condition,) = ask.fetches
     return (condition.dtype is boolean and condition.shape.rank == 0 and not ask.during and not step.during
             and not any(one.gradients for one in (*ask.steps, *step.steps)))
 
 
-def _parts(plan: Plan, prefix: str) -> tuple[list[str], list[str], list[str]]:
+def _parts(plan: CompiledPlan, prefix: str) -> tuple[list[str], list[str], list[str]]:
     """The feeds of a plan, its lines one level deeper, and the expressions of its results."""
     head, *lines, last = plan.source.split('\n')
     if prefix:
@@ -192,7 +192,8 @@ def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) ->
     return count, carried, [], []
 
 
-def _at_full_speed(loop: Loop, ask: Plan, step: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+def _at_full_speed(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution: Execution,
+                   values: Sequence[Any]) -> tuple[Any, ...]:
     """The iterations as one function: how many there were, whether the loop is over, and the carried values."""
     source = loop.compiled[0] if loop.compiled else None
     if source is None or not source.of(ask, step):

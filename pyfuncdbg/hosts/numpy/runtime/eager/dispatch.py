@@ -31,7 +31,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 _NO_ATTRS: dict[str, Any] = {}
 
 
-class Origin:
+class VariableOrigin:
     """How an eager tensor was computed from variables: in a program of TensorFlow 1 the graph that it is used in repeats it.
 
     A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
@@ -76,7 +76,7 @@ def apply(op_type: str, inputs: Sequence[Tensor], attrs: Mapping[str, Any] | Non
                 break
     op = graph.create_op(op_type, inputs, attrs, name)
     if tape_recording.active.recordings and tape_recording.wanted(inputs):
-        tape_recording.record(tape_recording.TapeNode(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
+        tape_recording.record(tape_recording.TapedOp(definition, inputs, op.outputs, op.attrs, name=op.name, op=op))
     if definition.outputs == 1:
         return op.outputs[0]
     if definition.outputs == 0 or (definition.outputs < 0 and not op.outputs):
@@ -140,14 +140,14 @@ def _computed(definition: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str 
         _remember(definition, inputs, everything, attrs, name)
     if tape_recording.active.recordings and tape_recording.wanted(inputs):
         call = tape_recording.active.op_call if hooks.op and not definition.in_execution else 0
-        tape_recording.record(tape_recording.TapeNode(definition, inputs, everything, attrs, call=call, name=name or ''))
+        tape_recording.record(tape_recording.TapedOp(definition, inputs, everything, attrs, call=call, name=name or ''))
     return outputs
 
 
 def _remember(definition: OpDef, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Attrs, name: str | None) -> None:
     """Note the origin of what depends on a variable."""
     if any(tensor.dtype is resource or hasattr(tensor, 'origin') for tensor in inputs):
-        origin = Origin(definition.name, inputs, attrs, name)
+        origin = VariableOrigin(definition.name, inputs, attrs, name)
         for index, tensor in enumerate(outputs):
             tensor.origin = origin, index
 
@@ -188,8 +188,8 @@ def _recorded(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], k
     everything = [*inputs, *result.met]
     if tape_recording.wanted(everything):
         hidden = [boxed(value) for value in result.hidden]
-        tape_recording.record(tape_recording.TapeNode(definition, everything, outputs, attrs, hidden, result.call,
-                                                      name or ''))
+        tape_recording.record(tape_recording.TapedOp(definition, everything, outputs, attrs, hidden, result.call,
+                                                     name or ''))
     return outputs[0] if definition.outputs == 1 else outputs
 
 

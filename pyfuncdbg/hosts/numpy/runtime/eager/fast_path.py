@@ -29,7 +29,7 @@ _within = current.get
 
 
 class ElementNode:
-    """A `TapeNode` of an op with one output, without attrs: what is the same in all of them is not stored."""
+    """A `TapedOp` of an op with one output, without attrs: what is the same in all of them is not stored."""
 
     __slots__ = ('call', 'definition', 'inputs', 'label', 'outputs')
 

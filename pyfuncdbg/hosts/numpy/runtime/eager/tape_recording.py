@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
-class TapeNode:
+class TapedOp:
     """One op that was executed, or added to a graph, under a tape: what a gradient rule sees of it.
 
     Attributes:

@@ -25,7 +25,7 @@ class EagerTensor(Tensor):
         dtype: Needed only where the value does not tell (resource, variant).
     """
 
-    # Unset in most: origin, see `dispatch.Origin`, and assign, of a slice of a variable.
+    # Unset in most: origin, see `dispatch.VariableOrigin`, and assign, of a slice of a variable.
     __slots__ = ('_value', 'assign', 'dtype', 'origin')
 
     @unwrapped

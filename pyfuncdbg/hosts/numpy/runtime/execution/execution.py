@@ -28,7 +28,7 @@ class Locator(Protocol):
         """What the innermost plan is at that is under way."""
 
     def marked(self, execution: Execution) -> Any:
-        """The state before the Python call that a plan at full speed is at: a `Mark`, None in one that runs step by step."""
+        """The `CallMark` of the Python call that a plan at full speed is at; None in a plan that runs step by step."""
 
 
 class Execution:
@@ -41,7 +41,7 @@ class Execution:
         paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
         on_pause: What the executor then calls before the next step.
         failed: The step that failed, where the executor ran it.
-        marked: The `Mark` of the Python call that runs now, if somebody may want to go back there.
+        marked: The `CallMark` of the Python call that runs now, if somebody may want to go back there.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.

@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
 from pyfuncdbg.hosts.numpy.runtime.functions.retracing import Retracing, retracing_of
-from pyfuncdbg.hosts.numpy.runtime.functions.signature import Signature
+from pyfuncdbg.hosts.numpy.runtime.functions.signature import FunctionSignature
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import traced
 
@@ -71,7 +71,7 @@ class Function:
         retracing: What is counted for functions of this text.
     """
 
-    def __init__(self, python_function: Callable[..., Any], signature: Signature, name: str, autograph: bool = True,
+    def __init__(self, python_function: Callable[..., Any], signature: FunctionSignature, name: str, autograph: bool = True,
                  traces: _Traces | None = None, compiled: bool = False, retracing: Retracing | None = None) -> None:
         self._python_function = python_function
         self._signature = signature
@@ -94,7 +94,7 @@ class Function:
         return self._signature.specs
 
     @property
-    def function_spec(self) -> Signature:
+    def function_spec(self) -> FunctionSignature:
         """How arguments are read."""
         return self._signature
 
@@ -221,7 +221,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
     def decorated(inner: Callable[..., Any]) -> Function:
         if not callable(inner):
             raise TypeError(f'{inner!r} is not a callable object')
-        signature = Signature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
+        signature = FunctionSignature.of(inner, input_signature, reduce_retracing or bool(experimental_relax_shapes))
         return Function(inner, signature, getattr(inner, '__name__', type(inner).__name__), autograph,
                         compiled=bool(experimental_compile if jit_compile is None else jit_compile))
     return decorated if func is None else decorated(func)

@@ -33,7 +33,7 @@ class _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FunctionSignature:
     """The parameters of a traced function.
 
     Attributes:
@@ -49,7 +49,7 @@ class Signature:
     plain: tuple[str, ...] | None
 
     @staticmethod
-    def of(func: Callable[..., Any], input_signature: Any, relax: bool) -> Signature:
+    def of(func: Callable[..., Any], input_signature: Any, relax: bool) -> FunctionSignature:
         """The signature of a function.
 
         Raises:
@@ -63,7 +63,7 @@ class Signature:
             _check_specs(input_signature, parameters)
         return _made(parameters, None if input_signature is None else tuple(input_signature), {} if relax else None)
 
-    def without_self(self) -> Signature:
+    def without_self(self) -> FunctionSignature:
         """The signature of the bound method."""
         if self.parameters is None:
             return self
@@ -186,11 +186,11 @@ def _misfit(spec: Any, value: Any) -> str:
     return f'Can not cast {value if given is None else given!r} to {spec!r}'
 
 
-def _made(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> Signature:
+def _made(parameters: inspect.Signature | None, specs: tuple[Any, ...] | None, seen: Any) -> FunctionSignature:
     plain = None
     if parameters is not None and all(p.kind in _POSITIONAL for p in parameters.parameters.values()):
         plain = tuple(parameters.parameters)
-    return Signature(parameters, specs, seen, plain)
+    return FunctionSignature(parameters, specs, seen, plain)
 
 
 def _check_specs(specs: Any, parameters: inspect.Signature | None) -> None:

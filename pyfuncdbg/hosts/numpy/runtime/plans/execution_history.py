@@ -13,13 +13,13 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, sites_around
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
-from pyfuncdbg.hosts.numpy.runtime.plans.undo import Outcome, State
+from pyfuncdbg.hosts.numpy.runtime.plans.undo import SavedState, StepOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CallMark:
     """A Python step of a plan at full speed that is about to begin.
 
     Attributes:
@@ -30,14 +30,14 @@ class Mark:
         used: Resources that it turns out to use, as they were before.
     """
 
-    plan: Plan
+    plan: CompiledPlan
     position: int
     inputs: tuple[Any, ...]
-    before: State
+    before: SavedState
     used: dict[Any, tuple[Any, Any]]
 
 
-class History:
+class ExecutionHistory:
     """The past of one plan: a `RunView`.
 
     Attributes:
@@ -47,11 +47,11 @@ class History:
 
     __slots__ = ('_execution', '_outcomes', '_plan', '_undo', 'position', 'values')
 
-    def __init__(self, plan: Plan, execution: Execution) -> None:
+    def __init__(self, plan: CompiledPlan, execution: Execution) -> None:
         self._plan = plan
         self._execution = execution
-        self._undo: dict[int, State] = {}
-        self._outcomes: dict[int, Outcome] = {}
+        self._undo: dict[int, SavedState] = {}
+        self._outcomes: dict[int, StepOutcome] = {}
         self.position = 0
         self.values = Values(plan)
 
@@ -99,7 +99,7 @@ class History:
         if outcome is None or not outcome.stands(inputs):
             return False
         if outcome.before is not None and outcome.after is not None:
-            self._undo[index] = State(self._execution, inputs, step.op.definition.python, outcome.before)
+            self._undo[index] = SavedState(self._execution, inputs, step.op.definition.python, outcome.before)
             outcome.after.restore()
         self.values.keep(step, outcome.outputs)
         return True
@@ -112,7 +112,7 @@ class History:
     def ran(self, index: int, step: Step, inputs: Sequence[Any], run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Run a step with effects, and note what was before it and after."""
         execution, python = self._execution, step.op.definition.python
-        before = self._undo[index] = State(execution, inputs, python)
+        before = self._undo[index] = SavedState(execution, inputs, python)
         outer, execution.used = execution.used, {}
         try:
             outputs = run()
@@ -122,15 +122,15 @@ class History:
             if outer is not None:               # the step around this one used them too
                 outer.update((key, entry) for key, entry in execution.used.items() if key not in outer)
             execution.used = outer
-        self._outcomes[index] = Outcome(tuple(outputs), tuple(inputs), before, after)
+        self._outcomes[index] = StepOutcome(tuple(outputs), tuple(inputs), before, after)
         return outputs
 
-    def mark(self) -> Mark:
+    def mark(self) -> CallMark:
         """The step at the position, as it is about to begin."""
         inputs = tuple(self.values.inputs(self._plan.steps[self.position], self.position))
-        return Mark(self._plan, self.position, inputs, State(self._execution, inputs, True), {})
+        return CallMark(self._plan, self.position, inputs, SavedState(self._execution, inputs, True), {})
 
-    def ran_since(self, mark: Mark) -> None:
+    def ran_since(self, mark: CallMark) -> None:
         """The marked step has run, and the plan is handed over: note what it did, if what it gave was kept."""
         self._execution.used = None
         slots = self._plan.steps[mark.position].outputs
@@ -139,7 +139,7 @@ class History:
         mark.before.note(mark.used)
         outputs = tuple(self.values.known.get(slot) for slot in slots)
         self._undo[mark.position] = mark.before
-        self._outcomes[mark.position] = Outcome(outputs, mark.inputs, mark.before, mark.before.over(mark.inputs))
+        self._outcomes[mark.position] = StepOutcome(outputs, mark.inputs, mark.before, mark.before.over(mark.inputs))
 
     # ------------------------------------------------------------------ back
     def obstacle(self, position: int) -> str:
@@ -191,7 +191,7 @@ class History:
         if undo is not None:
             undo.restore()
         elif has_effects(step) and not _reads(step) and all(slot in known for slot in step.outputs if slot >= 0):
-            self._outcomes[index] = Outcome(tuple(known.get(slot) for slot in step.outputs))
+            self._outcomes[index] = StepOutcome(tuple(known.get(slot) for slot in step.outputs))
         self.values.forget(step)
 
     def forget(self, index: int) -> None:

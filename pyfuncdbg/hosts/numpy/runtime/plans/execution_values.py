@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import nearest
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
@@ -21,7 +21,7 @@ class Values:
 
     __slots__ = ('_made_by', '_plan', 'known')
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: CompiledPlan) -> None:
         self._plan = plan
         self._made_by: dict[int, int] | None = None
         self.known: dict[int, Any] = dict(plan.constants)

@@ -15,8 +15,8 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.host import result_stands
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, has_effects
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, op_site, sites_around
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import ExecutionHistory, has_effects
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, op_site, sites_around
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed, unpacked
 from pyfuncdbg.hosts.numpy.runtime.plans.stack_position import innermost
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
 
 
-def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
     """Run a plan at full speed, or step by step if somebody watches ops. The caller has turned NumPy's warnings off."""
     if hooks.op or execution.paused:
         return Executor(plan, execution).start(values)
@@ -36,7 +36,7 @@ def execute(plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[An
         execution.feeds = outer
 
 
-def take_over(plan: Plan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
+def take_over(plan: CompiledPlan, execution: Execution, position: int, names: Mapping[str, Any]) -> tuple[Any, ...]:
     """Go on step by step where a plan stopped; `names` are its locals."""
     executor = Executor(plan, execution)
     executor.history.values.load(execution.feeds, names, plan.live[position])
@@ -60,10 +60,10 @@ class Executor:
     __slots__ = ('_around', '_asking', '_dropping', '_entering', '_goal', '_on_pause', '_plan', 'error', 'execution',
                  'history')
 
-    def __init__(self, plan: Plan, execution: Execution) -> None:
+    def __init__(self, plan: CompiledPlan, execution: Execution) -> None:
         self._plan = plan
         self.execution = execution
-        self.history = History(plan, execution)
+        self.history = ExecutionHistory(plan, execution)
         self._around: Any = None
         self._on_pause: Callable[[], None] | None = None
         self._goal: int | None = None
@@ -120,7 +120,7 @@ class Executor:
 
     def _ask(self) -> None:
         """Let who pauses look, and say where to pause next."""
-        if isinstance(self._on_pause, Again) and not self._on_pause.asks(self):
+        if isinstance(self._on_pause, NextIteration) and not self._on_pause.asks(self):
             return
         assert self._on_pause is not None
         self._goal, self._asking = None, True
@@ -276,7 +276,7 @@ class Executor:
         if position < self.position:
             if not self.repeats or self._on_pause is None:
                 raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
-            self._on_pause = Again(self._plan, position, self._on_pause)
+            self._on_pause = NextIteration(self._plan, position, self._on_pause)
             position = len(self._plan.steps) + 1
         self._goal = position
 
@@ -351,12 +351,12 @@ class Executor:
         self.history.forget(position)
 
 
-class Again:
+class NextIteration:
     """Waits at each pause until a step of a loop's body comes by again, or the loop is over."""
 
     __slots__ = ('_on_pause', '_plan', '_position')
 
-    def __init__(self, plan: Plan, position: int, on_pause: Callable[[], None]) -> None:
+    def __init__(self, plan: CompiledPlan, position: int, on_pause: Callable[[], None]) -> None:
         self._plan = plan
         self._position = position
         self._on_pause = on_pause

@@ -19,18 +19,18 @@ from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
 from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
-from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
+from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 
-_orders: weakref.WeakKeyDictionary[Plan, Order] = weakref.WeakKeyDictionary()
+_orders: weakref.WeakKeyDictionary[CompiledPlan, Order] = weakref.WeakKeyDictionary()
 
 
-class Pool:
+class ThreadPool:
     """The threads of one session, beside those that its runs are called on. They end with it.
 
     Args:
@@ -74,15 +74,15 @@ class StepExecution(Execution):
         before, self.control = self.control, control
         return before
 
-    def standing(self) -> History:
+    def standing(self) -> ExecutionHistory:
         plan, position = self._whole.arranged(self.index)
-        history = History(plan, self)
+        history = ExecutionHistory(plan, self)
         history.values.known.update(self._whole.known)
         history.position = position
         return history
 
 
-class ThreadControl:
+class ParallelControl:
     """The control of a run on several threads: each thread steers what it runs."""
 
     __slots__ = ('_whole',)
@@ -101,7 +101,7 @@ class _Pause:
 
     on_pause: Callable[[], None]
     after: int
-    marked: Mark | None
+    marked: CallMark | None
 
 
 class PooledRun:
@@ -113,7 +113,7 @@ class PooledRun:
         executions: By the ids of the threads that take part.
     """
 
-    def __init__(self, plan: Plan, execution: Execution, pool: Pool, timing: Timing | None = None) -> None:
+    def __init__(self, plan: CompiledPlan, execution: Execution, pool: ThreadPool, timing: StepTimes | None = None) -> None:
         order = _orders.get(plan)
         if order is None:
             order = _orders[plan] = Order(plan)
@@ -140,7 +140,7 @@ class PooledRun:
         if execution.paused:                    # somebody steps from the beginning
             return Executor(plan, execution).start(values)
         self.known.update((plan.slots[id(t)], value) for t, value in zip(plan.feeds, values, strict=True))
-        before = execution.steer(ThreadControl(self))
+        before = execution.steer(ParallelControl(self))
         try:
             helpers = self._pool.help(self._work, sum(step.op.definition.python for step in plan.steps) - 1)
             self._work()
@@ -241,7 +241,7 @@ class PooledRun:
             self._changed.notify_all()
 
     # ------------------------------------------------------------------ for debuggers
-    def arranged(self, last: int) -> tuple[Plan, int]:
+    def arranged(self, last: int) -> tuple[CompiledPlan, int]:
         """The plan with the steps that are done first, then `last`, then the others; and the place of `last`."""
         with self._changed:
             done = set(self._progress.done) - {last}

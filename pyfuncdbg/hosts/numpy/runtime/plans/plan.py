@@ -28,14 +28,14 @@ from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, reads_returned, site_attrs
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
 from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import Source
+from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
-HandOver = Callable[['Plan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
+HandOver = Callable[['CompiledPlan', Execution, int, Mapping[str, Any]], tuple[Any, ...]]
 """`hand_over(plan, execution, position, locals)`: the results of the run."""
 
 
-class Plan:
+class CompiledPlan:
     """A compiled plan.
 
     Attributes:
@@ -63,7 +63,7 @@ class Plan:
         self.fetches = tuple(fetches)
         self.slots = slots
         self.constants = constants
-        source = Source(self, sharing)
+        source = PlanSource(self, sharing)
         self.source, self.names, self.live, self.ends = source.text, source.names, source.live, source.ends
         self.during = source.during
         self._by_name: dict[str, int] | None = None
@@ -80,11 +80,12 @@ class Plan:
             self._sites = tuple(site_of(step.op) for step in self.steps)
         return self._sites
 
-    def arranged(self, order: Sequence[int]) -> Plan:
+    def arranged(self, order: Sequence[int]) -> CompiledPlan:
         """This plan with its steps in another valid order, given by their indices."""
         hand_over = self.names['hand_over'].func
-        return Plan(self.graph, [self.steps[index] for index in order], self.feeds, self.fetches, self.slots, self.constants,
-                    Sharing([self.steps[index] for index in order], self.feeds, self.fetches, self.slots, True), hand_over)
+        steps = [self.steps[index] for index in order]
+        sharing = Sharing(steps, self.feeds, self.fetches, self.slots, True)
+        return CompiledPlan(self.graph, steps, self.feeds, self.fetches, self.slots, self.constants, sharing, hand_over)
 
     def failed_step(self, error: BaseException) -> Step | None:
         """The step in which an error that came out of `function` was raised: the line of the plan's own frame tells."""
@@ -119,7 +120,7 @@ def failed_in(frame: FrameType) -> tuple[CallSite, Run] | None:
     return (site_of(step.op), execution.run) if step is not None else None
 
 
-def overlaps(plan: Plan) -> bool:
+def overlaps(plan: CompiledPlan) -> bool:
     """Whether it has Python calls that may overlap: two or more."""
     return sum(step.op.definition.python for step in plan.steps) > 1
 
@@ -195,7 +196,7 @@ def in_order(ops: set[Operation]) -> list[Operation]:
 
 def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicTensor], fetches: Sequence[SymbolicTensor], *,
              protect: bool, hand_over: HandOver, gradients: Sequence[GradientStep] = (),
-             done: Collection[Operation] = (), merge: bool = True) -> Plan:
+             done: Collection[Operation] = (), merge: bool = True) -> CompiledPlan:
     """Compile a plan.
 
     Args:
@@ -238,7 +239,8 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
             constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
             continue
         steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
-    return Plan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect), hand_over)
+    return CompiledPlan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect),
+                        hand_over)
 
 
 def _bound(op: Operation, wanted: Collection[int]) -> Kernel:

@@ -13,11 +13,12 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, failed_in
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, failed_in
 
 
 @tells_failure(failed_in)
-def run_plan(plan: Plan, execution: Execution, values: Sequence[Any], error_of: Callable[[Exception, Operation], OpError],
+def run_plan(plan: CompiledPlan, execution: Execution, values: Sequence[Any],
+             error_of: Callable[[Exception, Operation], OpError],
              pooled: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None) -> tuple[Any, ...]:
     """The results of a plan.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlanParts(Protocol):
-    """The parts of a plan that its text is written from; see `plan.Plan`."""
+    """The parts of a plan that its text is written from; see `plan.CompiledPlan`."""
 
     steps: tuple[Step, ...]
     feeds: tuple[SymbolicTensor, ...]
@@ -26,7 +26,7 @@ class PlanParts(Protocol):
     constants: Mapping[int, Any]
 
 
-class Source:
+class PlanSource:
     """Writes one plan.
 
     Attributes:

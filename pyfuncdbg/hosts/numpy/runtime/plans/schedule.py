@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
@@ -25,7 +25,7 @@ class Order:
 
     __slots__ = ('followers', 'uses', 'waits')
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: CompiledPlan) -> None:
         makers = {slot: index for index, step in enumerate(plan.steps) for slot in step.outputs if slot >= 0}
         places = {step.op: index for index, step in enumerate(plan.steps)}
         chains = _Chains()

@@ -9,8 +9,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import History, Mark
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import RunView
@@ -29,25 +29,25 @@ def innermost(execution: Execution) -> RunView | None:
     return execution.standing()
 
 
-def marked(execution: Execution) -> Mark | None:
+def marked(execution: Execution) -> CallMark | None:
     """How things stand before the Python call that a plan at full speed is at; None in one that runs step by step."""
     earlier = execution.marked
     if execution.used is not None and (earlier is None or execution.used is not earlier.used):
         return None                             # a step around this one keeps its own books
     view = innermost(execution)
-    if not isinstance(view, History):
+    if not isinstance(view, ExecutionHistory):
         return None
     mark = view.mark()
     execution.used = mark.used
     return mark
 
 
-def _of_plan(frame: FrameType, execution: Execution) -> History | None:
-    plan: Plan = frame.f_globals['hand_over'].args[0]
+def _of_plan(frame: FrameType, execution: Execution) -> ExecutionHistory | None:
+    plan: CompiledPlan = frame.f_globals['hand_over'].args[0]
     position = plan.step_at(frame.f_lineno)
     if position is None or position not in plan.during:
         return None
-    history = History(plan, execution)
+    history = ExecutionHistory(plan, execution)
     history.values.load(execution.feeds, frame.f_locals, plan.during[position])
     history.position = position
     return history

@@ -17,7 +17,7 @@ class _Ran:
     thread: int
 
 
-class Timing:
+class StepTimes:
     """The times of the steps of one run."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """What steps with effects change beside their outputs, so that a paused run can go back over them and forward again.
 
-The executor takes a `State` around each such step and keeps its `Outcome`; on the thread of the run.
+The executor takes a `SavedState` around each such step and keeps its `StepOutcome`; on the thread of the run.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.resources import saved
 from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import storages as every_storage
 
 
-class State:
+class SavedState:
     """Variables, generators and error state as they were at one moment.
 
     Args:
@@ -28,7 +28,7 @@ class State:
 
     __slots__ = ('_errstate', '_execution', '_reachable', '_resources', '_rng', '_stored', '_written')
 
-    def __init__(self, execution: Execution, inputs: Sequence[Any], python: bool, like: State | None = None) -> None:
+    def __init__(self, execution: Execution, inputs: Sequence[Any], python: bool, like: SavedState | None = None) -> None:
         self._execution = execution
         self._written: list[Any] = [] if like is None else like._written
         storages = {id(value): value for value in (*_storages(execution, inputs, python), *self._written)}
@@ -44,7 +44,7 @@ class State:
         """The resources that the step turned out to use, as they were before."""
         self._resources.update(used)
 
-    def over(self, inputs: Sequence[Any]) -> State:
+    def over(self, inputs: Sequence[Any]) -> SavedState:
         """The step is over: the state after it.
 
         Of the variables that only Python could reach, those that the step wrote are put back with its own. Others are left
@@ -54,7 +54,7 @@ class State:
             if storage.value is not value:
                 self._stored.append((storage, value))
                 self._written.append(storage)
-        return State(self._execution, inputs, self._rng is not None, self)
+        return SavedState(self._execution, inputs, self._rng is not None, self)
 
     def restore(self) -> None:
         """Put everything back. A resource that was not there is made again when it is needed."""
@@ -82,7 +82,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepOutcome:
     """What a step with effects did: it stands when the run comes by again and finds everything as it was.
 
     Attributes:
@@ -93,8 +93,8 @@ class Outcome:
 
     outputs: tuple[Any, ...]
     inputs: tuple[Any, ...] | None = None
-    before: State | None = None
-    after: State | None = None
+    before: SavedState | None = None
+    after: SavedState | None = None
 
     def stands(self, inputs: Sequence[Any]) -> bool:
         """Whether the step would be given the same again."""

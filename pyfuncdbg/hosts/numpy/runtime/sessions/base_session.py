@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import UNFOLDED
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.sessions.condition_dtypes import check_conditions
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds, is_several
@@ -54,7 +54,7 @@ class _Entry:
     __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'kept', 'nested', 'pack', 'plan',
                  'strings', 'unwanted', 'version', 'wanted')
 
-    def __init__(self, plan: Plan, converters: Sequence[Callable[[Any], Any]], kept: list[int] | None, pack: Pack,
+    def __init__(self, plan: CompiledPlan, converters: Sequence[Callable[[Any], Any]], kept: list[int] | None, pack: Pack,
                  nested: bool, asked: Any) -> None:
         self.plan = plan
         self.converters = converters
@@ -171,8 +171,8 @@ class BaseSession:
         settings = run_settings(options, self._options)
         if not settings.timed or metadata is None:
             return self._execute(entry, values, pools.runner(entry.plan, settings, None))
-        from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing  # who times nothing does without
-        timing = Timing()
+        from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes  # who times nothing does without
+        timing = StepTimes()
         try:
             return self._execute(entry, values, pools.runner(entry.plan, settings, timing))
         finally:

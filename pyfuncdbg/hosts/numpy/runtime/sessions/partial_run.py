@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, needed_ops
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, needed_ops
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
@@ -137,7 +137,7 @@ class PartialRun:
                 can.add(op)
         return [op for op in self.waiting if op in can]
 
-    def plan(self, ops: Sequence[Operation], fetches: Sequence[SymbolicTensor]) -> tuple[Plan, list[SymbolicTensor]]:
+    def plan(self, ops: Sequence[Operation], fetches: Sequence[SymbolicTensor]) -> tuple[CompiledPlan, list[SymbolicTensor]]:
         """A plan of these ops that gives the fetches and what later ops need, and the tensors it takes."""
         running = set(ops)
         later = {t for op in self.waiting if op not in running for t in op.inputs} | self.unfetched
@@ -148,7 +148,7 @@ class PartialRun:
         plan = compiled(self.graph, ops, given, wanted, protect=True, hand_over=take_over, done=self.done)
         return plan, given
 
-    def ran(self, ops: Sequence[Operation], plan: Plan, results: Sequence[Any]) -> None:
+    def ran(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
         """Keep what a plan gave, and drop what nobody needs any more."""
         self.values.update(zip(plan.fetches, results, strict=True))
         self.done.update(ops)

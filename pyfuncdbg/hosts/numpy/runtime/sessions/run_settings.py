@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, overlaps
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, overlaps
 
 if TYPE_CHECKING:                               # 1 ms to import, for sessions that overlap steps
-    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
-    from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import Timing
+    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
+    from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
     from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import RunSettings, SessionOptions
 
 Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
@@ -24,10 +24,10 @@ class Pools:
 
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
-        self._pools: dict[int, Pool] = {}
+        self._pools: dict[int, ThreadPool] = {}
         self._lock = new_lock()
 
-    def runner(self, plan: Plan, settings: RunSettings, timing: Timing | None) -> Runner | None:
+    def runner(self, plan: CompiledPlan, settings: RunSettings, timing: StepTimes | None) -> Runner | None:
         """What runs a plan with these settings; None for step after step, as fast as it goes."""
         from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
         threads = 1 if settings.pool < 0 else self._options.threads[settings.pool]
@@ -43,11 +43,11 @@ class Pools:
             return found
         return run
 
-    def _pool(self, threads: int) -> Pool:
-        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
+    def _pool(self, threads: int) -> ThreadPool:
+        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
         with self._lock:
             if threads not in self._pools:
-                self._pools[threads] = Pool(threads)
+                self._pools[threads] = ThreadPool(threads)
             return self._pools[threads]
 
     def close(self) -> None:

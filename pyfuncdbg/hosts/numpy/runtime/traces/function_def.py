@@ -33,7 +33,7 @@ class FunctionTrace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchFunction:
     """A trace as the function of a node that gives all its functions the same arguments, which each need not use.
 
     Attributes:

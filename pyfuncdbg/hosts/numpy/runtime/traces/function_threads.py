@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyfuncdbg.hooks.locks import new_lock
 
 if TYPE_CHECKING:
-    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
+    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
 
 
 class FunctionThreads:
@@ -21,16 +21,16 @@ class FunctionThreads:
 
     def __init__(self) -> None:
         self._counts = {'inter': 0, 'intra': 0}
-        self._pool: Pool | None = None
+        self._pool: ThreadPool | None = None
         self._lock = new_lock()
         self.overlap = False
 
-    def pool(self) -> Pool:
+    def pool(self) -> ThreadPool:
         """The threads, made when they are first needed."""
-        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import Pool
+        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
         with self._lock:
             if self._pool is None:
-                self._pool = Pool(self._counts['inter'])
+                self._pool = ThreadPool(self._counts['inter'])
             return self._pool
 
     def set(self, kind: str, count: int) -> None:

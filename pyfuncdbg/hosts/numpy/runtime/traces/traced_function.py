@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import (
     Node,
     OpDef,
     Output,
-    Typed,
+    TypedInput,
     register,
 )
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -47,7 +47,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_e
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import function_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import Plan, compiled, overlaps
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, overlaps
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
 from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
@@ -75,7 +75,7 @@ class Traced:
         graph.returned = self.outputs
         self.pack = pack
         self.name = name
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[Any, CompiledPlan] = {}
         self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
         self._pure: tuple[int, bool] | None = None
         self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
@@ -128,7 +128,7 @@ class Traced:
         """What a gradient may need of a call: arguments, captured tensors, outputs, and what else is kept."""
         return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
 
-    def plan(self, record: bool | tuple[int, ...]) -> Plan:
+    def plan(self, record: bool | tuple[int, ...]) -> CompiledPlan:
         """The plan of a call; with `record` one that also gives `kept()`, or of `available()` those at these places."""
         if record is True:
             self.kept()                             # the nodes have their hidden outputs from now on: another version
@@ -156,7 +156,7 @@ class Traced:
         count = len(self.outputs)
         return tape_recording.Recorded(results[:count], results[count:]) if record else tuple(results)
 
-    def _as_run(self, plan: Plan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
+    def _as_run(self, plan: CompiledPlan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
         run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
                   fetches=[t.name for t in self.outputs])
         execution = Execution(run, outer.resources, outer.errstate)
@@ -175,7 +175,7 @@ class Traced:
             run.control = None
             outer.errstate = execution.errstate
 
-    def _within(self, plan: Plan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+    def _within(self, plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
         pooled = None
         if function_threads.overlap and type(execution) is Execution and overlaps(plan):
             from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
@@ -254,7 +254,7 @@ def _call(execution: Execution, *values: Any, _py_trace: Traced, owned: Any = ()
     return _py_trace.run(execution, values, record)
 
 
-def _types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Output]:
+def _types(inputs: Sequence[TypedInput], attrs: Attrs) -> Sequence[Output]:
     return [(t.dtype, t.shape) for t in attrs['_py_trace'].outputs]
 
 
