@@ -30,7 +30,7 @@ MANUAL = files('pyfuncdbg.ui.manual')
 COLUMNS = 76
 """Of the terminals: what they show fits on a page at 80."""
 PROMPT = '(pfd) '
-PATIENCE = 60
+PATIENCE = 120
 _CELL = r'In \[\d+\]: | {3}\.\.\.: ?|\(pfd\) '
 _FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r'(?:#|//) ([\w./~-]+\.\w+)\n')

@@ -19,6 +19,8 @@ from pyfuncdbg.ui.views.page import Page
 
 _WIDEST = 100
 """Columns: longer lines of prose are hard to read."""
+_COLUMNS = 60
+"""Columns of a terminal that has room for tables."""
 _LINK = re.compile(r'\[(help \w+)\]\(\w+\.md\)')
 _FENCED = re.compile(r'(^```.*?^```$)', re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r'`([^`]+)`')
@@ -39,7 +41,15 @@ class _Heading(Heading):
 
 
 class _Table(TableElement):
+    """Where there is no room for columns, the cells of a row under one another."""
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width < _COLUMNS and self.body is not None:
+            for row in self.body.rows:
+                first, *others = (cell.content for cell in row.cells)
+                yield first
+                yield from (Padding(cell, (0, 0, 0, 2)) for cell in others)
+            return
         for table in super().__rich_console__(console, options):
             if isinstance(table, Table):
                 table.show_edge = False         # it is drawn as an empty line
