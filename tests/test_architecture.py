@@ -438,12 +438,13 @@ def test_locks_of_the_program_are_free_in_a_forked_child() -> None:
                 for complaint in fragile_locks(path.read_text(), name)]
 
 
-def test_the_runtime_names_no_op() -> None:
+def test_the_runtime_the_hooks_and_the_observers_name_no_op() -> None:
     import pyfuncdbg.tf  # noqa: F401  registers every op
     from pyfuncdbg.hosts.numpy.graph.definitions import registry
     ops = {definition.name for definition in registry.registered()}
     assert {'MatMul', 'EagerPyFunc'} <= ops
-    found = [complaint for path in (PACKAGE / 'hosts' / 'numpy' / 'runtime').rglob('*.py')
+    rooms = PACKAGE / 'hosts' / 'numpy' / 'runtime', PACKAGE / 'hooks', PACKAGE / 'observers'
+    found = [complaint for room in rooms for path in room.rglob('*.py')
              for complaint in op_names(path.read_text(), name_of(path), ops)]
     assert not found, '\n'.join(found)
 

@@ -23,6 +23,7 @@ class Traits(NamedTuple):
         gathers_rows: The gradient of its first input may have only the rows that it took.
         takes_symmetric: Its gradient is that of a symmetric matrix.
         backward_pass: Of a run: it computes gradients.
+        fed_run: Of a run: the program feeds it and says what it fetches, as of a session; a function has arguments.
         has_own_gradient: Its gradient is a Python function of the program.
         foreign: Of a backward step: that of a framework's own op, which cannot be called again.
     """
@@ -37,6 +38,7 @@ class Traits(NamedTuple):
     gathers_rows: bool = False
     takes_symmetric: bool = False
     backward_pass: bool = False
+    fed_run: bool = False
     has_own_gradient: bool = False
     foreign: bool = False
 

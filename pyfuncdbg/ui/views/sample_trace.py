@@ -255,7 +255,8 @@ def _as_calls(runs: Sequence[RunRecord]) -> list[CallRecord]:
     calls = []
     for i, run in enumerate(runs):
         site = SiteRecord(0, run.process, run.label, 'Run', 'run', run.host, '', '', 0, '', (), (), (),
-                          traits=Traits(backward_pass=run.label.startswith('__backward_')))
+                          traits=Traits(backward_pass=run.label.startswith('__backward_'),
+                                        fed_run=run.label.startswith('Session.')))
         calls.append(CallRecord(str(-run.id), run.process, run.id, site, i, 0, run.started, run.duration, run.feeds,
                                 run.fetches, (), run.error))
     return calls

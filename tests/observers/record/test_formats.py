@@ -102,6 +102,7 @@ def _fields(name: str, op_type: str, kind: str, host: str, attrs: dict[str, Any]
     (_fields('cond', 'If', 'op', 'pyfuncdbg', {}), ['runs_graph']),
     (_fields('GradientTape.gradient', 'GradientTape', 'run', 'pyfuncdbg', {}), ['backward_pass']),
     (_fields('__backward_f_17', 'function', 'run', 'other', {}), ['backward_pass']),
+    (_fields('Session.partial_run', 'Session.partial_run', 'run', 'pyfuncdbg', {}), ['fed_run']),
     (_fields('cond', 'If', 'op', 'pyfuncdbg', {'_traits': []}), []),
     (_fields('of a later version', 'If', 'op', 'pyfuncdbg', {'_traits': ['foreign', 'unheard_of']}), ['foreign']),
 ])
@@ -120,7 +121,7 @@ def test_wrong_traits_are_damage(wrong: object) -> None:
 def test_an_old_trace_knows_its_steps_of_python_functions() -> None:
     with Trace.open(FOLDER / 'version-3.pfd') as trace:
         found = {site.name: site.traits.names for site in trace.sites() if site.kind in ('gradient', 'run')}
-    assert found == {'EagerPyFunc_grad': ['wraps_python'], 'Sum_grad': [], 'mul_grad': [], 'Session.run': [],
+    assert found == {'EagerPyFunc_grad': ['wraps_python'], 'Sum_grad': [], 'mul_grad': [], 'Session.run': ['fed_run'],
                      'GradientTape.gradient': ['backward_pass']}
 
 

@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
@@ -53,7 +54,8 @@ class Runs:
         self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
         self._executing: dict[int, tuple[Run, ...]] = {}    # of traced functions; replaced whole, under the lock
         self._lock = new_lock()
-        self._sites = {name: CallSite(name, name, 'run', host) for name in ('Session.run', 'Session.partial_run')}
+        self._sites = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
+                       for name in ('Session.run', 'Session.partial_run')}
         self._plans: Plans | None = None
         self.quick: Quick | None = None
         notebook_cell.follow(self._begin_eager)

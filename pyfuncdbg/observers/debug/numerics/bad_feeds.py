@@ -9,22 +9,13 @@ from collections.abc import Iterable
 from pyfuncdbg.observers.record.records import CallRecord
 
 
-def is_pass(run: CallRecord) -> bool:
-    """Whether a run is a backward pass of eager code or of a traced function: what it gives are gradients, not fetches."""
-    return run.site.traits.backward_pass
-
-
-def is_sessions(run: CallRecord) -> bool:
-    """Whether the program itself fed a run; the arguments of a function may be what another call made."""
-    return run.site.name.startswith('Session.')
-
-
 def untaken(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
     """Those of the runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
     taken = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
     found: dict[str, int] = {}
     for run in runs:
-        if is_pass(run) or (run.parent and not is_sessions(run)):
+        # What a backward pass gives are gradients; the arguments of a function may be what another call made.
+        if run.site.traits.backward_pass or (run.parent and not run.site.traits.fed_run):
             continue
         for slot, tensor in enumerate(run.inputs):
             if tensor.stats is not None and tensor.stats.bad and (run.process, run.run, tensor.name) not in taken:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.numerics.bad_feeds import is_pass
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
@@ -105,7 +104,7 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
                 makers[(*key, tensor.name)] = finding
     found: dict[str, list[Reached]] = {}
     for run in trace.calls(kind='run', bad=True, limit=RUNS):
-        if is_pass(run):
+        if run.site.traits.backward_pass:
             continue
         fed = {tensor.name for tensor in run.inputs if tensor.stats is not None and tensor.stats.bad}
         for tensor in run.outputs:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.observers.debug.numerics.bad_feeds import is_sessions, untaken
+from pyfuncdbg.observers.debug.numerics.bad_feeds import untaken
 from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
@@ -208,7 +208,7 @@ class _Tracker:
 
     def _fed_run(self, run: CallRecord) -> NanVerdict | None:
         """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
-        if run.process in self._first and not is_sessions(run):
+        if run.process in self._first and not run.site.traits.fed_run:
             return None
         self._origin[run.number] = self._last[run.process, run.run] = run.number
         self._first.setdefault(run.process, run.number)

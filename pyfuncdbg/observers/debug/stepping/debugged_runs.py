@@ -138,7 +138,7 @@ class DebuggedRuns:
     def policy_of(self, call: Call) -> Policy | None:
         """How a run that begins is debugged; None: not at all, or as part of the one that it is in."""
         found = policy.get()
-        if found is None and self.sessions is not None and call.run.label.startswith('Session.') and (
+        if found is None and self.sessions is not None and call.site.traits.fed_run and (
                 self.on_thread(call.thread) is None):
             return self.sessions
         return found

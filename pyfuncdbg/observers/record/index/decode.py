@@ -127,8 +127,8 @@ def _traits_of(attrs: dict[str, Any], name: str, op_type: str, kind: str, host: 
         return NONE
     if kind == 'gradient' and host != _OWN_HOST:
         return framework_step(op_type)
-    if kind == 'run' and name.startswith('__backward_'):
-        return Traits(backward_pass=True)
+    if kind == 'run' and name.startswith(('__backward_', 'Session.')):
+        return Traits(backward_pass=name.startswith('__'), fed_run=name.startswith('Session.'))
     return op_traits(op_type)
 
 

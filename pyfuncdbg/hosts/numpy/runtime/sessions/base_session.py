@@ -13,6 +13,7 @@ from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.public_function import for_program, unwrapped
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -35,7 +36,7 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.partial_run import PartialRuns
 from pyfuncdbg.hosts.numpy.runtime.sessions.run_settings import Pools, Runner
 from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import run_settings, session_options
 
-_RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host)
+_RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host, traits=Traits(fed_run=True))
 _PLANS_KEPT = 256
 _HERE = Devices()
 

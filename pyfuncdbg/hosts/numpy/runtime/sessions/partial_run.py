@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -31,7 +32,8 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0
 
-_SITES = {name: CallSite(name, name, 'run', host) for name in ('Session.partial_run_setup', 'Session.partial_run')}
+_SITES = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
+          for name in ('Session.partial_run_setup', 'Session.partial_run')}
 _NO_HANDLE = "Must run 'setup' before performing partial runs!"
 
 
