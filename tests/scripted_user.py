@@ -12,6 +12,7 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.table import TABLE
 
 Line = str | Callable[[Stop], Any]
 
@@ -71,4 +72,4 @@ class ScriptedUser:
 
 def context_of(stop: Stop) -> Context:
     """What commands at this stop act on."""
-    return Context(debugger.live.trace(), stop, debugger=debugger)
+    return Context(debugger.live.trace(), stop, debugger=debugger, table=TABLE)

@@ -72,7 +72,7 @@ def plain_text(drawn) -> str:
 def looks(shown):
     """At a stop around a run: keep what it shows, which can be drawn and written."""
     def look(stop):
-        found = at_run(context_of(stop), TABLE)
+        found = at_run(context_of(stop))
         draw_at_run(found)
         assert json.loads(to_json(found))
         shown.append(found)
@@ -729,7 +729,7 @@ def test_the_card_of_a_function_that_takes_a_variable_calls_it_no_array() -> Non
         return variable + 1.0
 
     texts = []
-    with ScriptedUser([lambda stop: texts.append(at_run(context_of(stop), TABLE)), 'run', 'run']) as user:
+    with ScriptedUser([lambda stop: texts.append(at_run(context_of(stop))), 'run', 'run']) as user:
         assert pyfuncdbg.debug(read)(tf.Variable(1.0)).numpy() == 2.0
     assert user.phases == ['run', 'end']
     text = plain_text(draw_at_run(texts[0]))

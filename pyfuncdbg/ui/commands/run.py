@@ -38,7 +38,6 @@ def at_run(context: Context) -> RunCard | RunResult | None:
 
     Args:
         context: Of the stop.
-        commands: Those there are: no other is suggested.
     """
     stop = stop_of(context)
     if stop.call is None or stop.phase not in ('run', 'end'):
