@@ -47,7 +47,7 @@ class Backlog:
 
     Attributes:
         first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
-        rows: Finished calls, as `batch.Row`.
+        rows: Finished calls, as `call_batch.Row`.
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.

@@ -1,6 +1,6 @@
 """What a plan has done so far, step by step: its values, what stood before each step, and how to go back.
 
-The executor keeps one while it runs; of a plan at full speed `midway` makes one to look at. On the thread of the run.
+The executor keeps one while it runs; of a plan at full speed `stack_position` makes one to read. On the thread of the run.
 """
 from __future__ import annotations
 
