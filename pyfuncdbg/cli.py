@@ -249,13 +249,13 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from rich.console import Console
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
-    from pyfuncdbg.ui.views.progress import reading
+    from pyfuncdbg.ui.views.progress import reading, working
     with reading(path) as progress:
         trace = Trace.open(path, progress)
     with trace:
         console = Console(highlight=False, markup=False)
         try:
-            answer = _answer(words, Context(trace, width=console.width))
+            answer = _answer(words, Context(trace, width=console.width, progress=working))
         except PyfuncdbgError as error:
             _warn_of_damage(trace)
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None

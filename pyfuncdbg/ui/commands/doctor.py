@@ -32,10 +32,13 @@ from pyfuncdbg.ui.views.reports.doctor import NAMES, doctor_view
 
 _FIRST, _LONGER, _LONGEST = 0.5, 1.5, 30.0
 """Seconds to the first gathering, by how much longer each next one takes, and the longest."""
+_EXAMINING = 'examining the trace, kinds of faults'
+"""What the bar says."""
 
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
-    found = diagnose(context.trace, hosts.doctors())
+    with context.progress(_EXAMINING) as tell:
+        found = diagnose(context.trace, hosts.doctors(), tell)
     if args.kind is None:
         return found
     findings = tuple(finding for finding in found.findings if finding.kind == args.kind)
@@ -161,9 +164,10 @@ def _tell(path: Path, as_json: bool) -> bool:
     from rich.console import Console
 
     from pyfuncdbg.observers.record.trace import Trace
+    from pyfuncdbg.ui.views.progress import working
     try:
-        with Trace.open(path) as trace:
-            found = diagnose(trace, hosts.doctors())
+        with Trace.open(path) as trace, working(_EXAMINING) as tell:
+            found = diagnose(trace, hosts.doctors(), tell)
     except PyfuncdbgError as error:
         print(f'pyfuncdbg: {error}', file=sys.stderr)
         return True

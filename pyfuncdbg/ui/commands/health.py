@@ -51,6 +51,10 @@ class HealthReport:
     stepped: bool = False
 
 
+LOOKING = 'looking for NaN and Inf, calls'
+"""What the bar says."""
+
+
 def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineReport:
     trace = context.trace
     if args.line is not None:
@@ -61,7 +65,8 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     asked = None if args.call is None else find_call(trace, args.call, context.stop).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
         trace.run(args.run)                     # says which runs there are
-    health = judge(trace)
+    with context.progress(LOOKING) as tell:
+        health = judge(trace, tell=tell)
     found = [finding for finding in health.findings
              if (args.run is None or finding.call.run == args.run) and (asked is None or finding.call.number == asked)]
     origins = {finding.origin or finding.call.number for finding in found[:args.n]}

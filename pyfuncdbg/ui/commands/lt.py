@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from pyfuncdbg.observers.debug.batched_calls import BATCH
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.gradients.traced_tape import symbolic
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
@@ -108,7 +109,12 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     wanted = bad if args.bad else rows
     if args.filter is not None:
         filters['if'] = args.filter.text
-        answers = [(row, passes(args.filter, row[1])) for row in wanted]
+        with context.progress(f'asking {args.filter.text}, tensors') as tell:
+            answers = []
+            for number, row in enumerate(wanted, 1):
+                answers.append((row, passes(args.filter, row[1])))
+                if tell is not None and number % BATCH == 0:
+                    tell(number, len(wanted))
         wanted = [row for row, answer in answers if answer]
         unknown = sum(answer is None for _, answer in answers)
         if unknown:

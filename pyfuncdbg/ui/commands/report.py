@@ -7,12 +7,14 @@ from dataclasses import replace
 from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarized
 from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.commands.engine.command import Command, Context
+from pyfuncdbg.ui.commands.health import LOOKING
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 
 
 def _report(context: Context, args: argparse.Namespace) -> TraceSummary:
-    return replace(summarized(context.trace), live=context.debugger is not None)
+    with context.progress(LOOKING) as tell:
+        return replace(summarized(context.trace, tell), live=context.debugger is not None)
 
 
 def _info(context: Context, args: argparse.Namespace) -> TraceInfo:

@@ -18,7 +18,8 @@ BOXES = 300
 
 
 def _tape(context: Context, args: argparse.Namespace) -> Tape | Diagram:
-    tape = tape_of(context.trace, args.run)
+    with context.progress('reading the tape, backward steps') as tell:
+        tape = tape_of(context.trace, args.run, tell)
     if args.form == 'text':
         return tape
     marks = {(mark.step, mark.slot): check_mark(mark).plain for mark in tape.checks}

@@ -113,8 +113,8 @@ class CompiledExpression:
                                if name in used or f'_{name}' in used or (name == 'history' and self.series)
                                or (name == 'call' and _ORDINAL in used))
 
-    def check(self, parameters: Iterable[str]) -> None:
-        """Refuse names that a function with these parameters does not have.
+    def check(self, parameters: Iterable[str], otherwise: str = 'the function has no parameters') -> None:
+        """Refuse names that a function with these parameters does not have; `otherwise` says what is where there are none.
 
         Raises:
             CommandError: With a mark under the name, and the nearest names.
@@ -122,7 +122,7 @@ class CompiledExpression:
         has = tuple(parameters)
         for name, column in self.parameters.items():
             if name not in has and name not in UNLESS_PARAMETER:
-                known = f'; the function has {", ".join(has)}' if has else '; the function has no parameters'
+                known = f'; the function has {", ".join(has)}' if has else f'; {otherwise}'
                 refuse(self.text, column, f'unknown name {name!r}{known}.{nearest(name, (*has, *KNOWN))}')
 
 

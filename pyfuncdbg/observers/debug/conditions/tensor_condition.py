@@ -29,7 +29,7 @@ class TensorTest:
 
     def __init__(self, text: str) -> None:
         expression = CompiledExpression(text)
-        expression.check(())
+        expression.check((), "here the tensor is 'out', as in absmax(out) > 1e3")
         wrong = [name for name in _OF_CALLS if name in expression.reads]
         if wrong or expression.changes:
             raise CommandError(f'{text!r} asks for {wrong[0] if wrong else "changed"!r}, and here one tensor is looked at: '

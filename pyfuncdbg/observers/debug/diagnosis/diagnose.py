@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.diagnosis import Doctor, Finding
 from pyfuncdbg.hooks.evidence import Evidence, Use
+from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
 from pyfuncdbg.observers.debug.queries import Queries
 
@@ -43,10 +44,15 @@ class Diagnosis:
     uses: tuple[Use, ...] = ()
 
 
-def diagnose(trace: Queries, doctors: Sequence[Doctor]) -> Diagnosis:
-    """Judge a whole trace."""
+def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None) -> Diagnosis:
+    """Judge a whole trace; `tell` is told how many judges have looked at it."""
     evidence = TraceEvidence(trace)
-    found = [finding for doctor in doctors for judge in doctor.judges for finding in judge(evidence)]
+    judges = [judge for doctor in doctors for judge in doctor.judges]
+    found: list[Finding] = []
+    for number, judge in enumerate(judges, 1):
+        found += judge(evidence)
+        if tell is not None:
+            tell(number, len(judges))
     ended = evidence.having('ended')
     versions = {doctor.framework: known[0].text('version') for doctor in doctors if (known := evidence.having(doctor.fact))}
     return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
 from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, known, with_values, within_calls
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.display import mimebundle
@@ -166,13 +167,13 @@ class Tape:
         return tuple(edge for edge in self.edges if not edge.target)
 
 
-def tape_of(trace: Queries, run: int | None = None) -> Tape:
-    """The tape of a run; of the newest with gradients if None.
+def tape_of(trace: Queries, run: int | None = None, tell: Tell | None = None) -> Tape:
+    """The tape of a run; of the newest with gradients if None. `tell` is told how many backward steps have been read.
 
     Raises:
         CommandError: No such run, or no gradients were recorded there; which runs have some.
     """
-    found = trace.calls(kind='gradient')
+    found = read_calls(trace, tell, kind='gradient')
     steps = [step for step in found if not is_source(step)]
     counts: dict[tuple[int, int], int] = {}
     inside: dict[str, int] = {}

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
+from pyfuncdbg.observers.debug.batched_calls import Tell, part_of, read_calls
 from pyfuncdbg.observers.debug.numerics.bad_feeds import untaken
 from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
 from pyfuncdbg.observers.debug.queries import Queries
@@ -95,13 +96,16 @@ class Health:
         return {finding.call.number: finding for finding in self.findings}
 
 
-def judge(trace: Queries, limit: int = JUDGED) -> Health:
+def judge(trace: Queries, limit: int = JUDGED, tell: Tell | None = None) -> Health:
     """Find where non-finite values began and where they went.
 
-    Looks at Python calls, at gradient steps, and at graph nodes where they were recorded.
+    Looks at Python calls, gradient steps, and graph nodes where recorded; `tell` is told how many it has read.
     """
-    met = [call for kind in KINDS for call in trace.calls(kind=kind, bad=True, limit=limit)]
-    total = sum(trace.count(kind=kind, bad=True) for kind in KINDS)
+    counts = [trace.count(kind=kind, bad=True) for kind in KINDS]
+    total, awaited = sum(counts), sum(min(count, limit) for count in counts)
+    met: list[CallRecord] = []
+    for kind in KINDS:
+        met += read_calls(trace, part_of(tell, len(met), awaited), kind=kind, bad=True, limit=limit)
     runs = trace.calls(kind='run', bad=True, limit=limit)
     fed = untaken(runs, met)
     calls = in_data_order(sorted((*(run for run in runs if run.number in fed), *met, *_suspects(trace)), key=_when))

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, judge
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
@@ -102,8 +103,8 @@ class TraceSummary:
     retries: int = 0
     uncaught: str = ''
 
-def summarized(trace: Queries) -> TraceSummary:
-    """Look through a whole trace once."""
+def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
+    """Look through a whole trace once; `tell` is told how many of the calls with non-finite values have been read."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
     bad: Counter[str] = Counter()
@@ -113,7 +114,7 @@ def summarized(trace: Queries) -> TraceSummary:
         bad[use.site.kind] += use.bad
     sites = tuple(use for use in uses if use.site.kind == 'python')
     unfinished = sum(use.calls - use.finished for use in sites)
-    health = judge(trace)
+    health = judge(trace, tell=tell)
     heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
     for finding in health.having('inherited'):
         if not finding.call.site.attrs.get('source'):       # the calls that the title counts

@@ -1,0 +1,44 @@
+"""Calls of a trace, read in batches: whoever waits for many is told how far the reading has come.
+
+Judges and reports call it, on the thread that asks.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.records import CallRecord
+
+Tell = Callable[[int, int], None]
+"""Takes how much is done, and of how much."""
+BATCH = 500
+"""Calls between two reports of progress."""
+
+
+def read_calls(trace: Queries, tell: Tell | None, *, limit: int | None = None, **filters: Any) -> list[CallRecord]:
+    """What `trace.calls` gives.
+
+    Args:
+        trace: The trace.
+        tell: Is told of each batch; None: nobody waits.
+        limit: Calls at most.
+        **filters: Of `trace.calls` and `trace.count`.
+    """
+    if tell is None:
+        return trace.calls(limit=limit, **filters)
+    total = trace.count(**filters)
+    total = total if limit is None else min(limit, total)
+    calls: list[CallRecord] = []
+    while len(calls) < total:
+        batch = trace.calls(offset=len(calls), limit=min(BATCH, total - len(calls)), **filters)
+        if not batch:
+            break
+        calls += batch
+        tell(len(calls), total)
+    return calls
+
+
+def part_of(tell: Tell | None, before: int, total: int) -> Tell | None:
+    """Tells of one part of the work as of the whole: `before` of `total` were done when it began."""
+    return None if tell is None else lambda done, _: tell(before + done, total)
