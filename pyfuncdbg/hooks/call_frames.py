@@ -1,4 +1,4 @@
-"""Where wrapped functions begin on a stack: which frames call one, and which call of which site a frame belongs to.
+"""Frames that call wrapped functions: which frames of a stack call one, and for which call of which site.
 
 Hosts mark the functions that call a user's function, once, at import. The debugger reads stacks, on any thread; marks cost a
 call nothing.

@@ -176,7 +176,7 @@ def _drop_watchers(traceback: TracebackType | None) -> None:
 
 
 class _Process:
-    """What is put in place once for all `Capture` objects of this process."""
+    """State of the process that all `Capture` objects share: replaced streams, filters and handlers."""
 
     def __init__(self) -> None:
         self.lock = new_rlock()

@@ -281,7 +281,7 @@ class _Raised:
 
 
 class _Passage:
-    """One call on its way through the hooks: one object with one place in the list, for one per hook costs 0.3 µs more.
+    """State of one call on its way through several hooks. One object for all of them: one for each hook costs 0.3 µs more.
 
     The user's function runs exactly once unless a hook asked otherwise: if a hook fails, the last outcome of its `proceed`
     stands, and if it never called that, the rest of the chain runs with the inputs the hook was given.

@@ -1,4 +1,4 @@
-"""What `Tout` declares of an output and a call's result contradicts, where the framework does not check it.
+"""Mismatches between the outputs that `Tout` declares and a call's result, where the framework does not check.
 
 For cards and judges of `doctor`, from saved data; pure, any thread.
 """

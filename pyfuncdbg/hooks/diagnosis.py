@@ -1,4 +1,4 @@
-"""A fault at a wrapped function: what is wrong where, with figures, and the line of code that mends it; and who finds it.
+"""Findings about wrapped functions: place, figures, and the code that repairs the fault; and the doctors that find them.
 
 A host's doctor brings its judges; `observers.debug.diagnosis` lets them see a trace. Pure, on the thread that asks.
 """
@@ -48,7 +48,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """What a host knows of the faults at its framework's wrapped functions.
+    """The judges of one framework.
 
     Attributes:
         fact: Kind of the fact that says which version of the framework was examined.

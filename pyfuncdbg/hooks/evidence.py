@@ -1,4 +1,4 @@
-"""What judges look at: calls by place in the program, facts, and the program's statements, all from a trace.
+"""Evidence for judges: calls by place in the program, facts and statements, all from a trace.
 
 `observers.debug.diagnosis` reads it out of a trace; the judges of a host (`diagnosis.Judge`) see it through the Protocols
 here. Plain data, on the thread that asks for a diagnosis.
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 class TensorView(Protocol):
-    """What a trace holds of a tensor."""
+    """A recorded tensor."""
 
     @property
     def dtype(self) -> str: ...
@@ -40,7 +40,7 @@ class TensorView(Protocol):
 
 
 class ErrorView(Protocol):
-    """What a trace holds of an exception; frames from the outermost one on."""
+    """A recorded exception; frames from the outermost one on."""
 
     @property
     def type(self) -> str: ...
@@ -51,7 +51,7 @@ class ErrorView(Protocol):
 
 
 class SiteView(Protocol):
-    """What a trace holds of a `CallSite`; `filename`, `line` and `source` are those of the function."""
+    """A recorded `CallSite`; `filename`, `line` and `source` are those of the function."""
 
     @property
     def id(self) -> int: ...
@@ -84,7 +84,7 @@ class SiteView(Protocol):
 
 
 class CallView(Protocol):
-    """What a trace holds of a `Call`; `duration` is None where it has not ended."""
+    """A recorded `Call`; `duration` is None if it has not ended."""
 
     @property
     def number(self) -> str: ...
@@ -168,7 +168,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How the function at a place used the interpreter; times in seconds.
+    """Use of the interpreter by the function at a place; times in seconds.
 
     Attributes:
         site, place: As of a finding.

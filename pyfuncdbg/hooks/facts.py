@@ -1,4 +1,4 @@
-"""What a host knows of its own faults and no call shows: leaked entries, values that were cast, functions that stay behind.
+"""Facts of a host that no call shows: leaked registry entries, casts of values, functions that stay alive.
 
 An adapter gathers them when asked, on any thread, and our own runtime counts them as they happen; observers judge from them
 and from the calls.

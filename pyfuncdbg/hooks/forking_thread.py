@@ -1,4 +1,4 @@
-"""The forking thread: its native id in the parent, by which a forked child finds the calls and stops that it goes on with.
+"""Native id of the forking thread in the parent: a forked child finds its own calls and stops by it.
 
 The handlers run on the thread that forks; several threads may fork at once, so each has its own note.
 """

@@ -1,4 +1,4 @@
-"""What the graph around a script op says: shapes that are lost because of it, and whose elements have none.
+"""Shapes in the graph around a script op: those that it loses, and elements without one.
 
 Hosts put a function that reads it into the attributes of a site, for it changes as the program builds on: a dataset may call
 a function that was traced long before. Observers read it on the threads of calls, and whenever they gather facts.

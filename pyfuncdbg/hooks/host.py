@@ -1,4 +1,4 @@
-"""What a host (our runtime, TensorFlow, ...) offers to those who watch it.
+"""Protocols of hosts (our runtime, TensorFlow, ...), as observers see them.
 
 Observers and faces know hosts only through these Protocols; every method is called on the thread of the call.
 """
@@ -78,7 +78,7 @@ EAGER_TENSORS: list[type] = []
 
 
 class RunView(Protocol):
-    """What a run is at. Asked for on the run's thread, at a pause or from within one of its Python calls.
+    """State of a run. Asked for on the run's thread, at a pause or from within one of its Python calls.
 
     Positions count the sites in execution order. Inside a function that a node calls, all this is about that function.
     """

@@ -14,7 +14,7 @@ Outputs = Sequence[Any]
 
 
 class Gate(Protocol):
-    """Tells from the values of a call whether a hook is interested in it, before a `Call` is made of it."""
+    """Pre-filter of a hook: decides from the values of a call whether it is wanted, before a `Call` is made."""
 
     @property
     def late(self) -> bool:
@@ -52,7 +52,7 @@ class Hook(Protocol):
 
 
 class Watcher(Hook, Protocol):
-    """A hook that changes nothing, and can see a call in two halves: where it is the only one, no frame of it is around the
+    """A hook that changes nothing and takes a call in two halves. Where it is the only one, no frame of it is around the
     function. What it raises itself switches it off, as a hook."""
 
     def begins(self, call: Call) -> Any:

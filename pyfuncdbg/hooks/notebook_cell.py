@@ -1,4 +1,4 @@
-"""The cell of a notebook or of IPython that runs now, if there is one: the program's own code is named after it.
+"""The notebook or IPython cell that is executing, by which the program's code is named.
 
 The IPython face says when a cell begins, on the main thread; hosts then begin another run for eager code.
 """

@@ -1,4 +1,4 @@
-"""What pyfuncdbg itself says while a program runs: one line on the real stderr, nobody's output.
+"""Notices of pyfuncdbg while a program runs: one line each on the real stderr, in no call's output.
 
 Any thread, also in the middle of a call: what is said here is not captured as the call's.
 """

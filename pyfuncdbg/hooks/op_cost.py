@@ -1,4 +1,4 @@
-"""What watching graph nodes costs a foreign host: it hands over each value, which our own runtime need not.
+"""Cost of watching graph nodes of a foreign host, which copies each value; our own runtime does not.
 
 The adapter adds up on the threads of the nodes; the recorder notes the sum in its trace.
 """

@@ -1,4 +1,4 @@
-"""Which source files are ours, a notebook's or a framework's: frames between the user's that mean nothing to the user.
+"""Classification of source files as ours, a notebook's or a framework's, whose frames mean nothing to the user.
 
 Hosts ask when they take a creation stack, the debugger when it walks or steps through frames; any thread.
 """
@@ -24,7 +24,7 @@ judged: dict[str, bool] = {}
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """What a host says of the framework that it attaches to.
+    """Files, modules and classes of a framework, declared by its host.
 
     Attributes:
         packages: Folders of it in a `site-packages`, with '/': files there lie between a program and its functions.

@@ -1,4 +1,4 @@
-"""The code of a function as the program made it: before a debugger put tests into it, or a framework converted it.
+"""The code of a function as the program wrote it, before breakpoint tests or a framework's conversion.
 
 Hosts ask where the identity of a function's code counts, such as for the place of an eager call; observers publish here
 what they replace. Any thread.

@@ -119,7 +119,7 @@ def _property(member: property, kind: type[Any], name: str) -> property:
 
 
 class _Context(contextlib._GeneratorContextManager[Any]):
-    """What `with` gets from a function that `context_for_program` has decorated; it is printed as contextlib's."""
+    """Context manager of a function decorated with `context_for_program`; it prints as contextlib's."""
 
     __module__, __qualname__ = 'contextlib', '_GeneratorContextManager'
 

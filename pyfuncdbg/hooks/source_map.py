@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.code_table import ByCode
 
 
 class SourceMap(Protocol):
-    """What a framework knows of the code that it generated.
+    """Map from generated code to the program's source, declared by a framework's host.
 
     Attributes:
         maker: What generates it, as messages name it.

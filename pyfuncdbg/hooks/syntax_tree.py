@@ -1,4 +1,4 @@
-"""Syntax trees of recorded source text: none of hostile text, whether the parser refuses it or recursion over it would fail.
+"""Syntax trees of recorded source text; None for hostile text that the parser or recursion would fail on.
 
 Judges and views ask, on any thread; nothing is compiled or executed.
 """

@@ -1,4 +1,4 @@
-"""Python functions that a host is about to run outside of any call: those that it traces, perhaps made anew for that.
+"""Event: a host is about to run Python functions outside of any call, to trace them.
 
 Observers that look for functions learn of them here. On the thread that traces.
 """

@@ -1,4 +1,4 @@
-"""What a host gives in place of a value that it cannot know, so that no other value is shown for it.
+"""Placeholder for a value that a host cannot know, so that no other value is shown for it.
 
 Hosts put it into a call; the recorder keeps its type and the reason. On the thread of the call.
 """

@@ -1,4 +1,4 @@
-"""What a host tells of a value in the place of the value: its type, its shape and counts, worked out where the value is.
+"""Summary of a value in a foreign process or graph: type, shape and counts, computed where the value is.
 
 Hosts put it into a call where every hook is content with it; the recorder keeps it. On the thread of the call.
 """

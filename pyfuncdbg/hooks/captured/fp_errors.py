@@ -40,7 +40,7 @@ states: dict[Any, Any] = {}
 
 
 class _Watch:
-    """What NumPy reports to under one state of the program's.
+    """Handler of NumPy's floating-point errors under one error state of the program.
 
     Attributes:
         user: The program's state.

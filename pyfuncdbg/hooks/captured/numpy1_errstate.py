@@ -1,4 +1,4 @@
-"""NumPy's floating-point error state before NumPy 2: a list that each thread has, where NumPy 2 has a context variable.
+"""NumPy's floating-point error state before NumPy 2: a list per thread, where NumPy 2 has a context variable.
 
 `captured.numpy_errstate` and `captured.fp_errors` use it in the place of NumPy 2's variable and of the functions that
 read and make its values. Called on the thread whose state it is.
@@ -83,7 +83,7 @@ def _packed(named: dict[str, Any]) -> list[Any]:
 
 
 class ErrstateModule:
-    """What stands in the place of the module from which `np.seterr`, `np.geterr` and their relatives take the state.
+    """Replacement for the module from which `np.seterr`, `np.geterr` and their relatives take the state.
 
     Args:
         module: That module.

@@ -1,4 +1,4 @@
-"""What one call said, in order and within limits.
+"""Captured output of one call, in order and within limits.
 
 Made by `speaker.say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy
 errors, on whichever thread the call (or a thread that shares its context) runs.
@@ -59,7 +59,7 @@ class OutputEntry:
 
 
 class Output:
-    """What one call said so far.
+    """Captured output of one call so far.
 
     Attributes:
         started: `time.perf_counter_ns()` when the call began.

@@ -1,4 +1,4 @@
-"""Watches the warnings that the program's own filters let through, and the records that its loggers make.
+"""Capture of warnings that the program's filters let through, and of log records of its loggers.
 
 `install` is called by `hooks.capture`; what it puts in place runs on the thread that warns or logs. Where somebody has
 put something on top in the meantime it stays in place, switched off, and only passes on.
