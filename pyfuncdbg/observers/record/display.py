@@ -1,4 +1,4 @@
-"""How a notebook shows what a trace holds: a slot that the notebook's displays fill.
+"""Display slot for notebooks: the notebook front end puts the function in it that renders records.
 
 Records know no picture of themselves. IPython asks here, on the main thread, and the front door says who answers.
 """

@@ -14,7 +14,7 @@ from typing import Protocol
 
 
 class ForkFollower(Protocol):
-    """What takes part in a fork."""
+    """Participant in a fork, called in the parent and in the child."""
 
     @property
     def thread(self) -> int:

@@ -1,4 +1,4 @@
-"""From a recorded call back to the live site it was made at, as long as the program keeps its function.
+"""Map from a recorded call to the live site it was made at, while the program keeps its function.
 
 Recorders tell it of every site they announce, on the thread of the first call; who wants to make a call again asks, on any
 thread. It keeps no function, site or graph alive.

@@ -1,4 +1,4 @@
-"""What a trace holds, as plain data: the result of every query, and what the views draw.
+"""Records of a trace as plain data: results of queries, input of views.
 
 Values come from a log that may be damaged, truncated or hostile: everything here is inert.
 """
@@ -133,8 +133,7 @@ class TensorRecord:
 
 @dataclass(frozen=True, slots=True)
 class OutputRecord:
-    """One thing a call said: a piece of stdout or stderr, a warning, a logging record, a NumPy floating-point error; or a
-    remark of its host's."""
+    """One entry of a call's output: text on a stream, a warning, a log record, a NumPy error or a host's remark."""
 
     kind: Literal['out', 'err', 'warning', 'log', 'fp', 'host']
     text: str
@@ -258,7 +257,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class PlanRecord:
-    """What runs have in common: all of one `Session.run` line, or of one traced function.
+    """The common part of runs: of one `Session.run` line, or of one traced function.
 
     Attributes:
         feeds, fetches: Names of tensors.
@@ -355,7 +354,7 @@ class NoteRecord:
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
-    """What `info` shows.
+    """Summary of a trace, as `info` shows it.
 
     Attributes:
         path: Of the trace.

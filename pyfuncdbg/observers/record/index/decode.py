@@ -1,4 +1,4 @@
-"""From log contents to the records that queries give: every field is checked, for a log may be damaged or hostile.
+"""Decoder from log contents to records: every field is checked, since a log may be damaged or hostile.
 
 Called by readers of traces only.
 """
@@ -248,7 +248,7 @@ def _variables(fields: Any, frames: int, read: ValueReader, summary: Summary) ->
 
 @dataclass(frozen=True, slots=True)
 class CallNumbers:
-    """What the columns of a trace say of one call, as `index.tables` describes them; times are in nanoseconds."""
+    """Numeric columns of one call, as in `index.tables`; times are in nanoseconds."""
 
     process: int
     id: int

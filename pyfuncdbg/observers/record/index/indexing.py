@@ -1,4 +1,4 @@
-"""Indexing: reads what was appended to the logs of a trace and puts it into its index, a batch of calls at a time.
+"""Indexing: reads what was appended to the logs of a trace and adds it to the index, in batches.
 
 Streams: the values of calls are not decoded. Called by `Trace.open` and `Trace.refresh` under the trace's lock.
 """
@@ -68,7 +68,7 @@ def update(index: Index, progress: Progress | None = None) -> bool:
 
 
 class _Reading:
-    """How far the logs are read, told to somebody."""
+    """Progress of reading the logs, reported to a callback."""
 
     def __init__(self, progress: Progress, logs: list[tuple[int, Path]]) -> None:
         self._progress = progress

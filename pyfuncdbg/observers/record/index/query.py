@@ -36,7 +36,7 @@ def site_matches(pattern: str, site: SiteEntry | SiteRecord) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which calls a query means; None stands for any.
+    """Filter of a query; None means any.
 
     Attributes:
         kind: 'python', 'op', 'gradient', or 'run': runs are calls only if asked for.

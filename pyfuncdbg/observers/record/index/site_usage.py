@@ -61,7 +61,7 @@ def usage(reading: DecodedLog) -> list[SiteUse]:
 
 @dataclass(frozen=True, slots=True)
 class SiteTime:
-    """What one site cost.
+    """Cost of one site.
 
     Attributes:
         calls, failed, finished, total: As in `SiteUse`.
@@ -107,8 +107,8 @@ def time_of(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime |
 
 
 class _Sums(NamedTuple):
-    """Of one site: how many calls, raised, returned or raised; nanoseconds together and of the longest; the newest; bad;
-    retries; that wrote to an input; starts of those that have not finished, added up."""
+    """Totals of one site. Numbers of calls, of those that raised, that ended; nanoseconds together and of the longest; the
+    newest; bad; retries; that wrote to an input; starts of those that have not finished, added up."""
 
     key: int
     calls: int

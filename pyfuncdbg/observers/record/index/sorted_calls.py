@@ -131,7 +131,7 @@ class Ordering:
 
 
 class _Spoken:
-    """Whether a batch of the log may hold a text at all: its bytes say so forty times faster than its calls."""
+    """Pre-check whether a batch of the log may hold a text: its bytes tell forty times faster than its calls."""
 
     def __init__(self, read: Callable[[int, int], bytes], text: str) -> None:
         self._read = read

@@ -55,7 +55,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """When the first call began and the last was over, in seconds.
+    """Start of the first call and end of the last, in seconds.
 
     Attributes:
         reach: How long before a moment a call may have begun that still ran then: the longest took so long, and what did

@@ -25,7 +25,7 @@ _MOST_OPEN = 64
 
 @dataclass(slots=True)
 class LogState:
-    """What is known of one log.
+    """State of indexing of one log.
 
     Attributes:
         position: Byte up to which it is indexed.
@@ -50,7 +50,7 @@ class LogState:
 
 @dataclass(frozen=True, slots=True)
 class SiteEntry:
-    """What sites are searched by; `payload` is the whole record, decoded when the site is shown."""
+    """Search keys of a site; `payload` is the whole record, decoded when the site is shown."""
 
     name: str
     op_type: str
@@ -60,7 +60,7 @@ class SiteEntry:
 
 
 class BlobPlaces:
-    """Where the bytes of a content hash are. A million take 40 MB; in a dictionary five times that."""
+    """Places of blobs by content hash. A million take 40 MB; in a dictionary five times that."""
 
     def __init__(self) -> None:
         self._keys = bytearray()

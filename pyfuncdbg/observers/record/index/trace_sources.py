@@ -1,4 +1,4 @@
-"""The source text of a trace: lines that it holds itself, else those of a local file whose content has the recorded hash.
+"""Source text of a trace: lines in the trace itself, else of a local file whose content has the recorded hash.
 
 Asked by records for their own lines and by `Trace.source` for a whole file, under the lock of the trace.
 """

@@ -1,4 +1,4 @@
-"""Back-pressure: the thread of a call waits for the writer where memory is short, as long as the writer makes progress.
+"""Back-pressure: a calling thread waits for the writer while memory is short and the writer makes progress.
 
 One per queue. Threads of calls wait; the writer, on whatever thread it works, reports each batch that it has written.
 """

@@ -1,4 +1,4 @@
-"""Where the bytes of tensors go: into the record of the call if they are few, else once each into a blob under their hash.
+"""Storage of tensor bytes: few in the record of the call, others once each in a blob under their hash.
 
 Used by the writer of one log, one thread at a time.
 """

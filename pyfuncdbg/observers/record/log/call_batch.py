@@ -256,7 +256,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchSummary:
-    """What the calls of a batch are found by, still packed, but checked.
+    """Index columns of a batch of calls, still packed, but checked.
 
     Attributes:
         count: Number of calls.

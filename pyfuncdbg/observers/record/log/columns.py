@@ -1,4 +1,4 @@
-"""A column of whole numbers in a record: the least of them, and the differences to it in as few bytes as the largest needs.
+"""Columns of integers in a record: the minimum, and differences to it of the smallest sufficient width.
 
 Packed on the writer thread; unpacked by readers, who check everything, for a log may be hostile, and then take the columns
 of many records together: NumPy costs as much for a column of 512 numbers as for one of 32,768.

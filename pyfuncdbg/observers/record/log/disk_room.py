@@ -1,4 +1,4 @@
-"""Room for a log on its disk: what is free there, and the limit on the size of a file (RLIMIT_FSIZE).
+"""Free space for a log: on its disk, and below the limit on the size of a file (RLIMIT_FSIZE).
 
 Asked by the ledger before it grants bytes, on the thread that writes, so that an almost full disk is a smaller budget and
 no write has to fail. Quotas are not known before a write fails: the log remembers where.

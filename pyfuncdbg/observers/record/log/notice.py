@@ -13,7 +13,7 @@ _FULL, _ENDED = range(2)
 
 
 class Notices:
-    """What the user has been told, in memory that parent and children share."""
+    """Notices already given to the user, in memory that parent and children share."""
 
     __slots__ = ('_told',)
 

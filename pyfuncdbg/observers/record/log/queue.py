@@ -1,4 +1,4 @@
-"""What waits between the threads of the calls and the writer thread, bounded, and the exact count of what was lost.
+"""Bounded queue from calling threads to the writer thread, with an exact count of what was dropped.
 
 One per process and recorder; a forked child starts with an empty one.
 """
@@ -148,7 +148,7 @@ def charge(values: Iterable[Any], snapshots: Snapshots) -> None:
 
 
 class QueuedOutput:
-    """The printed entries of one call on their way to the log, and what was taken from the allowance for them."""
+    """Output entries of one call on their way to the log, and what they take of their allowance."""
 
     __slots__ = ('charge', 'cut', 'entries', 'lost')
 

@@ -1,4 +1,4 @@
-"""The folder of a trace: its manifest, the names of its logs, and the ledger that shares one byte budget among processes.
+"""The folder of a trace: manifest, names of logs, and the ledger of the byte budget that processes share.
 
 Made by the recorder that starts, joined by forked children, opened by readers.
 """
@@ -33,7 +33,7 @@ _LATEST = 253_402_300_800.0
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What identifies a trace.
+    """Identity of a trace.
 
     Attributes:
         id: Random, so that an index can tell whose it is.
@@ -232,7 +232,7 @@ _LEDGER = struct.Struct('<QQ')
 
 
 class Ledger:
-    """How many bytes of a trace's disk share are spent, and how many processes joined; a file that all of them lock.
+    """Shared account of a trace: bytes spent and processes joined, in a file that all of them lock.
 
     Attributes:
         total: Bytes that the trace may take.

@@ -1,4 +1,4 @@
-"""The traces in a directory: which there are, and how one is removed without touching anything else.
+"""The traces in a directory: listed, and removed without touching any other file.
 
 Called before a recording begins, and by commands, on any thread. No link is followed: a name may have been put there by
 somebody else.

@@ -1,4 +1,4 @@
-"""An exception on its way into the trace: what needs its frames is taken on the thread of the call, the text is made later.
+"""Capture of an exception: what needs its frames on the thread of the call, its text on the writer thread.
 
 A `Failure` keeps no frame, no variable and no exception alive: of the variables it has copies and texts.
 """
@@ -32,7 +32,7 @@ _MACHINERY = tuple([str(file.parents[3] / room) for file in (Path(__file__), Pat
 
 
 class Failure:
-    """What is kept of an exception until the writer thread makes its text.
+    """Captured exception, before the writer thread makes its text.
 
     Attributes:
         charge: Bytes of names and texts of the variables, taken from the allowance.
@@ -151,7 +151,7 @@ def _translate(text: traceback.TracebackException, error: BaseException, trace: 
 
 
 class _Line(str):
-    """A line of source of which no part can be parsed; what stands before a column is as ever."""
+    """A source line that cannot be parsed; columns are those of the text."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""A value of the program in a few words, without running any code of the program: no `__repr__`, no property, no `__len__`.
+"""Short text of a program's value made without running its code: no `__repr__`, property or `__len__`.
 
 Called on the thread of a call that raised, so that looking at its variables can neither fail, nor hang, nor change anything.
 What is no plain value of Python is told by its type alone.

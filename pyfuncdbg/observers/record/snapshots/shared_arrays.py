@@ -19,7 +19,7 @@ Known = dict[int, tuple[Taken, 'weakref.ref[np.ndarray]']]
 
 
 class _Arrays:
-    """What was taken in one run, by the array's id.
+    """Arrays captured in one run, by id.
 
     Attributes:
         made: Made by steady ops: nobody ever writes to these.
@@ -35,7 +35,7 @@ class _Arrays:
 
 
 class Reuse:
-    """The arrays of the run that is being recorded; with runs on several threads, of the one that made the last call."""
+    """Captured arrays of the run being recorded; of runs on several threads, of the one with the last call."""
 
     __slots__ = ('_arrays', '_scalars', '_snapshots')
 

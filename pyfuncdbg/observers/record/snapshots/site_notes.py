@@ -33,7 +33,7 @@ _OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
 
 
 class SiteNote:
-    """What a `CallSite` says, without its function and host."""
+    """Description of a `CallSite`, without its function and host."""
 
     __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
                  'traits')
@@ -132,7 +132,7 @@ def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
 
 
 class RunNames:
-    """What `plan_record` reads of a run, without the run."""
+    """Names of a run that `plan_record` reads, without the run."""
 
     __slots__ = ('feeds', 'fetches', 'host', 'label')
 

@@ -1,4 +1,4 @@
-"""What is kept of a host value: nothing, statistics, or the bytes.
+"""Snapshot of a host value: nothing, statistics, or the bytes.
 
 `Snapshots` copies on the thread of the call, before the user's function can change anything; what costs more than a copy
 is left to the writer thread.

@@ -1,4 +1,4 @@
-"""What is stored of a tensor, in chunks read from the program's own memory: for one that has no room in the queue.
+"""Content of a large tensor, read in chunks from the program's memory because the queue has no room for it.
 
 Used on the thread of its call. Another thread may be changing the memory meanwhile, so each chunk is a copy.
 """

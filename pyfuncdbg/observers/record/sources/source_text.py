@@ -1,4 +1,4 @@
-"""Source lines of a recorded program as plain data: some lines of one file, or the reason why there are none.
+"""Source lines of a recorded program as plain data: lines of one file, or why there are none.
 
 Records answer with it, views draw it; neither opens a file. Any thread.
 """
@@ -39,7 +39,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """What is known of the text of one file.
+    """The text of one file, as far as it is known.
 
     Attributes:
         lines: By number.
