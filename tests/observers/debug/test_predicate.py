@@ -105,7 +105,8 @@ def test_words_of_few_and_of_many_elements(size, bad):
 def test_words_at_their_edges():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        assert vocabulary.norm(np.array([3, 4], np.int8)) == 5.0
+        assert vocabulary.norm(np.array([3, 4], np.int8)) == vocabulary.norm(np.complex64([3 + 4j])) == 5.0
+        assert vocabulary.norm(np.complex64([np.inf, 1j])) == np.inf
         assert vocabulary.norm(np.full(2, 3e38, np.float32)) == pytest.approx(np.sqrt(2) * np.float64(np.float32(3e38)))
         assert vocabulary.absmax(np.array([-128], np.int8)) == 128
         for count in (2, 2000):                                         # whose product with itself is infinite

@@ -449,6 +449,22 @@ def test_values_beside_each_other_are_of_one_run(tmp_path):
         assert f'%% values of run {older}' in text('li second --as mermaid', context)
 
 
+def test_a_consumer_is_shown_with_all_its_outputs(tmp_path):
+    """Of a loop the first one counts iterations, whatever goes in."""
+    with pyfuncdbg.record(tmp_path / 'outputs.pfd', ops=True), tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2], name='x')
+        small, large = tf.unstack(tf.negative(x, name='turned'), name='parts')
+        with tf.Session(graph=graph) as session:
+            session.run([small, large], {x: [1.0, 2.0]})
+    with pyfuncdbg.load(tmp_path / 'outputs.pfd') as trace:
+        context = Context(trace)
+        row = execute('lo turned', context).result.lineage.rows[1]
+        assert (row.node, row.value.to_numpy()) == ('parts', -1)
+        assert [(slot, one.to_numpy()) for slot, one in row.further] == [(1, -2)]
+        assert 'parts  float32[] = -1  :1 float32[] = -2' in text('lo turned', context)
+        assert all(not row.further for row in execute('li parts', context).result.lineage.rows[1:])
+
+
 def test_what_a_function_returns_is_taken_where_it_is_called(tmp_path):
     def body(i, values):
         grown = tf.numpy_function(quick, [values], tf.float32, name='grown')

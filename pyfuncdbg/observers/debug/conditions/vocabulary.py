@@ -64,7 +64,8 @@ def norm(x: Any) -> np.float64:
     squares = np.float64(0)
     for array in _numbers(x, 'norm'):
         flat = array.astype(np.complex128 if array.dtype.kind == 'c' else np.float64).ravel()
-        squares = squares + np.float64(np.vdot(flat, flat).real)      # unlike squaring, warns of no overflow
+        parts = flat.view(np.float64)           # of complex infinities the product would be NaN
+        squares = squares + np.float64(np.vdot(parts, parts))         # unlike squaring, warns of no overflow
     return np.float64(np.sqrt(squares))
 
 

@@ -13,6 +13,8 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant, Record
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Direction = Literal['inputs', 'outputs']
+_OUTPUTS = 8
+"""Outputs of a consumer whose values are looked up."""
 Sort = Literal['node', 'feed', 'constant', 'elsewhere']
 
 
@@ -28,7 +30,8 @@ class LineageRow:
         again: Its inputs (outputs) stand at another row of it, above or below; '' if they stand here.
         hidden: How many of them are not shown because of the depth.
         last: For each depth from 1 up to its own, whether no further row of that depth follows under the same parent.
-        value: The tensor between the two: of the outputs' first, if it is the consumer.
+        value: The tensor between the two; of a consumer its first output.
+        further: The other outputs of a consumer, by slot.
         constant: What a constant holds.
     """
 
@@ -43,6 +46,7 @@ class LineageRow:
     last: tuple[bool, ...]
     value: TensorRecord | None = None
     constant: Constant | None = None
+    further: tuple[tuple[int, TensorRecord], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +160,11 @@ def _branch(graph: RecordedGraph, name: str, level: int, use: TensorUse | None, 
     constant = None if node is not None else graph.constant(name)
     sort: Sort = 'node' if node is not None else 'constant' if constant is not None else (
         'feed' if graph.is_fed(name) else 'elsewhere')
-    tensor = use.tensor if use is not None and direction == 'inputs' else (
-        f'{name}:0' if node is None else next(iter(node.site.outputs), ''))
+    outputs = [f'{name}:0'] if node is None else list(node.site.outputs)
+    if use is not None and direction == 'inputs':
+        outputs = [use.tensor]
+    held = [value(tensor) if tensor and constant is None else None for tensor in outputs[:_OUTPUTS]]
+    further = tuple((slot, one) for slot, one in enumerate(held) if slot and one is not None)
     op_type, function = (node.site.op_type, node.site.function) if node is not None else ('', '')
-    return LineageRow(level, name, op_type, function, sort, use, again, hidden, last,
-                      value(tensor) if tensor and constant is None else None, constant)
+    return LineageRow(level, name, op_type, function, sort, use, again, hidden, last, held[0] if held else None, constant,
+                      further)
