@@ -95,8 +95,8 @@ def _row(row: LineageRow, marks: tuple[str, str, str, str], found: Lineage, *, t
     held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)
     if held:
         text.append('  ').append_text(held)
-    for slot, tensor in row.further:
-        text.append(f'  :{slot} ', 'dim').append_text(glimpse(tensor))
+    for slot, further in row.further:
+        text.append(f'  :{slot} ', 'dim').append_text(glimpse(further))
     if row.hidden:
         text.append(f'  ... {row.hidden} further', 'yellow')
     return text
