@@ -1,4 +1,4 @@
-"""From a command line to the inspector on the screen: is this a terminal for it, and then the app until the user leaves."""
+"""Entry point of the inspector: checks the terminal, then runs the app on a saved trace until the user leaves."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""How a call is named in a line: '#17 norm[3]'; a run, which is a call too, as 'run #4'."""
+"""Names of calls in a line: '#17 norm[3]'; of a run, which is a call too, 'run #4'."""
 from __future__ import annotations
 
 from pyfuncdbg.observers.record.records import CallRecord

@@ -1,4 +1,4 @@
-"""What is remarkable about a tensor, in words: 'NaN 4', '50% zero', 'const', 'changed by the function'."""
+"""Flags of a tensor in words: 'NaN 4', '50% zero', 'const', 'changed by the function'."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How far work that takes longer than a moment has come: a bar on a terminal, a line elsewhere, nothing in a pipe."""
+"""Progress of long work: a bar on a terminal, a line elsewhere, nothing in a pipe."""
 from __future__ import annotations
 
 import time

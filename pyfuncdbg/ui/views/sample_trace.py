@@ -1,4 +1,4 @@
-"""A few calls in memory: what the demos of the view modules draw, and a trace for tests that need no disk.
+"""An in-memory trace of a few calls, for the demos of the view modules and for tests.
 
 The values are computed when asked for, by the function that the records describe.
 """

@@ -1,4 +1,4 @@
-"""Why the line that made a node is not shown: in one remark of a card, and in one line above a list of files."""
+"""Reasons for an unknown source line of a node: a remark of a card, a line above a list of files."""
 from __future__ import annotations
 
 from rich.text import Text

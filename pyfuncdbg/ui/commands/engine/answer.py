@@ -28,7 +28,7 @@ class Answer:
         result: Plain data.
         as_json: Whether the user asked for JSON.
         written: The file to which it went instead, '' if none.
-        later: Lines that are to be carried out next: the rest of what an alias stands for.
+        later: Lines that are to be carried out next: the rest of an alias.
     """
 
     command: Command

@@ -1,4 +1,4 @@
-"""What the inspector sees of a program or a saved trace: one small Protocol, the desk at which its commands are answered.
+"""The desk: Protocol between the inspector and a running program or a saved trace, which answers commands.
 
 The app calls it on worker threads only; `listen` hands events over on a thread of the desk's own.
 """
@@ -24,7 +24,7 @@ class Reply:
         shown: What the view drew.
         data: The same as plain data, as `--json` gives it.
         error: The user's mistake, one message; '' if there was none.
-        later: Lines to carry out next: the rest of what an alias stands for.
+        later: Lines to carry out next: the rest of an alias.
     """
 
     line: str
@@ -37,7 +37,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happens by itself.
+    """An event that no command of the inspector caused.
 
     Attributes:
         kind: 'grown': the trace has more calls. 'ended', 'lost': the program is over, or was killed.

@@ -1,7 +1,7 @@
-"""The desk of a program that runs: what acts on it crosses the command socket, its trace is read in this process.
+"""The desk of a running program: commands cross the command socket, the trace is read in this process.
 
 Worker threads of the app ask; threads of the desk's own hear what the program says, and read the trace as it grows
-while somebody looks at the screen.
+while the screen is shown.
 """
 from __future__ import annotations
 

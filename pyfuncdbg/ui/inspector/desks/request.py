@@ -1,4 +1,4 @@
-"""What is asked of a desk, and may be broken off at any time: also before the desk has begun, and after it has answered.
+"""A cancellable request to a desk: it can be broken off before the desk has begun and after it has answered.
 
 Made on the main thread of the app, which breaks it off; the desk answers it on a worker thread.
 """
@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 
 class DeskRequest:
-    """A command line, or a completion.
+    """A command line or a completion that a desk is asked for.
 
     Attributes:
-        broken_off: Whether nobody wants the answer any more.
+        broken_off: Whether the answer is no longer wanted.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class DeskRequest:
         self.broken_off = False
 
     def break_off(self) -> None:
-        """Nobody wants the answer any more. Never blocks for long."""
+        """The answer is no longer wanted. Never blocks for long."""
         with self._lock:
             self.broken_off, way = True, self._way
         if way is not None:

@@ -24,11 +24,11 @@ _AT_ONCE = 512
 
 
 class Guest:
-    """A program.
+    """A hosted program, its terminal and the screen that it writes to.
 
     Args:
         master: Of its terminal, non-blocking.
-        news: Where its end is told; the end of this means that the process that started us is gone.
+        news: Descriptor that reports its end; the end of this means that the process that started us is gone.
         pid: Its process.
 
     Attributes:

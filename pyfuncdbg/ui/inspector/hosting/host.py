@@ -47,7 +47,7 @@ EARLY = 4
 
 @dataclass(frozen=True, slots=True)
 class Screenplay:
-    """What the screen is told.
+    """The parameters of the screen's process.
 
     Attributes:
         trace: Where the program's trace is going to be.

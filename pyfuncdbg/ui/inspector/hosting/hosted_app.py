@@ -1,4 +1,4 @@
-"""The inspector of a program that it has started: the panes of any inspector, and below them the program's own screen.
+"""The inspector of a program that it started: its panes, and below them the program's screen.
 
 While the program runs the keys are the program's, as in any terminal; at a stop they are the inspector's.
 """

@@ -1,4 +1,4 @@
-"""What a terminal sends for a key: from Textual's names to the bytes that a program expects. Pure."""
+"""Encoding of keys: from Textual's names to the bytes that a terminal sends. Pure."""
 from __future__ import annotations
 
 _PLAIN = {'enter': b'\r', 'tab': b'\t', 'backspace': b'\x7f', 'escape': b'\x1b', 'shift+tab': b'\x1b[Z', 'space': b' ',

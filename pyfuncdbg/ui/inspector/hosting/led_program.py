@@ -1,4 +1,4 @@
-"""The program under a leader of its session: its process, how it ended, and a descriptor that says when that is news.
+"""The program under a session leader: its process, its exit code, and a descriptor that signals its end.
 
 On the main thread of the process that the user started.
 """
@@ -17,7 +17,7 @@ _LEADER = str(Path(__file__).with_name('session_leader.py'))
 
 
 class Led:
-    """A program at a terminal.
+    """A program at a terminal, under a session leader.
 
     Args:
         command: What to run, a path and its arguments.

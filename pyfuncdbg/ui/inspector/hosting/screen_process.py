@@ -1,7 +1,7 @@
 """The process of the screen under `pyfuncdbg run --ui inspector` and `--live`, started by `host.py`.
 
-It has the master side of the program's terminal, one end of the command socket, and a pipe on which the end of the program
-is told. Its exit code says whether the user has left it.
+It has the master side of the program's terminal, one end of the command socket, and a pipe that reports the end of
+the program. Its exit code says whether the user has left it.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shell is to a program at a terminal: the process above it that leads the session, and outlives it.
+"""Session leader of a hosted program (setsid), as a shell is to its jobs; it outlives the program.
 
 Run as a script of its own, by `leading.py`: stdlib only, on one thread. Without it the end of the program would end what it
 has left running in the background, for then the system hangs up on the whole session.

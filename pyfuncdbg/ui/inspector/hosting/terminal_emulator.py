@@ -1,4 +1,4 @@
-"""The screen of a program as a terminal would show it: cells, cursor, scrollback. Fed by one thread, read by another.
+"""A terminal emulator over pyte: cells, cursor, scrollback. Fed by one thread, read by another.
 
 pyte knows the sequences. Here are what it lacks (the alternate screen, scrollback at full speed, sequences of newer
 terminals that it takes for others) and a faster way for plain text, of which programs print most.
@@ -52,11 +52,11 @@ class _Cells(dict[str, Char]):
 
 
 class _Screen(Screen):
-    """pyte's screen with the rest.
+    """pyte's screen with the alternate screen, scrollback and newer sequences.
 
     Args:
         columns, lines: Its size.
-        answer: Sends what a program is told that asks the terminal.
+        answer: Sends the terminal's reply to a query of the program.
     """
 
     def __init__(self, columns: int, lines: int, answer: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""A pseudo-terminal shown in the user's own terminal, byte by byte: when there is no screen any more, the program goes on.
+"""Byte relay between a pseudo-terminal and the user's terminal, so that a program survives its screen.
 
 On the main thread of the process that the user started, until the program has ended.
 """
@@ -27,7 +27,7 @@ _LAST, _LONGEST = 0.2, 1.0
 
 
 class Relay:
-    """Copies both ways.
+    """Byte relay in both directions.
 
     Args:
         master: Of the pseudo-terminal, non-blocking.

@@ -1,4 +1,4 @@
-"""Textual's driver for a terminal that is ours only at times: it leaves the screen when told, and comes back to it.
+"""Textual's driver for a lent terminal: it leaves the screen when the lease ends, and comes back to it.
 
 All on Textual's main thread, but for reading keys. Between two leases the app lives on, and what it draws goes nowhere.
 """

@@ -1,4 +1,4 @@
-"""Whether the terminal is ours now: the inspector's end of the lease with a program that lends its terminal.
+"""The inspector's end of the terminal lease with a program that lends its terminal.
 
 `prompt.lending.inspector_process` is the other end and lists the words. A thread of the lease's own hears them; what they
 ask of the screen is done on Textual's main thread, by the driver.
@@ -22,7 +22,7 @@ _PATIENCE = 2.0
 
 
 class Tenant(Protocol):
-    """Who shows something on the terminal."""
+    """A user of the lent terminal."""
 
     def come(self) -> None:
         """The terminal is ours: show the screen. Called on the lease's thread."""

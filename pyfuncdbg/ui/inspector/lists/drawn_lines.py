@@ -1,4 +1,4 @@
-"""What a pane or screen shows: renderables of the views, drawn to lines; each line knows its command.
+"""Drawn lines of a pane or screen: renderables of the views as lines that know their commands.
 
 Drawn on worker threads; a sheet puts the lines on the screen.
 """
@@ -62,7 +62,7 @@ class DrawnLine:
     Attributes:
         strip: Its cells.
         text: The same.
-        command: What it stands for.
+        command: The command that it types, '' for none.
         piece: The number of its part, if that is `whole`.
         offers: (first column, end, command) of those that its part proposes here; what Enter types comes first.
     """

@@ -1,4 +1,4 @@
-"""The command that a word on the screen stands for: what a click on it types. Pure."""
+"""Links: the command that a click on a word of the screen types. Pure."""
 from __future__ import annotations
 
 import re

@@ -1,4 +1,4 @@
-"""A list as the command line that asks for it: with another order, or with its filter open at the end. Pure.
+"""The command line of a list, for another order or with its filter open at the end. Pure.
 
 What a command can sort and filter by is read from its parser: every list of the table has what its command has.
 """

@@ -23,7 +23,7 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is seen of a list.
+    """The visible part of a list.
 
     Attributes:
         top: First row on the screen.
@@ -96,7 +96,7 @@ class Feed:
             self.opened, self.places, self.pages = opened, places, pages
 
     class Located(Message):
-        """Where something is, None if it is nowhere."""
+        """The row of a searched text or key, None if there is none."""
 
         def __init__(self, opened: Opened, text: str, at: int | None, *, sought: bool) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""What worker threads, the desk and lists tell the app."""
+"""Messages to the app from worker threads, the desk and lists."""
 from __future__ import annotations
 
 from collections.abc import Callable

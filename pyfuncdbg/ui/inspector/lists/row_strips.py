@@ -1,4 +1,4 @@
-"""Rows of a list as lines of cells: which columns fit into a width, and how a row stands in them.
+"""Rows of a list as lines of cells: the columns that fit into a width, and the cells of each row.
 
 Pure; drawn on worker threads, so that the screen only puts finished lines in place.
 """
@@ -22,7 +22,7 @@ _GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where a column stands: the cells from `start` on; `index` is its place in a row."""
+    """The cells of a column on a line, from `start` on; `index` is its place in a row."""
 
     column: ListColumn
     index: int

@@ -1,4 +1,4 @@
-"""What a virtual list shows, as data: columns that are sort keys, rows, and where they come from.
+"""Data of a virtual list: columns that are sort keys, rows, and the source that they come from.
 
 A list of any length gives a page at a time. Everything here is asked on worker threads; `cancel` on any.
 """
@@ -34,7 +34,7 @@ class ListColumn:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a list is to show.
+    """Filters and order that are asked of a list.
 
     Attributes:
         filters: By name, as the command's options are called.
@@ -92,7 +92,7 @@ class Opened(Protocol):
 
 
 class Rows(Protocol):
-    """Where the rows of a list come from."""
+    """The source of the rows of a list."""
 
     @property
     def noun(self) -> str:

@@ -1,4 +1,4 @@
-"""A list of any length: only what is on the screen is drawn, and its rows are asked for a page at a time.
+"""A virtual list of any length: it draws only its visible rows and fetches them by pages.
 
 Textual's main thread draws; what it draws comes from worker threads (`feed`). Rows that are not there yet stand as dots.
 """

@@ -1,4 +1,4 @@
-"""The recorded calls as rows of a virtual list, and a wish for them as the command line that asks for it.
+"""Recorded calls as rows of a virtual list; filters and order of the list as a command line.
 
 Asked on worker threads.
 """

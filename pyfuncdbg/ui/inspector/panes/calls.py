@@ -1,4 +1,4 @@
-"""The calls pane: every recorded call, however many, as a virtual list that types the command for another order or filter.
+"""The calls pane: a virtual list of all recorded calls. For another order or filter it types the command.
 
 Main thread of the app; the calls come from worker threads.
 """

@@ -1,4 +1,5 @@
-"""What all panes show: one recorded call, or the stop of a program. Every pane is a function from it to a picture."""
+"""The scene that all panes show: one recorded call, or the stop of a program. Every pane is a function from it to a
+picture."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is looked at.
+    """The scene: a recorded call or a stop.
 
     Attributes:
         call: The recorded call that was selected, None for none.
@@ -60,7 +61,7 @@ Painter = Callable[[Desk, Scene, int], DrawnPicture]
 
 @dataclass(frozen=True, slots=True)
 class Pane:
-    """One place of the screen: its name, the key that leads there, what it shows, and who paints it or is it."""
+    """One pane of the screen: name, key, content, and the function or widget that draws it."""
 
     name: str
     key: str

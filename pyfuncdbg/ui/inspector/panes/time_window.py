@@ -1,4 +1,4 @@
-"""A window of time over the threads of a trace: its rows, drawn, and which call stands at a place of them.
+"""A window of time over the threads of a trace: drawn rows, and the call at a position in them.
 
 Made on worker threads from the index alone. Calls that can be told apart are bars; where they are too many, a column shows
 how busy its thread was.
@@ -41,7 +41,7 @@ class LaneRow:
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """What a window shows.
+    """The content of a window of time.
 
     Attributes:
         calls: Calls that are in it.

@@ -1,4 +1,4 @@
-"""What a command line `timeline ...` asks the timeline pane for. Pure."""
+"""The window and filter that a command line `timeline ...` asks the timeline pane for. Pure."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from pyfuncdbg.ui.commands.timeline import TIMELINE
 
 @dataclass(frozen=True, slots=True)
 class TimeWish:
-    """A window of time, in seconds since the trace began, None for as far as there are calls; and the sites, by a glob."""
+    """A window of time, in seconds since the trace began, and a glob of sites. None: as far as there are calls; all
+    sites."""
 
     start: float | None = None
     end: float | None = None

@@ -1,4 +1,4 @@
-"""The timeline pane: calls by thread over time; only the window of time that is seen is asked for and drawn.
+"""The timeline pane: calls by thread over time. Only the visible window of time is read and drawn.
 
 Main thread of the app; worker threads ask the trace, through a connection of the pane's own, and what is not wanted any more
 is broken off.

@@ -1,4 +1,5 @@
-"""How the screen is arranged at a size: all panes at once, one at a time, or nothing but why not. Main thread of the app."""
+"""Layout of the screen for its size: all panes, one at a time, or only the reason why neither fits. Main thread of the
+app."""
 from __future__ import annotations
 
 from textual.content import Content

@@ -1,4 +1,4 @@
-"""Calls that are sought: on a worker thread, from what is looked at now; the app gets `Found`."""
+"""Search for calls on a worker thread, from the scene that is shown; the app gets `Found`."""
 from __future__ import annotations
 
 from collections import deque
@@ -16,7 +16,7 @@ from pyfuncdbg.ui.inspector.screen.pane_set import mistake
 
 
 class Seeker:
-    """Who looks for calls. Called on the app's thread.
+    """Search for calls, one at a time. Called on the app's thread.
 
     Args:
         app: Told of what is found.

@@ -1,4 +1,4 @@
-"""The command line at the bottom: completion by Tab, the history of all sessions; a search and a filter of what is shown.
+"""The command line at the bottom: Tab completion, history of all sessions, search and filter of the pane.
 
 Main thread of the app; what completes it is asked on a worker thread.
 """
@@ -31,7 +31,7 @@ _PLACEHOLDERS: dict[Mode, str] = {
 
 
 class Consumer(Protocol):
-    """What is done with what is typed. It is called, not told by messages: the next key comes after it."""
+    """Receiver of what is typed in the command line. It is called, not told by messages: the next key comes after it."""
 
     def refuse_paste(self) -> None:
         """A text was pasted that is too long: say so, and `forget` the line."""
@@ -115,7 +115,7 @@ class _Line(Input):
 
 
 class CommandLine(Vertical):
-    """Where commands are typed.
+    """The input widget for commands.
 
     Args:
         desk: Has words that could complete a text; asked on a worker thread. At a stop a line that is no command is Python.

@@ -1,4 +1,4 @@
-"""Command lines that are carried out one after another, each on a worker thread whose answer the app gets as `Answered`.
+"""Queue of command lines, run one at a time on worker threads; the app gets each answer as `Answered`.
 
 Everything else on the main thread of the app.
 """

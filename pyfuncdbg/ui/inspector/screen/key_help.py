@@ -1,4 +1,4 @@
-"""The keys of the inspector on a page, above the list of commands that `help` gives: by what a person wants to do. Pure."""
+"""The help page of the inspector's keys, grouped by task, above the list of commands of `help`. Pure."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Keys one after the other: each has done all it does before the next one is looked at, which may be for somebody else then.
+"""Key dispatch in order: a key is handled to its end before the next, for which the focus may have changed.
 
 A letter outside of the command line is a key if no word follows it (`type_ahead`). Main thread of the app.
 """

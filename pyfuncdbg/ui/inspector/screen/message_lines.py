@@ -11,7 +11,7 @@ from pyfuncdbg.ui.views.escape import visible
 
 
 class Said(Static):
-    """What was said last; nothing is no line."""
+    """The last message to the user; without one it takes no line."""
 
     DEFAULT_CSS = """
     Said { height: auto; max-height: 5; padding: 0 1; background: $surface; display: none; }

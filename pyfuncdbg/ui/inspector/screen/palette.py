@@ -1,4 +1,4 @@
-"""What the palette finds: the commands of the table, nodes and calls. A hit types a command line."""
+"""Entries of the command palette: the commands of the table, nodes and calls. A hit types a command line."""
 from __future__ import annotations
 
 import asyncio
@@ -23,7 +23,7 @@ _CALLS = 200
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """One thing that can be found: its name, what is said about it, the line it types; a blank at its end asks for more."""
+    """One entry of the palette: name, description, and the line that it types; a blank at its end asks for more."""
 
     name: str
     help: str

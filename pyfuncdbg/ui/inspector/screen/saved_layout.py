@@ -1,4 +1,4 @@
-"""What a user has chosen for the inspector's screen: theme and panes, kept in the configuration from session to session.
+"""The user's choice of theme and panes of the inspector, kept in the configuration between sessions.
 
 Read before an app is made, kept when it has ended; main thread.
 """

@@ -1,4 +1,5 @@
-"""The variables of a frame that an exception went through: a line for each, tensors with what is bad about them first.
+"""Local variables of a frame in a traceback, one line each; where they are too many, those with NaN or infinity are
+kept first.
 
 Drawn under the frame's source by the traceback panel.
 """

@@ -1,4 +1,4 @@
-"""What one call said, in order: stdout, stderr, warnings and floating-point errors with their line, log records."""
+"""Captured output of one call, in order: stdout, stderr, warnings and floating-point errors with their line, log records."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""What commands that steer a run answer: what was made again, what stays, and which tensors have come out differently."""
+"""Reports of the commands that steer a run: calls made again, effects that stay, tensors that differ."""
 from __future__ import annotations
 
 import math

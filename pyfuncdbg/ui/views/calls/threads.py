@@ -1,4 +1,4 @@
-"""The list of threads: what waits at a stop, one line each, '>' at the one with the prompt; then the calls that run."""
+"""The list of threads: those that wait at a stop, '>' at the one with the prompt; then running calls."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Calls by thread over time: a bar for each call, calls inside of calls below them, one row of text for each level.
+"""A timeline of calls by thread: a bar for each call, nested calls in the rows below.
 
-`[norm[3]==]` is a call, `>` in place of `]` one that did not finish; `!` fills one that gave NaN or Inf, `x` one that
-raised; `:` stands for several calls in one column. `lane_row` and `axis_row` draw one row, for lists that scroll.
+`[norm[3]==]` is a call, `>` instead of `]` one that did not finish; `!` fills one that gave NaN or Inf, `x` one that
+raised; `:` marks several calls in one column. `lane_row` and `axis_row` draw one row, for lists that scroll.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagram in the language that was asked for, never folded or cut at the console's width: it is for another program."""
+"""A graph diagram as source text of another program: never folded or cut at the console's width."""
 from __future__ import annotations
 
 from rich.console import Console, ConsoleOptions, RenderResult

@@ -1,4 +1,4 @@
-"""What goes into a node, or comes of it (`li`, `lo`), as a tree: each node once, '^' where it stands elsewhere."""
+"""Ancestors or descendants of a node as a tree (`li`, `lo`): each node once, '^' at a repetition."""
 from __future__ import annotations
 
 from rich.console import ConsoleOptions

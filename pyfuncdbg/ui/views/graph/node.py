@@ -1,4 +1,4 @@
-"""The node card (`ni`): what a node is, what goes in and out with the last values, where it was made, how it was called."""
+"""The node card (`ni`): type, inputs and outputs with their last values, creation line, calls."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The verdicts on non-finite values as a table with the ways to the fetches (`health`), and the line where one appeared."""
+"""Verdicts on non-finite values as a table (`health`), with paths to the fetches and the line where one appeared."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where a NaN or an infinity began: the line, what the call was given, what it printed, what came of it."""
+"""The origin of a NaN or an infinity: line, inputs of the call, output, consequences."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The gradient tape as a tree: each step once, with references where it comes again, and a bar of the gradient at each.
+"""The gradient tape as a tree: each step once, references where it recurs, a bar of its gradient.
 
 The bars stand under one another, so that where a gradient vanishes or explodes is seen at a glance.
 """

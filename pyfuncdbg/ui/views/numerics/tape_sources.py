@@ -1,4 +1,4 @@
-"""What came to each variable and tensor that a program asked the gradient of: by which steps, and why to some nothing.
+"""Sources of a backward pass: those without a gradient and the repair, and the steps behind the other gradients.
 
 `ui/views/numerics/tape.py` draws it below the tree.
 """

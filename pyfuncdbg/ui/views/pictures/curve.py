@@ -22,7 +22,8 @@ _APART = 10
 
 
 class Curve:
-    """A renderable for a vector: the finite elements over their index; of many, the least and the greatest of each column.
+    """A renderable for a vector: its finite elements over their index. Where it is longer than the width, a column shows the
+    least and the greatest of its elements.
 
     Args:
         array: Numbers or bools, of one axis. Complex elements count by their magnitude.

@@ -1,4 +1,4 @@
-"""A matrix as a heat map: two rows of elements to a line of half blocks, NaN and infinity as letters.
+"""A matrix as a heat map of half blocks, two rows of elements to a line; NaN and infinity are letters.
 
 Where a console has no colour the shades are characters, one row of elements to a line.
 """
@@ -33,7 +33,7 @@ _LETTERS = {(NAN, 0): 'ⁿ', (0, NAN): 'ₙ', (INF, 0): 'ⁱ', (0, INF): 'ᵢ'}
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells that stand for blocks of elements.
+    """Cells of a heat map: one for each block of elements.
 
     Attributes:
         cells: Mean of the finite elements of each block; NaN where there are none.

@@ -1,4 +1,4 @@
-"""The picture of an array: a curve of one axis, a heat map of two; of more axes, one slice with its index."""
+"""The picture of an array: a curve for one axis, a heat map for two, one slice for more."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Annotated source (`ps`): each line with a bar of its cost, and below it the nodes made there with calls and values."""
+"""Annotated source (`ps`): a bar of its cost beside each line, below it its nodes, calls and values."""
 from __future__ import annotations
 
 from collections.abc import Mapping

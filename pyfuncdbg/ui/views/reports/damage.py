@@ -1,4 +1,4 @@
-"""What of a trace cannot be read, told wherever something is shown from the rest."""
+"""Damage of a trace: one line for each part that cannot be read, shown with every view of the rest."""
 from __future__ import annotations
 
 from collections.abc import Iterable

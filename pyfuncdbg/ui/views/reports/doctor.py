@@ -1,4 +1,4 @@
-"""What `doctor` found: a paragraph for each fault, with its place, what is wrong, figures, and the code that mends it."""
+"""The findings of `doctor`, a paragraph each: place, fault, figures, and the code that repairs it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

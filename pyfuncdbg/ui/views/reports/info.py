@@ -1,4 +1,4 @@
-"""What a trace is: who wrote it, when, how much it holds, what it lost (`info`)."""
+"""The properties of a trace (`info`): writer, time, size, losses."""
 from __future__ import annotations
 
 from rich.table import Table

@@ -41,7 +41,7 @@ class _Heading(Heading):
 
 
 class _Table(TableElement):
-    """Where there is no room for columns, the cells of a row under one another."""
+    """A table of a manual page. Where the width is too small for columns, the cells of a row stand under one another."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if options.max_width < _COLUMNS and self.body is not None:

@@ -1,4 +1,4 @@
-"""How a program goes on: what `pyfuncdbg run --live` shows above the program's screen. Pure."""
+"""Live figures of a program above its screen (`pyfuncdbg run --live`). Pure."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The list of source files (`ls`): how many nodes and functions each has, how often they ran, and what that cost."""
+"""The list of source files (`ls`): nodes and functions of each, how often they ran, their cost."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What `pyfuncdbg verify` found: equal or not, the first difference, and what each degree of watching costs."""
+"""The result of `pyfuncdbg verify`: equal or not, the first difference, the cost of each degree of watching."""
 from __future__ import annotations
 
 import shlex

@@ -1,4 +1,4 @@
-"""Source lines of a recorded program: a line, an excerpt around it, or why it is not known; and the name of a place.
+"""Source lines of a recorded program: a line, an excerpt, the reason why it is unknown; names of places.
 
 Drawn from what records give; no file is opened here. Any thread.
 """

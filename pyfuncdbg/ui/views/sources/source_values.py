@@ -1,4 +1,4 @@
-"""Source with values beside its lines: what a name held, what a line warned of, at the line that made it."""
+"""Source with values and warnings beside the lines that made them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

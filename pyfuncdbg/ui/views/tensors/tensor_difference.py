@@ -1,4 +1,4 @@
-"""What is different in a tensor since an earlier call (`pt --diff`)."""
+"""Differences of a tensor from the one of an earlier call (`pt --diff`)."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a tensor held, in a few words behind its name: 'float32[3,4] 0 .. 1.43  NaN 4', 'int32[] = 7'."""
+"""The content of a tensor in a few words: 'float32[3,4] 0 .. 1.43  NaN 4', 'int32[] = 7'."""
 from __future__ import annotations
 
 from collections.abc import Sequence

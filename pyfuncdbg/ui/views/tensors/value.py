@@ -1,4 +1,4 @@
-"""One tensor in full, or a slice of it (`pt`): its line, where a NaN came from, the summary, a picture, the elements."""
+"""One tensor or a slice of it (`pt`): name, origin of NaN, summary, picture, elements."""
 from __future__ import annotations
 
 from collections.abc import Sequence
