@@ -185,6 +185,27 @@ def test_nothing_is_left_of_a_failed_import(late: str) -> None:
             assert session.run('c:0') == 2.
 
 
+@pytest.mark.parametrize('number', [10 ** 4, 10 ** 11])
+def test_more_inputs_than_memory_holds_are_refused(number: int) -> None:
+    node = ('node { name: "p" op: "Pack" input: "c" attr { key: "T" value { type: DT_FLOAT } } '
+            f'attr {{ key: "N" value {{ i: {number} }} }} }}')
+    with v1.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=f'expected {number} inputs, which do not match 1 inputs specified'):
+            tf.import_graph_def(parsed(CONSTANT + node), name='')
+        assert names(graph) == []
+
+
+@pytest.mark.parametrize(('op', 'attr', 'inputs'), [('Unpack', 'num', 'c'), ('Split', 'num_split', 'k c')])
+def test_more_outputs_than_memory_holds_are_refused(op: str, attr: str, inputs: str) -> None:
+    axis = CONSTANT.replace('"c"', '"k"').replace('DT_FLOAT', 'DT_INT32').replace('float_val', 'int_val')
+    node = (f'node {{ name: "s" op: "{op}" ' + ' '.join(f'input: "{name}"' for name in inputs.split()) +
+            f' attr {{ key: "T" value {{ type: DT_FLOAT }} }} attr {{ key: "{attr}" value {{ i: 99999999999 }} }} }}')
+    with v1.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=f'99999999999 outputs.*{op}'):
+            tf.import_graph_def(parsed(CONSTANT + axis + node), name='')
+        assert names(graph) == []
+
+
 def test_a_function_that_calls_itself_is_refused() -> None:
     function = ('function { signature { name: "f" } node_def { name: "g" op: "PartitionedCall" '
                 'attr { key: "Tin" value { list { } } } attr { key: "Tout" value { list { } } } '

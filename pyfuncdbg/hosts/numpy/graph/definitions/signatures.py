@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
@@ -34,6 +35,16 @@ class Argument:
         kind = attrs.get(self.type)
         found = list(kind) if isinstance(kind, list) else [kind if isinstance(kind, DType) else as_dtype(self.type)]
         return found * attrs[self.number] if self.number else found
+
+    def count(self, attrs: Mapping[str, Any]) -> int:
+        """How many tensors it is in a node with these attrs, which may claim any number.
+
+        Raises:
+            TypeError, KeyError: The attrs do not say.
+        """
+        kind = attrs.get(self.type)
+        each = len(kind) if isinstance(kind, list) else 1
+        return each * max(index(attrs[self.number]), 0) if self.number else each
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,10 @@ Place = tuple[str, int]
 """A tensor as a GraphDef names it: node and output."""
 _KINDS = {'s': 'string', 'i': 'int', 'f': 'float', 'b': 'bool', 'type': 'type', 'shape': 'shape', 'tensor': 'tensor',
           'func': 'func'}
+_LISTED = 1000
+"""Inputs that a message lists though they are missing."""
+_MOST_OUTPUTS = 1 << 20
+"""Outputs of one node."""
 _RUNNING = 'TensorFlow 2.21.0'
 
 
@@ -251,7 +255,7 @@ def _check_kind(key: str, value: Any, known: Signature, name: str) -> None:
 
 
 def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> None:
-    """Refuse inputs that are not as many, or not of the dtypes, that the node's attrs say.
+    """Refuse inputs that are not as many, or not of the dtypes, that the node's attrs say, and outputs beyond number.
 
     Raises:
         ValueError: Always then.
@@ -260,6 +264,13 @@ def check_inputs(op_type: str, name: str, attrs: Mapping[str, Any], inputs: Sequ
     if known is None:
         return
     try:
+        count, outputs = (sum(argument.count(attrs) for argument in some) for some in (known.inputs, known.outputs))
+        if outputs > _MOST_OUTPUTS:
+            raise ValueError(f'NodeDef says {outputs} outputs; at most {_MOST_OUTPUTS} can be imported; {known.text}; '
+                             f'NodeDef: {{{{node {name}}}}}')
+        if count > len(inputs) + _LISTED:       # an untrusted number: a list of so many would not fit in memory
+            raise ValueError(f'NodeDef expected {count} inputs, which do not match {len(inputs)} inputs specified; '
+                             f'{known.text}; NodeDef: {{{{node {name}}}}}')
         wanted = [dtype for argument in known.inputs for dtype in argument.dtypes(attrs)]
     except (TypeError, KeyError):
         raise ValueError(f'NodeDef has attrs that do not go together: {known.text}; NodeDef: {{{{node {name}}}}}') from None

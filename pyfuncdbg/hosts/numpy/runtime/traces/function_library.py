@@ -135,7 +135,7 @@ def _position(node: Any, output: str, index: int) -> int:
         if argument.name == output:
             return position + index
         try:
-            position += len(argument.dtypes({**known.defaults, **attrs}))
+            position += argument.count({**known.defaults, **attrs})
         except (TypeError, KeyError) as error:
             raise ValueError(f"Node '{node.name}': its attrs do not say how many outputs it has") from error
     raise ValueError(f"Node '{node.name}': {node.op} has no output '{output}'")
