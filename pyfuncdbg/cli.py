@@ -374,8 +374,11 @@ def _help(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         SUBCOMMANDS[options.name].parser().print_help()
         return lambda: 0
     console = Console(highlight=False, markup=False)
-    found = help_list((), console.width) if options.name is None else help_of(
-        options.name, TABLE, console.width, tuple(SUBCOMMANDS))
+    try:
+        found = help_list((), console.width) if options.name is None else help_of(
+            options.name, TABLE, console.width, tuple(SUBCOMMANDS))
+    except CommandError as error:
+        raise CommandError(error.worded('pyfuncdbg ')) from None
     Answer(SHOWS_HELP, found, options.json).show(console)
     return lambda: 0
 

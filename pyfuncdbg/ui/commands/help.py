@@ -111,7 +111,7 @@ class HelpList:
     """Everything that `help` knows.
 
     Attributes:
-        commands: By group; none where only the topics are wanted.
+        commands: By group; none in the shell, which has commands of its own.
         topics: In the order of the manual.
     """
 
@@ -157,11 +157,11 @@ def help_view(result: Help) -> RenderableType:
     if isinstance(result, HelpPage):
         more = (Text(''), command_help(result.command.text)) if result.command is not None else ()
         return Page(ManualPage(result.topic.text), *more)
-    topics = topic_list([(each.name, each.title) for each in result.topics])
+    rows = [(each.name, each.title) for each in result.topics]
     if not result.commands:
-        return topics
+        return topic_list(rows, "'pyfuncdbg help TOPIC' shows one; 'pyfuncdbg --help' and 'pyfuncdbg show help' list commands")
     return Page(command_list([(one.group, ', '.join((one.name, *one.aliases)), one.help) for one in result.commands]),
-                Text(''), topics)
+                Text(''), topic_list(rows, "'help TOPIC' shows one"))
 
 
 def _help(context: Context, args: argparse.Namespace) -> Help:

@@ -82,7 +82,7 @@ class ManualPage(Markdown):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         page = copy(self)
-        if console.color_system is None:        # what is code would not be told from prose
+        if console.color_system is None or console.no_color:        # what is code would not be told from prose
             page.parsed = self._colourless
         with console.use_theme(_THEME):
             drawn = list(Markdown.__rich_console__(page, console, options.update(width=min(options.max_width, _WIDEST))))
@@ -93,21 +93,22 @@ class ManualPage(Markdown):
                 yield from console.render(each, options)
 
 
-def topic_list(topics: Sequence[tuple[str, str]]) -> Page:
+def topic_list(topics: Sequence[tuple[str, str]], hint: str) -> Page:
     """Topics with what each is about.
 
     Args:
         topics: Name and title of each.
+        hint: The last line: what to type.
     """
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow='fold')
     for name, title in topics:
         grid.add_row(label(f'  {name}', 'cyan'), label(title))
-    return Page(label('manual', 'bold'), grid, Text("'help TOPIC' shows one", 'dim'))
+    return Page(label('manual', 'bold'), grid, Text(hint, 'dim'))
 
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     demo(ManualPage('# Stops: where a program waits\n\nSee [help conditions](conditions.md).\n\n```console\n(pfd) p x\n```'),
-         topic_list([('stops', 'where a program waits')]))
+         topic_list([('stops', 'where a program waits')], "'help TOPIC' shows one"))
