@@ -22,6 +22,7 @@ from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
 from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list
 
+_OF_SHELL = "'pyfuncdbg help TOPIC' shows one; 'pyfuncdbg --help' and 'pyfuncdbg show help' list the commands"
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
 
 
@@ -159,7 +160,7 @@ def help_view(result: Help) -> RenderableType:
         return Page(ManualPage(result.topic.text), *more)
     rows = [(each.name, each.title) for each in result.topics]
     if not result.commands:
-        return topic_list(rows, "'pyfuncdbg help TOPIC' shows one; 'pyfuncdbg --help' and 'pyfuncdbg show help' list commands")
+        return topic_list(rows, _OF_SHELL)
     return Page(command_list([(one.group, ', '.join((one.name, *one.aliases)), one.help) for one in result.commands]),
                 Text(''), topic_list(rows, "'help TOPIC' shows one"))
 
