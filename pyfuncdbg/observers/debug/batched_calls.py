@@ -1,4 +1,4 @@
-"""Calls of a trace, read in batches: whoever waits for many is told how far the reading has come.
+"""Batched reading of a trace's calls, with progress reports.
 
 Judges and reports call it, on the thread that asks.
 """

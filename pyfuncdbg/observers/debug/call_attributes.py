@@ -1,4 +1,4 @@
-"""What a condition can ask of `call`: the names, and what to say of one that there is not.
+"""Attributes of `call` in conditions, and the message for an unknown one.
 
 Asked when a condition is read, and where one written as a Python function has raised; on any thread.
 """

@@ -1,7 +1,7 @@
-"""The debugger: the hook that stops calls, one for the process: `debugger`.
+"""The debugger: the hook that stops calls, one per process (`debugger`).
 
 Breakpoints say where, the broker asks the user, the stepper goes through Python and `nodes` through the graph. `around` runs
-on the thread of each call. Nothing here is active before somebody debugs.
+on the thread of each call. Nothing here is active before debugging starts.
 """
 # long: one hook; its stops, what is decided at them and what is executed again change the same flows
 from __future__ import annotations
@@ -44,13 +44,13 @@ DEPTH = -100
 
 
 class Debugger:
-    """The hook and what it works with.
+    """The hook of the debugger, with its breakpoints, broker and thread plans.
 
     Attributes:
         kinds: The calls it wants; changes with breakpoints.
-        left: The user has said quit, and nobody has started anew.
+        left: The user has said quit, and debugging has not started again.
         quit_explained: Whether the user has been told what quit does.
-        flows: By native thread, what the user wants of it next; threads of which nothing is wanted are not in it.
+        flows: By native thread, the user's plan for it; a thread without a plan is not in it.
     """
 
     def __init__(self) -> None:

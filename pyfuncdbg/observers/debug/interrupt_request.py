@@ -1,6 +1,6 @@
-"""Stops a running program: the next wrapped call, on whatever thread it comes, is one to stop before.
+"""One-shot hook that stops the running program before its next wrapped call, on any thread.
 
-A hook for one call, outside of the debugger's; as long as nobody asks, it is not there and costs nothing.
+It is outside of the debugger's hook. Without a request it is not installed and costs nothing.
 """
 from __future__ import annotations
 

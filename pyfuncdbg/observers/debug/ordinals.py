@@ -1,4 +1,4 @@
-"""'1st', '2nd': which run of its session one is, in words that nobody takes for the number that `--run` wants.
+"""Ordinal numbers ('1st', '2nd') for the runs of a session, not to be confused with the number that `--run` takes.
 
 Any thread may ask.
 """

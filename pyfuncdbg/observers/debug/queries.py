@@ -1,4 +1,4 @@
-"""What the verdicts, the views and the commands ask of a trace.
+"""Query protocol of a trace, used by verdicts, views and commands.
 
 `record.trace.Trace` answers it for a log on disk, `views.sample_trace` for a few calls in memory. Any thread may ask.
 """

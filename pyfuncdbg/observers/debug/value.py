@@ -1,7 +1,7 @@
-"""A value of the program as plain data: what `p`, the card of a stop and `display` show.
+"""Bounded description of a program's value as plain data, for `p`, `display` and the stop card.
 
 Made on the thread that holds the value. An array is summarised, never given to its own repr; of everything else the repr is
-bounded, and a repr that raises is told.
+bounded, and a repr that raises is reported.
 """
 from __future__ import annotations
 

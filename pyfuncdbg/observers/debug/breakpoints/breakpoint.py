@@ -33,7 +33,7 @@ _CALLS, _HITS = 64, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """Where to stop, and when.
+    """A breakpoint: place, condition and action.
 
     Attributes:
         number: As in 'breakpoint 2'.

@@ -1,7 +1,7 @@
 """Breakpoints in a file: `.pyfuncdbg.toml` beside the script, which `breaks --save` writes and `breaks --load` reads.
 
-Conditions and commands are Python, so a file that came with somebody's program is never loaded by itself: only when the user
-says so.
+Conditions and commands are Python, so a file that came with a downloaded program is never loaded by itself: only when the
+user says so.
 """
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """What was saved or loaded.
+    """Result of saving or loading a breakpoint file.
 
     Attributes:
         path: The file.

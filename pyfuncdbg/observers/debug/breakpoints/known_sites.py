@@ -39,7 +39,7 @@ class KnownSite:
 
 
 class Catalogue:
-    """What has been met so far, bounded."""
+    """Bounded catalogue of the sites met so far."""
 
     def __init__(self) -> None:
         self._sites: dict[int, KnownSite] = {}

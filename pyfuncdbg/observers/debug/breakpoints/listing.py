@@ -1,6 +1,6 @@
-"""The breakpoints as plain data: what `break`, `breaks` and the card of a run show.
+"""Breakpoint states as plain data, for `break`, `breaks` and the run card.
 
-Made on the thread of whoever asks; holds no condition, only its text.
+Made on the thread of the caller; holds no condition, only its text.
 """
 from __future__ import annotations
 

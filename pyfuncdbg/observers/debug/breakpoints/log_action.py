@@ -1,4 +1,4 @@
-"""What `--do log` writes: one line on the program's real stderr, and a note in every recording that is on.
+"""The log action (`--do log`): one line on the real stderr and a note in every active recording.
 
 On the thread of the call or line; the program's own `sys.stderr`, which it may have replaced, is left alone.
 """

@@ -1,5 +1,5 @@
-"""What to say of breakpoints that never stopped anything, or whose condition raised: who has misspelt a name would wait for
-ever.
+"""Warnings about breakpoints that never stopped anything or whose condition raised. A misspelt name would otherwise go
+unnoticed.
 
 Asked when a program or a cell of a notebook is over, on its main thread.
 """

@@ -1,8 +1,8 @@
-"""The conditions at one site, tested on the values of a call before a `Call` is made of it.
+"""Pre-filter of one site: tests its conditions on the values of a call before a `Call` is made.
 
-A condition that is false at nearly every call costs little that way. Where one is true, or cannot be told, the call goes
-through the hooks and is tested there once more: so this is for conditions of which nobody notices that they are evaluated
-twice. Made when a site is met, asked on the threads of the calls.
+A condition that is false at nearly every call costs little that way. Where one is true, or cannot be decided, the call goes
+through the hooks and is tested there once more: so only conditions without side effects are tested here. Made when a site
+is met, called on the threads of the calls.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The debugged program, as breakpoints see it: what they ask of the debugger when a call or a line meets their condition."""
+"""Protocol of the debugged program, called by breakpoints when a call or line meets their condition."""
 from __future__ import annotations
 
 from types import FrameType
@@ -8,7 +8,7 @@ from pyfuncdbg.observers.record.recorder import Recorder
 
 
 class DebuggedProgram(Protocol):
-    """What breakpoints ask of the debugger."""
+    """Protocol of the debugger for breakpoints that were hit."""
 
     @property
     def watching(self) -> bool:

@@ -1,4 +1,5 @@
-"""What `--do snap` keeps at a line: the arrays among the frame's variables, whole, as the inputs of a call of 'model.py:41'.
+"""The snapshot action (`--do snap`) at a line. It keeps the arrays among the frame's variables, whole, as the inputs of a
+call of 'model.py:41'.
 
 On the thread that came to the line, before it is run. The call is within the wrapped call around, so `calls`, `lt` and `pt`
 show it as any other.

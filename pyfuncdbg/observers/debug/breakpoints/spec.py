@@ -1,4 +1,4 @@
-"""What a breakpoint is set on: SPEC, as typed, and whether a site is meant by it.
+"""Breakpoint specification (SPEC): its syntax, and matching against sites.
 
     norm   layer*/norm   MatMul   Model.step     node name, glob, op type, function name
     function:norm                                a function only, where a node or op type has its name too

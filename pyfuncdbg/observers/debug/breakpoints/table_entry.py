@@ -1,4 +1,4 @@
-"""One breakpoint with what changes about it: its count, what it is tested with at each site, where its line is.
+"""Entry of the breakpoint table: a breakpoint with its count, its tests by site, and its line.
 
 Belongs to the table in `breakpoints.table`, under whose lock it is changed; hits come on the threads of calls and lines.
 """
@@ -34,10 +34,10 @@ _SITES = 1 << 16
 
 
 class BreakpointEntry:
-    """A breakpoint in the table.
+    """One breakpoint and its mutable state in the table.
 
     Attributes:
-        breakpoint: As it stands now.
+        breakpoint: Its current version.
         sites: Names of the sites where it is tested, as far as they were called.
         parameters: By the functions that it is tested at, as far as they are known.
         evaluated: Whether its condition was evaluated at a call, since it is this one.

@@ -1,4 +1,4 @@
-"""When a breakpoint is tested: as the user says, or as its place and its condition ask for.
+"""Timing of a breakpoint's test: as the user says, or as its place and condition require.
 
 Asked under the lock of `Breakpoints`, when one is set or changed.
 """

@@ -1,4 +1,5 @@
-"""All that is known of one node, as plain data: what it is, what goes in and out, where it was made, how it was called.
+"""The node card: all that is known of one node, as plain data. It covers inputs and outputs, where the node was made, and
+its calls.
 
 Made from a trace, and at a stop also from the run that is stopped, on the thread of the command.
 """
@@ -50,7 +51,7 @@ class NodeInput:
 
 @dataclass(frozen=True, slots=True)
 class NodeOutput:
-    """One output: what it held last, who takes it, whether the run gives it to the program, or a function returns it."""
+    """An output of a node: its last value and consumers, and whether a run fetches or a function returns it."""
 
     name: str
     value: TensorRecord | None

@@ -1,4 +1,4 @@
-"""What the user is told before a run and after it, as plain data; views draw it, `--json` writes it.
+"""Cards before and after a run, as plain data; views draw them, `--json` writes them.
 
 Made on the stopped thread, from the stop and the trace.
 """

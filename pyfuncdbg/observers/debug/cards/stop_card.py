@@ -1,4 +1,4 @@
-"""What a face shows at a new stop, as plain data: where the thread is, the source, the values that matter here.
+"""The stop card: the place of a thread, the source and the relevant values, as plain data.
 
 Made on the stopped thread by the command `stop`.
 """
@@ -54,7 +54,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class StopCard:
-    """Where a thread has stopped.
+    """Place and values of a stopped thread.
 
     Attributes:
         number: Of the stop.

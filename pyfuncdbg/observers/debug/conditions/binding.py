@@ -42,7 +42,7 @@ OfValues = Callable[[Run, int, Sequence[Any], Sequence[Any]], Any]
 
 
 class CallTensors:
-    """All tensors of a call: `tensors['has_nan']` is what the bare word stands for."""
+    """All tensors of a call: `tensors['has_nan']` is the value of the bare word `has_nan`."""
 
     __slots__ = ('_values',)
 
@@ -55,7 +55,8 @@ class CallTensors:
 
 
 class Memory:
-    """What one expression remembers of one site. `observe` comes before its evaluation, `end` when the call has returned.
+    """Memory of one expression at one site: its history, series and change tests. `observe` comes before its evaluation,
+    `end` when the call has returned.
 
     Attributes:
         history: What the expression knows under this name.

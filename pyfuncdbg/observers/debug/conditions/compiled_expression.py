@@ -1,6 +1,6 @@
-"""A condition of calls as typed: a Python expression, read and compiled once, whose free names come from a call.
+"""Compiled condition of calls: a Python expression whose free names come from a call.
 
-Read on the thread of whoever sets a breakpoint; the function it compiles to runs on the threads of the calls.
+Parsed once, on the thread that sets a breakpoint; the function it compiles to runs on the threads of the calls.
 
 The names: the function's parameters as arrays; `out` (the output, a tuple of several), `inputs`, `call`, `history`, `error`,
 `np`, and the words of `conditions.vocabulary`; Python's builtins. These names always mean that: a parameter of the same
@@ -68,7 +68,7 @@ class SeriesOf:
 
 
 class CompiledExpression:
-    """A condition that has been read.
+    """A parsed and compiled condition.
 
     Attributes:
         text: As typed.
@@ -78,7 +78,7 @@ class CompiledExpression:
         whole: The expression.
         series: What it follows over the earlier calls; `whole` gets their values as `_series`.
         changes: What it asks `changed` of; `whole` gets the answers as `_changed`.
-        repeatable: Whether nobody notices that it is evaluated twice.
+        repeatable: Whether it can be evaluated twice without a visible effect.
     """
 
     __slots__ = ('attributes', 'changes', 'parameters', 'reads', 'repeatable', 'series', 'text', 'whole')

@@ -1,4 +1,5 @@
-"""The condition of a line breakpoint. Made by whoever sets one; what it compiles to runs on the threads of the lines."""
+"""The condition of a line breakpoint. Created on the thread that sets the breakpoint; the compiled test runs on the threads
+of the lines."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from pyfuncdbg.observers.debug.conditions.predicate import Predicate
 
 
 class LineCondition(Predicate):
-    """The condition of a line: its names are those of the function there, so whoever puts it there reads it.
+    """A condition over the variables at a line. Its names are those of the function there, so it is parsed in its file.
 
     Attributes:
         expression: Over the variables at the line.

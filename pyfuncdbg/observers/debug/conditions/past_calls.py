@@ -1,4 +1,4 @@
-"""What a condition remembers of the earlier calls of one site: `history`, its series, and what `changed` compares with.
+"""Past calls of one site for conditions: `history`, its series, and the state of `changed`.
 
 One per breakpoint and site, and only if the condition asks for it; any thread. A call is in the history once it has
 returned; one that raised is not, and of one that is executed again only the last execution. Values are copies, for the
@@ -144,10 +144,10 @@ class History:
 
 
 class Series:
-    """A number followed over the earlier calls; values that are not finite are left out.
+    """Statistic of a number over the earlier calls; values that are not finite are left out.
 
-    `ema` is the exponential moving average over all earlier calls, the first of which it begins with; `mean`, `min` and
-    `max` are of the last 100. NaN before there is a value.
+    `ema` is the exponential moving average over all earlier calls, beginning with the value of the first one; `mean`, `min`
+    and `max` are of the last 100. NaN before there is a value.
     """
 
     __slots__ = ('_alpha', '_base', '_failed', '_lock', '_method', '_value', '_values')

@@ -4,7 +4,7 @@
     condition('x.max() > 3') | has_nan
     condition(lambda call: call.ordinal > 10)
 
-Made by whoever sets a breakpoint; `at(site)` is asked when it meets a site, and what that gives runs in each call.
+Made on the thread that sets a breakpoint; `at(site)` is called when it meets a site, and its result runs in each call.
 """
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class VocabularyWord(Predicate):
 class Test(Predicate):
     """A Python function of the call. `call.outputs` is None before it, `call.error` set where it raised.
 
-    At a line it is a function of the variables there: its parameters say of which.
+    At a line it is a function of the variables that its parameters name.
     """
 
     __slots__ = ('function',)

@@ -21,7 +21,7 @@ _MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found in a trace.
+    """Findings of all judges in a trace.
 
     Attributes:
         findings: By place in the program.

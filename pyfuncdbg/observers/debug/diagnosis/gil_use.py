@@ -1,7 +1,7 @@
-"""A hook that measures how Python functions share the interpreter: time on the CPU, time in all, and how many at once.
+"""Hook that measures how Python functions share the interpreter: CPU time, wall time, and concurrency.
 
-It stands next to the function, inside of the recorder, on the thread of each call. A thread of its own tries, while
-functions run, how long somebody waits for the GIL.
+The innermost hook, inside of the recorder, on the thread of each call. While functions run, a thread of its own measures
+how long it waits for the GIL.
 """
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _LOOKED_AT = 64
 
 
 class _Use:
-    """What is known of one function at one place, whose nodes may be several: they take turns all the same. Numbers of
-    nanoseconds."""
+    """Counters of one function at one place, times in nanoseconds. All nodes of the place share them: they take turns."""
 
     __slots__ = ('active', 'asked', 'began', 'busy', 'calls', 'cpu', 'ended', 'most', 'since', 'site', 'stack', 'texts',
                  'threads', 'waited', 'wall')

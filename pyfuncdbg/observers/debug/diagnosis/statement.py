@@ -1,4 +1,4 @@
-"""The statement of the program around a line, as text: what a trace keeps of the places that findings are about.
+"""Text of the program's statement around a line, which a trace keeps for findings.
 
 Read where the program runs, for its files may be elsewhere later. Nothing is executed.
 """

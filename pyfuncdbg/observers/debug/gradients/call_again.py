@@ -95,7 +95,7 @@ def kept_inputs(call: CallRecord) -> list[np.ndarray]:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedResult:
-    """What a call made once more gave.
+    """Result of a repeated call.
 
     Attributes:
         outputs: Its outputs, () if it raised.

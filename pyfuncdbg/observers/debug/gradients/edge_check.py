@@ -1,4 +1,4 @@
-"""One edge of a tape against differences: is the recorded gradient of one input the derivative, and where is it not.
+"""Gradient check of one edge of a tape by finite differences: is the recorded gradient the derivative, and where not.
 
 Small inputs are checked element by element, large ones along the gradient and along random directions; what does not fit is
 located by halving. A gradient is wrong if it is several errors of the difference away from it, however large these are.
@@ -28,7 +28,7 @@ _ABSOLUTE = {8: 1e-11, 4: 2e-5, 2: 1e-2}
 
 @dataclass(frozen=True, slots=True)
 class EdgeOutcome:
-    """What was found.
+    """Result of checking one edge.
 
     Attributes:
         error: Relative difference to what was expected; the largest of those met.

@@ -92,7 +92,7 @@ class TapeEdge:
 
 @dataclass(frozen=True, slots=True)
 class TapeSource:
-    """What the program asked the gradient of, where the host tells.
+    """A source of the backward pass: a variable or tensor whose gradient the program asked for. Not all hosts report them.
 
     Attributes:
         number: Of its gradient call.
@@ -113,7 +113,7 @@ class TapeSource:
 
 @dataclass(frozen=True, slots=True)
 class EdgeMark:
-    """What `check` found of one gradient.
+    """Result of `check` for one gradient.
 
     Attributes:
         step: Number of the gradient call; `slot` is which of its outputs.

@@ -1,4 +1,4 @@
-"""A pass that was traced into a graph: its steps have no values then, but their nodes have some when the graph runs.
+"""Values for a backward pass that was traced into a graph. Its steps have none, but their nodes have when the graph runs.
 
 Those of wrapped functions are always recorded, those of other nodes with `--ops`; in a pass that goes back through a traced
 function they are parts of that step. `observers/debug/gradients/tape.py` asks, on any thread.

@@ -1,6 +1,6 @@
-"""Where the program made a node or calls a function: the line of the user's that a recorded site belongs to.
+"""Creation line of a recorded site: the line of the program that made a node or calls a function.
 
-Traces come from other machines, whose libraries are told by their paths. Pure; any thread.
+Traces come from other machines, whose libraries are recognised by their paths. Pure; any thread.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python as typed at a stop: expressions and statements over the names of a frame, and over the tensors of a node.
+"""Evaluation of typed Python at a stop, over the names of a frame or the tensors of a node.
 
 Runs on the stopped thread. What is assigned goes to the frame itself, on every Python version.
 """

@@ -1,4 +1,4 @@
-"""An exception at a stop as a trace would have it: its frames, and the variables of those of the program.
+"""A live exception at a stop in the form of a recorded one: frames, and variables of the program's frames.
 
 Made on the stopped thread for `exceptions`, `bt --locals`, so that they look like the traceback of a recorded call.
 """

@@ -1,4 +1,4 @@
-"""The last value of each tensor of a graph in one run: the one that is stopped, else one that was recorded.
+"""Last value of each tensor of a graph in one run: the stopped run, else a recorded one.
 
 Asked by the commands about nodes; at a stop on the stopped thread.
 """

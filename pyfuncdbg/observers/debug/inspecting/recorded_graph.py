@@ -111,7 +111,7 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True)
 class RecordedGraph:
-    """What one plan executes.
+    """The recorded graph of one plan.
 
     Attributes:
         plan: What its runs have in common; None for what no run announces: eager calls, the inside of loops and branches.
@@ -240,7 +240,7 @@ def _listed(value: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class FoundNode:
-    """What the user named: a node, feed or constant, and the graph it is in."""
+    """A node, feed or constant that the user named, with its graph."""
 
     name: str
     graph: RecordedGraph

@@ -1,4 +1,4 @@
-"""The inputs of a call as they were before its function could write to them: what `retry` executes it on again.
+"""Saved inputs of a call, as they were before its function could write to them. `retry` executes the call on them.
 
 Saved on the thread of the call, where something may stop in it or after it. Only arrays are copied: scalars, strings and
 the tensors of a host are immutable. The function gets the arrays themselves, never a copy.

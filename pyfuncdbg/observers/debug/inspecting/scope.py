@@ -1,4 +1,4 @@
-"""What names mean at the entry of the stack that the user looks at: variables of a frame, tensors of a node or a run.
+"""Scope of names at the selected stack entry: variables of a frame, tensors of a node or run.
 
 Asked on the stopped thread.
 """

@@ -82,7 +82,7 @@ def listing(filename: str, first: int, last: int, *, function: str = '', current
 
 
 class SourceContext:
-    """How much of the source a stop shows; of this process.
+    """Number of source lines that a stop shows; one per process.
 
     Attributes:
         lines: So many lines, the current one in the middle.

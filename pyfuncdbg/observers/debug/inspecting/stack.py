@@ -1,7 +1,7 @@
-"""One stack of graph and Python: the user's frames, the run they asked for, its nodes from the fetch down, the frames of the
-node's function.
+"""The combined stack of graph and Python. It holds the user's frames, the run they asked for, its nodes from the fetch down,
+and the frames of the node's function.
 
-Worked out on the stopped thread when somebody asks; a stop keeps it (`Stop.stack`).
+Worked out on the stopped thread on request; a stop keeps it (`Stop.stack`).
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed between two moments of a run, tensor by tensor: after `swap` and `retry`. On the stopped thread."""
+"""Differences between two moments of a run, tensor by tensor, after `swap` and `retry`. On the stopped thread."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence

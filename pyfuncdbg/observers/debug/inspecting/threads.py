@@ -1,6 +1,6 @@
-"""The threads of which something is known: those that wait at a stop, and the calls that run.
+"""Known threads of the program: those that wait at a stop, and the calls that run.
 
-Asked on any thread; the stops of others are read, never changed.
+Called on any thread; the stops of others are read, never changed.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """All threads of which something is known.
+    """Waiting threads and running calls of the program.
 
     Attributes:
         waiting: Those that wait, in order of coming.

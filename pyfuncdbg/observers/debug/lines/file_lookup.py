@@ -1,4 +1,4 @@
-"""Which file a user means: 'train.py', 'models/net.py', a whole path, or a cell.
+"""Lookup of the file that a user names: 'train.py', 'models/net.py', a whole path, or a cell.
 
 Asked by `LineBreakpoints` when a breakpoint is set, and again as long as its file is not loaded.
 """

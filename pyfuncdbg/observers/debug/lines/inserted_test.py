@@ -1,4 +1,4 @@
-"""What an inserted test calls: the breakpoint of one line, as a constant in the function's code.
+"""The object called by an inserted test: a line's breakpoint, as a constant in the function's code.
 
 Runs on the program's threads, inside of the program's frames.
 """
@@ -96,8 +96,8 @@ class Arrival:
 
 
 class FrameTest:
-    """The test in a lambda, which has no place for statements, or of a condition that must not be part of the function:
-    called, and gives None.
+    """A test as a call expression that returns None. Used in lambdas, which hold no statements, and for conditions that must
+    not be part of the function.
 
     Attributes:
         arrivals: Whom it tells.

@@ -1,4 +1,4 @@
-"""Which statement a line of a file means: the one to put a test before, and the lambdas whose bodies are on it.
+"""Insertion points of tests: the statement that a file's line means, and the lambdas whose bodies are on it.
 
 Pure functions over a syntax tree; `source` calls them.
 """
@@ -15,7 +15,7 @@ Scope = tuple[ast.AST, ...]
 
 @dataclass(frozen=True, slots=True)
 class InsertionPoint:
-    """Where a test goes.
+    """Place of a test in the syntax tree.
 
     Attributes:
         node: The statement, or the lambda.

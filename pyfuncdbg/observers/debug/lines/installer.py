@@ -1,4 +1,5 @@
-"""Gives functions their code with tests, puts the program's own back, and says which code is to be watched as it is.
+"""Installer of tested code in functions. It also restores the program's own code, and lists code that must be watched
+unchanged.
 
 Used under the lock of `LineBreakpoints`; other threads may run the functions meanwhile, they finish in the code they began
 with.
@@ -27,7 +28,7 @@ _Lines = dict[int, tuple[tuple[Arrival, str], ...]]
 
 
 class Installation:
-    """What the functions of one file got.
+    """Installed tests in the functions of one file.
 
     Attributes:
         stale: A function that got code has gone: perhaps the program made another one in its place.

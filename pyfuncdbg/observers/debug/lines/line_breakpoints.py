@@ -42,7 +42,7 @@ _MANY = 20
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a breakpoint is.
+    """Placement of a line breakpoint.
 
     Attributes:
         how: Compiled into the function; watched by `sys.monitoring` or a trace function; or its code does not exist yet.

@@ -1,5 +1,5 @@
-"""Which instructions have a line. Those of inserted tests have none: no tracer, debugger or coverage tool sees them, and the
-first instruction of the statement behind them is always the beginning of a line.
+"""Line table (`co_linetable`) of code with tests. The instructions of inserted tests have no line: no tracer, debugger or
+coverage tool sees them, and the first instruction of the statement behind them always begins a line.
 
 Called where tests are compiled; any thread.
 """

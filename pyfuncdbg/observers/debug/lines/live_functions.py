@@ -37,7 +37,7 @@ class Activation:
 
 
 class Population:
-    """What lived at one moment; nothing is kept alive by it.
+    """Functions, frames and generators that lived at one moment; it keeps none of them alive.
 
     Attributes:
         filenames: Of all functions.

@@ -1,4 +1,4 @@
-"""What the names in a condition are at a place: the function's own, the module's, or those of the vocabulary.
+"""Name resolution for line conditions: the function's own names, the module's, or those of the vocabulary.
 
 Asked by `Lines.set`, so that a mistyped name is refused there and not silently false.
 """

@@ -1,5 +1,5 @@
-"""Code with tests, made from the code that runs: compared with it, paired, and put together so that what is
-untouched stays the very same object.
+"""Code objects with inserted tests, built by comparison with the code that runs. What is untouched stays the very same
+object.
 
 Pure functions, called under the lock of `LineBreakpoints`.
 """
@@ -23,7 +23,7 @@ _INTERFACE = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_pos
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One code object that stands for another.
+    """A code object that replaces another one.
 
     Attributes:
         code: With tests in itself or in what it holds.

@@ -57,7 +57,7 @@ def steps(frame: FrameType) -> bool:
 
 
 class Monitor:
-    """By `sys.monitoring`, with a tool id that nobody uses."""
+    """Line watcher by `sys.monitoring`, with a tool id that is free."""
 
     def __init__(self) -> None:
         self._tool: int | None = None

@@ -1,4 +1,4 @@
-"""The same by a trace function, for Python 3.11 and where every tool of `sys.monitoring` is taken: `tracer`, one a process.
+"""Line watcher by a trace function: `tracer`, one per process. For Python 3.11 and where `sys.monitoring` has no free tool.
 
 A thread is traced as long as it is in an activation that has no tests, or code without a source is watched. A thread that
 steps has a trace function already: the stepper then asks `tracer` at each line.
@@ -17,7 +17,7 @@ _YIELD = opcode.opmap['YIELD_VALUE']
 
 
 class _Thread(threading.local):
-    """What one thread has been told.
+    """Watch state of one thread.
 
     Attributes:
         generation: Of the watch that it has seen last.

@@ -1,4 +1,4 @@
-"""Code whose source is missing or is another one: where a line is in it, and what names a condition may use there.
+"""Line lookup and name checks in code whose source is missing or is another one.
 
 Asked by `file`, under the lock of `LineBreakpoints`.
 """

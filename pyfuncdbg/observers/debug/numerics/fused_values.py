@@ -1,7 +1,7 @@
-"""Calls of nodes whose outputs are the framework's own, while the node by itself gives something else.
+"""Calls of fused nodes: their outputs are the framework's own, while each node alone gives something else.
 
-A framework runs several nodes as one; who looks into the run computes them one by one. So what is shown of the nodes before
-such a call may not be what the framework had. Asked of a trace, on any thread.
+A framework runs several nodes as one, while a debugged run computes them one by one. So what is shown of the nodes before
+such a call may not be what the framework had. Read from a trace, on any thread.
 """
 from __future__ import annotations
 

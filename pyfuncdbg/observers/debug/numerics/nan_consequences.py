@@ -1,4 +1,4 @@
-"""What became of a non-finite value: who inherited it, who masked it, which fetches of which runs it reached.
+"""Consequences of a non-finite value: its heirs, the calls that masked it, and the fetches that it reached.
 
 Works on the verdicts of `numerics.nan_verdicts` and the trace they came from; any thread.
 """
@@ -39,7 +39,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of the values of one origin.
+    """Consequences of the non-finite values of one origin.
 
     Attributes:
         origin: Where they began.

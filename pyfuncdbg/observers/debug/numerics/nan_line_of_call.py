@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorR
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """What the re-run of one call found.
+    """Findings of the line tracer in the re-run of one call.
 
     Attributes:
         call: As recorded.

@@ -34,7 +34,7 @@ ITEMS = 100
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What a statement used.
+    """An operand of a statement.
 
     Attributes:
         name: As written.

@@ -1,4 +1,4 @@
-"""Where the NaN or infinity of one recorded tensor began: what the card of a tensor says of it. Any thread."""
+"""Origin of the NaN or infinity in one recorded tensor, for the tensor card. Any thread."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a value that is not finite began.
+    """Origin of a non-finite value.
 
     Attributes:
         verdict: On the call where it began: 'born', 'suspected', 'fed' or 'entered'.

@@ -54,7 +54,7 @@ class NanVerdict:
         call: Which call.
         slot: Of `tensor`: an output if no input is bad, otherwise the input by which the value came.
         tensor: The first non-finite tensor of that side; `tensor.stats.first_bad` is the index. If suspected, the first
-            output of which nothing was kept.
+            output that was not kept.
         places: Lines that NumPy blamed in this call, in order of time; empty if it was silenced.
         origin: Number of the call from which it was inherited, '' if none.
         certain: False if something about the inputs was not kept, so that 'born' may be too hard a word; or if the way

@@ -1,4 +1,4 @@
-"""Which statement stands on a line, and which variables it writes, reads or may change: from the source or the bytecode.
+"""Statements by line, with the variables that each writes, reads or may change, from source or bytecode.
 
 Asked by the line tracer, once for each function; any thread.
 """

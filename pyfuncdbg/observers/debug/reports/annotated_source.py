@@ -12,7 +12,7 @@ from pyfuncdbg.observers.record.records import TensorRecord
 
 @dataclass(frozen=True, slots=True)
 class MarkedNode:
-    """What a line has to do with a node, and what the node's first output held last."""
+    """Relation of a line to a node, with the last value of the node's first output."""
 
     mark: LineMark
     value: TensorRecord | None
@@ -26,7 +26,7 @@ class AnnotatedLine:
         number: From 1.
         text: '' if unknown; `known` says whether it is known.
         own: Seconds that its nodes took; functions count at the line that made them.
-        nodes: Those that are told; `more` further ones are not.
+        nodes: Those that are listed; `more` further ones are not.
     """
 
     number: int

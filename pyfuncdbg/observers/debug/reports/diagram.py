@@ -39,7 +39,8 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """What is drawn, and in which language; `left_out` boxes there was no room for. Shapes and marks are of `run`."""
+    """A diagram's boxes and arrows, and its language; `left_out` boxes there was no room for. Shapes and marks are of
+    `run`."""
 
     form: Form
     boxes: tuple[DiagramBox, ...]

@@ -1,4 +1,4 @@
-"""What a node comes from, or what comes of it, as rows of a tree: each node once, with references where it comes again.
+"""Lineage of a node: ancestors or descendants as rows of a tree, each node once, with references where it recurs.
 
 Made from a `RecordedGraph`, on any thread.
 """

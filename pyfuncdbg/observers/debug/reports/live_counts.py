@@ -1,4 +1,4 @@
-"""How a program goes on, from its growing trace: calls and rates by site, memory, errors, values that are not finite.
+"""Live counts of a running program: calls and rates by site, memory, errors, non-finite values.
 
 Asked now and then, on any one thread; each answer compares with the one before.
 """

@@ -1,4 +1,4 @@
-"""The nodes of a graph in order of execution, with how often they ran and what they gave: what `graph` lists.
+"""Node list of a graph in execution order, with call counts and outputs, for `graph`.
 
 Made from a trace, on any thread.
 """

@@ -1,4 +1,4 @@
-"""What calls cost, added up by node, function, line, op type or file: the profile of a trace or of one run.
+"""Profile of a trace or of one run: costs of calls by node, function, line, op type or file.
 
 Made from `Trace.profile`, on any thread.
 """

@@ -1,4 +1,5 @@
-"""What tells apart sites of one name, function and line: a model that is built to be trained and tested has such."""
+"""Labels that distinguish sites of one name, function and line. A model that is built for training and for testing has
+such."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from pyfuncdbg.observers.record.records import SiteRecord
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Which of several sites that look alike one is.
+    """Label of one among several sites that look alike.
 
     Attributes:
         filename, line: The innermost line of the program that made it and none of the others; '' and 0 if there is none.

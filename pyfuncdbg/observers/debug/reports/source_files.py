@@ -1,4 +1,4 @@
-"""Source files of a recorded program: which nodes, functions and calls belong to each file and line, and what they cost.
+"""Source files of a recorded program: the nodes, functions and calls of each file and line, with their costs.
 
 Made from a trace, on any thread. Reads no file: the text is the views' and the commands' affair.
 """
@@ -19,7 +19,7 @@ Role = Literal['made', 'function']
 
 @dataclass(frozen=True, slots=True)
 class LineMark:
-    """What one line has to do with one node.
+    """Relation of one line to one node.
 
     Attributes:
         role: The line made the node; or it begins the function that the node calls.
@@ -77,7 +77,7 @@ def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int,
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """How many nodes belong to no line: made before their host was attached to, or read from a GraphDef."""
+    """Counts of nodes without a line: made before their host was attached to, or read from a GraphDef."""
 
     before: int = 0
     imported: int = 0

@@ -1,4 +1,4 @@
-"""What happened in a trace, in one value: how much ran where, what went wrong, what was not kept.
+"""Summary of a trace in one value: how much ran where, what went wrong, what was not kept.
 
 The run report draws it; `report --json` writes it. Reads the trace on any thread.
 """
@@ -22,7 +22,7 @@ LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NanSource:
-    """Where a non-finite value began, and how many later calls inherited it, by kind.
+    """Origin of a non-finite value, with the number of later calls that inherited it, by kind.
 
     Attributes:
         finding: The verdict on the call.
@@ -145,7 +145,7 @@ def _failures(trace: Queries) -> tuple[FailureGroup, ...]:
 
 
 class _Masked:
-    """Whether the values of an origin were masked at once: neither did a call inherit them nor did a run give them."""
+    """Predicate on origins: values masked at once, which no call inherited and no run gave."""
 
     def __init__(self, health: Health, bad_runs: Sequence[CallRecord]) -> None:
         self._masked = {finding.origin for finding in health.having('masked')}

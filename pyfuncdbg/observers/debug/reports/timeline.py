@@ -1,4 +1,4 @@
-"""Calls by thread over time, as data: which lane a call lies in, so that calls inside of calls lie below them.
+"""Timeline of calls by thread, as data: lanes in which nested calls lie below the calls around them.
 
 Pure, from recorded calls; any thread.
 """

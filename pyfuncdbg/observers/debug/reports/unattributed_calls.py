@@ -1,4 +1,4 @@
-"""Calls that may be of a run, though the host could not tell: several runs of the graph went on at once.
+"""Calls that may belong to a run but cannot be attributed, since several runs of the graph overlapped.
 
 Such a call is in a run that announces no sites. Read from a trace, on any thread.
 """

@@ -1,4 +1,4 @@
-"""Which local names have changed since a frame was last stopped in: what the card of a stop shows.
+"""Local names that changed since a frame's last stop, for the stop card.
 
 Kept for each thread that is stepped, used on that thread.
 """
@@ -21,7 +21,7 @@ _NOTHING = object()
 
 
 class NamesSeen:
-    """What the frames of one thread held when they were stopped in. Only small values are kept alive."""
+    """Values of names at the last stops in one thread's frames. Only small values are kept alive."""
 
     __slots__ = ('_seen',)
 

@@ -1,4 +1,4 @@
-"""The debugged runs of this process: what `run` asks for, what each of them shall do, and how those that begin are debugged.
+"""Registry of this process's debugged runs: the orders given by `run`, their policies, and the runs that have begun.
 
 Read and changed on the threads of the runs, and by commands at their stops.
 """
@@ -21,7 +21,7 @@ from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """What `run` asks for.
+    """An order given by the command `run`.
 
     Attributes:
         times: Runs without a card, with the one that it is said at; the last of them stops at its end. 0: not given.
@@ -41,7 +41,7 @@ class RunOrder:
 
 
 class Policy(Protocol):
-    """How runs are debugged; `run_policy.RunPolicy` is it.
+    """Protocol of run policies; implemented by `run_policy.RunPolicy`.
 
     Attributes:
         title: What cards call the runs.
@@ -166,7 +166,7 @@ class DebuggedRuns:
 
 
 class Policies:
-    """How many blocks debug their runs by a policy now, in the whole process: then every run is wanted."""
+    """Count of the blocks in this process whose runs have a policy. If there is one, every run is wanted."""
 
     def __init__(self) -> None:
         self._lock = new_lock()

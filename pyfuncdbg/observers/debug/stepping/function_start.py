@@ -1,5 +1,4 @@
-"""The start of a function, before any line of it has run: which calls a thread stops inside of there, and what it may still
-change about them.
+"""Stops at the start of a function, before its first line: eligible calls, and inputs that can still be replaced.
 
 Asked on the thread of a call, and at its stop.
 """

@@ -1,4 +1,5 @@
-"""A typed value as one that can stand in for a tensor: Python numbers and lists take the tensor's dtype where that is exact.
+"""Conversion of a typed value into a replacement for a tensor. Python numbers and lists take the tensor's dtype where that
+is exact.
 
 On the stopped thread.
 """

@@ -79,7 +79,7 @@ def _run_around(inner: Run) -> Run | None:
 
 
 class _Pause:
-    """What a paused run calls: asks the user, and does what the answer is.
+    """Pause callback of a run: asks the user and carries out the answer.
 
     Args:
         decision: Made in a call before the run could pause; `to`, `rewind` and `into` are carried out at the first pause.

@@ -1,4 +1,4 @@
-"""Watches the nodes of one run: records each, says which failed first, and which gave a tensor that passes a test.
+"""Watch on the nodes of one run. It records each, and finds the first that failed and the tensors that pass a test.
 
 A hook on op calls that exists only while a debugged run does, so that other runs keep their speed. On the run's thread.
 """
@@ -44,7 +44,7 @@ class NodeWatch:
 
     Attributes:
         test: What tensors are tested with, None for nothing; may be set while the run is under way.
-        passed: The tensors that passed, in order; `count` also counts those of which no name was kept.
+        passed: The tensors that passed, in order; `count` also counts those whose names were not kept.
         failed: Site of the first node that raised, None if none did.
     """
 

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.source_map import maker_of
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """What came of looking at a function's file.
+    """Result of reloading a function from its file.
 
     Attributes:
         function: Its name.

@@ -1,4 +1,4 @@
-"""How runs are debugged: a card before, a stop after, and what `run` says in between.
+"""Run policy: a card before each debugged run, a stop after it, and the orders of `run` in between.
 
 A front end sets `debugged_runs.policy` around a run; the debugger hands it the run's own call, on the thread of the run. A
 run inside of a debugged one (a function called by a node) is part of it.
@@ -27,7 +27,7 @@ _IN_PYTHON = ('step', *_OVER)
 
 
 class RunPolicy:
-    """How the runs of one session, one function or one block are debugged. Any number of threads.
+    """Debugging policy for the runs of one session, function or block. Any number of threads.
 
     Args:
         runs: Those of the debugger.

@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.call import Call, current
 
 
 class SkippedCall:
-    """Stands at a site in place of its function: returns a value in one call, and calls the function in all others.
+    """Temporary replacement for a site's function: returns a value in one call, calls the function in all others.
 
     Other threads may call the site meanwhile; once the one call has been made, the site has its function again.
 

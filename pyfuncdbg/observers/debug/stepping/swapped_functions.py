@@ -1,4 +1,4 @@
-"""The functions that `swap` has put in the place of the program's own, so that leaving the debugger brings those back.
+"""Originals of functions replaced by `swap`, restored when the user leaves the debugger.
 
 Written on stopped threads, by commands; read by whichever thread leaves.
 """
@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.locks import new_lock
 
 
 class Swaps:
-    """What was at each site before it was swapped for the first time."""
+    """The function of each site before its first swap."""
 
     def __init__(self) -> None:
         self._lock = new_lock()

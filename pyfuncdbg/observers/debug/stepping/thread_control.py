@@ -15,13 +15,13 @@ from pyfuncdbg.observers.debug.stops.stop import Decision, Stop
 
 
 class ThreadControl(Protocol):
-    """Stops threads and lets them go on.
+    """Protocol for stopping threads and letting them go on.
 
     Attributes:
         broker: Asks the user.
         live: The recording that a prompt looks at.
         breakpoints: All of the process.
-        flows: What the user wants of threads, by native id; threads of which nothing is wanted are not in it.
+        flows: The user's plans for threads, by native id; a thread without a plan is not in it.
     """
 
     broker: Broker

@@ -21,7 +21,7 @@ from pyfuncdbg.observers.debug.stops.stop import Decision
 
 
 class ThreadPlan:
-    """What the user wants of one thread next.
+    """The user's plan for one thread: the next stop, and pending decisions.
 
     Attributes:
         stepper: Steps the thread through Python.
@@ -58,7 +58,7 @@ class ThreadPlan:
 
 
 class ThreadPlans(dict[int, ThreadPlan]):
-    """By native thread; those of which nothing is wanted are not in it. Hooks are asked again when one comes or goes."""
+    """Plans by native thread, only of threads that have one. Hooks are asked again when a plan is added or removed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,7 +30,7 @@ _PATIENCE = 0.3
 
 
 class FrontEnd(Protocol):
-    """Something that can ask the user.
+    """Protocol of front ends, which ask the user what a stopped thread shall do.
 
     Attributes:
         name: 'inspector', 'debugpy', 'kernel', 'ipython', 'terminal', 'pipe', 'remote', 'none'.
@@ -53,13 +53,13 @@ class FrontEnd(Protocol):
 
 
 class Broker:
-    """Holds the stops of this process.
+    """Queue of the stops of this process.
 
     Attributes:
         lost: What a stop decides once the user is lost: 'cont' or 'abort'.
         wanted: Who is asked: 'auto' and 'inspector' pick by priority, 'prompt' among those in which commands are typed,
             'none' logs and goes on.
-        on_log: Told of a stop at which nobody can be asked.
+        on_log: Called with a stop at which no front end can ask the user.
         asking: The front end that has the prompt now.
     """
 

@@ -1,4 +1,4 @@
-"""Where a stop is, in a few words: for lists of threads and for the line that says that nobody was asked.
+"""Short text for the location of a stop, for lists of threads and the line of an unattended stop.
 
 Any thread may ask.
 """

@@ -48,7 +48,7 @@ _Result = TypeVar('_Result')
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How the program shall go on.
+    """The user's decision at a stop: how the program goes on.
 
     Attributes:
         verb: The command.
@@ -72,7 +72,7 @@ class UserFrame:
 
 
 class Stop:
-    """One thread that waits.
+    """A thread that waits for the user.
 
     Attributes:
         number: Of the stop in this process.
@@ -98,7 +98,7 @@ class Stop:
             ask who else holds it, as NumPy's `resize` does.
         attended: Whether the commands of its breakpoints have been begun.
         since: `time.monotonic()` when it was made.
-        chain: The errors that led to `error`, the first one first, once somebody has asked; () before that.
+        chain: The errors that led to `error`, the first one first, once they were asked for; () before that.
     """
 
     def __init__(self, phase: Phase, *, call: Call | None = None, run: Run | None = None, frame: FrameType | None = None,

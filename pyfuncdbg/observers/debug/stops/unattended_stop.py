@@ -1,4 +1,5 @@
-"""A stop at which nobody can be asked: one line on the program's real stderr and a note in every recording; it goes on.
+"""Unattended stop: no front end can ask the user. It is logged on the real stderr and noted in every recording, and the
+program goes on.
 
 On the thread that would have stopped.
 """
