@@ -146,7 +146,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RecordedFact:
     """A fact out of a trace."""
 
     kind: str
@@ -214,10 +214,10 @@ class Evidence(Protocol):
     def spots(self) -> Sequence[Spot]:
         """The Python functions that were called, by place."""
 
-    def having(self, kind: str) -> Sequence[Known]:
+    def having(self, kind: str) -> Sequence[RecordedFact]:
         """The facts of a kind."""
 
-    def of(self, kind: str, spot: Spot) -> Sequence[Known]:
+    def of(self, kind: str, spot: Spot) -> Sequence[RecordedFact]:
         """The facts of a kind about the sites of a place."""
 
     def around(self, site: SiteView) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.evidence import LAMBDA, Known, Place, SiteView, Spot, Use
+from pyfuncdbg.hooks.evidence import LAMBDA, Place, RecordedFact, SiteView, Spot, Use
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
 from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
@@ -27,7 +27,7 @@ class TraceEvidence:
 
     def __init__(self, trace: Queries) -> None:
         self.trace = trace
-        self.facts: dict[str, list[Known]] = {}
+        self.facts: dict[str, list[RecordedFact]] = {}
         self.sampled: dict[int, float] = {}
         self._statements: dict[Place, str] = {}
         for known in self._newest():
@@ -40,7 +40,7 @@ class TraceEvidence:
         columns = {(known.process, known.site): known.number('column') for known in self.having(LAMBDA)}
         self.spots = tuple(_spots(trace, columns))
 
-    def _newest(self) -> Iterator[Known]:
+    def _newest(self) -> Iterator[RecordedFact]:
         """The facts of each process's last gathering."""
         last: dict[int, int] = {}
         notes = self.trace.notes(FACT)
@@ -52,13 +52,13 @@ class TraceEvidence:
         for note in notes:
             data, kind, site = note.data.get('data'), note.data.get('kind'), note.data.get('site')
             if note.data.get('gathering') == last.get(note.process) and isinstance(data, dict) and isinstance(kind, str):
-                yield Known(kind, note.process, site if type(site) is int else 0, _place_of(note.data), data)
+                yield RecordedFact(kind, note.process, site if type(site) is int else 0, _place_of(note.data), data)
 
-    def having(self, kind: str) -> list[Known]:
+    def having(self, kind: str) -> list[RecordedFact]:
         """The facts of a kind."""
         return self.facts.get(kind, [])
 
-    def of(self, kind: str, spot: Spot) -> list[Known]:
+    def of(self, kind: str, spot: Spot) -> list[RecordedFact]:
         """The facts of a kind about the sites of a place."""
         sites = {(site.process, site.id) for site in spot.sites}
         return [known for known in self.having(kind) if (known.process, known.site) in sites]
@@ -99,7 +99,7 @@ class TraceEvidence:
         return [known[id] for id in plan.sites if id in known] if plan is not None else ()
 
 
-def _use(spot: Spot, facts: Sequence[Known]) -> Use:
+def _use(spot: Spot, facts: Sequence[RecordedFact]) -> Use:
     def seconds(name: str) -> float:
         return max(sum(known.number(name) for known in facts), 0) / 1e9
     asked = sum(known.number('asked') for known in facts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Known, Place
+from pyfuncdbg.hooks.evidence import Evidence, Place, RecordedFact
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at
 
 FEWEST, LEAST = 10, 1 << 20
@@ -17,7 +17,7 @@ FEWEST, LEAST = 10, 1 << 20
 
 def leaks(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose entries stay, one for each whose tapes do."""
-    together: dict[tuple[Place, bool, bool], list[Known]] = {}
+    together: dict[tuple[Place, bool, bool], list[RecordedFact]] = {}
     for known in _placed(evidence.having('leak')):
         together.setdefault((known.place, known.data.get('backward') is True, _is_eager(known)), []).append(known)
     for several in together.values():
@@ -29,7 +29,7 @@ def leaks(evidence: Evidence) -> Iterator[Finding]:
             yield _tapes(evidence, known)
 
 
-def _placed(entries: Sequence[Known]) -> Sequence[Known]:
+def _placed(entries: Sequence[RecordedFact]) -> Sequence[RecordedFact]:
     """Those that are made on a thread of the host's, where no line of the program stands, with the others of their function:
     tf.data in debug mode makes the functions of a generator there."""
     places = {known.text('function'): known.place for known in entries if known.place.filename and known.text('function')}
@@ -42,11 +42,11 @@ def _placed(entries: Sequence[Known]) -> Sequence[Known]:
             for known in entries]
 
 
-def _is_eager(known: Known) -> bool:
+def _is_eager(known: RecordedFact) -> bool:
     return known.number('eager') * 2 > known.number('entries')
 
 
-def _sum(several: list[Known]) -> Known:
+def _sum(several: list[RecordedFact]) -> RecordedFact:
     """Facts of one place as one: a dataset registers functions of its own beside the program's."""
     named = [known for known in several if known.text('function')] or several
     first = max(named, key=lambda known: known.number('entries'))
@@ -58,11 +58,11 @@ def _sum(several: list[Known]) -> Known:
     return replace(first, data={**first.data, **added, 'calls': calls, 'whole': whole})
 
 
-def _matters(known: Known) -> bool:
+def _matters(known: RecordedFact) -> bool:
     return known.number('entries') >= FEWEST or known.number('bytes') >= LEAST
 
 
-def _figures(known: Known) -> dict[str, Figure]:
+def _figures(known: RecordedFact) -> dict[str, Figure]:
     entries, made = known.number('entries'), max(known.number('calls'), 1)
     figures: dict[str, Figure] = {'entries': entries, 'calls': made, 'entries a call': round(entries / made, 3)}
     if known.number('arrays'):
@@ -76,7 +76,7 @@ def _figures(known: Known) -> dict[str, Figure]:
     return figures
 
 
-def _entries(evidence: Evidence, known: Known) -> Finding:
+def _entries(evidence: Evidence, known: RecordedFact) -> Finding:
     name = known.text('function') or ('the backward step of a py_function' if known.data.get('backward') else 'a function')
     call = call_at(evidence, known.place, known.text('function'))
     if _is_eager(known):
@@ -95,7 +95,7 @@ def _entries(evidence: Evidence, known: Known) -> Finding:
     return Finding('leak', known.text('function') or known.text('op_type'), known.place, what, _figures(known), fix, advice)
 
 
-def _without_op(call: ScriptCall | None, known: Known) -> tuple[str, str]:
+def _without_op(call: ScriptCall | None, known: RecordedFact) -> tuple[str, str]:
     """How to do without the op in eager code: call the function, or trace it once."""
     name = known.text('function')
     if known.data.get('backward'):
@@ -109,7 +109,7 @@ def _without_op(call: ScriptCall | None, known: Known) -> tuple[str, str]:
     return 'eager code needs no py_function: call the function itself; or trace the loop body with tf.function once', ''
 
 
-def _tapes(evidence: Evidence, known: Known) -> Finding:
+def _tapes(evidence: Evidence, known: RecordedFact) -> Finding:
     calls = max(known.number('calls'), 1)
     what = (f'{known.number("entries"):,} tapes of {known.text("function") or "a py_function"} are left in '
             f'script_ops.tape_cache, with the inputs and outputs of their calls: each call under a tape leaves one '

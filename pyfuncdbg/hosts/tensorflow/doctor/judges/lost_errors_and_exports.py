@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Known, Place, Spot
+from pyfuncdbg.hooks.evidence import Evidence, Place, RecordedFact, Spot
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_at
 
 _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}
@@ -16,7 +16,7 @@ _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}
 
 def exports(evidence: Evidence) -> Iterator[Finding]:
     """Script ops in saved models, and calls of functions that this process does not have."""
-    saved: dict[tuple[Place, str], list[Known]] = {}
+    saved: dict[tuple[Place, str], list[RecordedFact]] = {}
     for known in evidence.having('export'):
         saved.setdefault((known.place, known.text('folder')), []).append(known)
     for (place, folder), found in saved.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.declared_outputs import declared_dtype
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Known, Spot
+from pyfuncdbg.hooks.evidence import Evidence, RecordedFact, Spot
 from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 
@@ -126,7 +126,7 @@ def _any(spot: Spot) -> str:
     return next(iter(_declared(spot)), 'float32')
 
 
-def _forms(evidence: Evidence, spot: Spot) -> list[tuple[Known, list[str], list[str]]]:
+def _forms(evidence: Evidence, spot: Spot) -> list[tuple[RecordedFact, list[str], list[str]]]:
     """Each form in which the function of a `py_function` returned: the fact, returned dtypes, declared ones."""
     found = []
     for known in evidence.of('returned', spot):
