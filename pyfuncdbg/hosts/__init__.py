@@ -29,7 +29,7 @@ DOCTORS = ('pyfuncdbg.hosts.tensorflow.doctor.doctor',)
 
 
 class Installed(Protocol):
-    """What an adapter has put into its framework."""
+    """Installation of an adapter in its framework."""
 
     def remove(self) -> None:
         """Put the framework back as it was."""

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Collections:
-    """What a graph does with them. Its `_check_open` refuses changes to a finalized one."""
+    """Collections of a graph: named lists. Its `_check_open` refuses changes to a finalized one."""
 
     _collections: dict[Any, list[Any]]
 

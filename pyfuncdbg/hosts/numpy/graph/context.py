@@ -1,4 +1,4 @@
-"""What is current in this thread: the graph that ops are added to (or eager mode), the session, the device.
+"""Context of this thread: the graph that ops are added to (or eager mode), the session, the device.
 
 Native threads that come and go start in the process default; a body of a wrapped function runs under `eager()`.
 """

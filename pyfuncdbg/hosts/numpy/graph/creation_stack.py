@@ -1,4 +1,4 @@
-"""Where in the user's program something was made: a list of plain frames, taken when an op or tensor is created.
+"""Creation stack of an op or tensor: the user's frames as plain data.
 
 No frame object is kept, so no local of the user lives longer for it.
 """
@@ -15,7 +15,7 @@ _DEEPEST = 64
 
 
 class StackTrace(tuple[traceback.FrameSummary, ...]):
-    """Frames as the module `traceback` has them; the text of their lines is read when somebody asks for it."""
+    """Frames as the module `traceback` has them; the text of their lines is read on demand."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Where new nodes of a graph go: the device scopes, colocation and container in force. On the thread that builds."""
+"""Device scopes, colocation and container for new nodes of a graph. On the thread that builds."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a name, tensor, operation or variable means in a graph, with TensorFlow's objections to what means nothing.
+"""Lookup of graph elements by name, tensor, operation or variable, with TensorFlow's error messages.
 
 Fetches, feeds and control inputs go through it, on the thread that runs or builds.
 """

@@ -48,7 +48,7 @@ class Graph(Collections):
         automatic: Whether nodes with effects run although nothing needs them: in functions, not in graphs of TensorFlow 1.
         place: For a part of another graph: the name of its node, with '/', below which it is.
         repeats: Whether it is a part that runs again and again: of a loop.
-        certain: Whether it is a branch of which it is known before any run whether it is taken.
+        certain: Whether it is a branch known before any run to be taken or not.
         waits: Ops outside that nodes of this function are to wait for.
         variables_made: How many variables the function of this graph has made; None where it must not make any.
         returned: For the graph of a function that was traced: what it returns.

@@ -1,4 +1,4 @@
-"""The value of a tensor that is known while a graph is built: a constant's, or that of a small tensor of eager code.
+"""Tensor values known while a graph is built: of constants, and of small tensors of eager code.
 
 Shape rules and their messages ask. TensorFlow makes a constant of a captured eager tensor up to a certain size; here it is
 an input of the function, whose value is as certain.

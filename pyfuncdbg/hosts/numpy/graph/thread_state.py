@@ -1,4 +1,4 @@
-"""The state of a thread that builds graphs: the stacks of graphs and sessions it is in, and the process's defaults.
+"""Thread state of graph building: the stacks of graphs and sessions; and the process's defaults.
 
 `context` answers questions about it that concern whole graphs.
 """

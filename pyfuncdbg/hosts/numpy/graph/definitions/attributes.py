@@ -1,4 +1,4 @@
-"""The attrs that a node's text shows: TensorFlow's names and defaults, and which types of its inputs and outputs they name.
+"""Displayed attrs of nodes: TensorFlow's names and defaults, and the inputs and outputs whose types they name.
 
 `Operation.shown_attrs` and the errors of `Graph.create_op` read it. For an op type that is not in the table TensorFlow's
 registry is asked; where that does not have it either, it has the one attr `T`, the type of its first input.

@@ -1,4 +1,4 @@
-"""What is wrong with the dtypes of an eager op's inputs, in TensorFlow's words.
+"""Dtype errors of an eager op's inputs, in TensorFlow's words.
 
 Ops ask before they compute where NumPy would take what TensorFlow refuses, and the dispatch asks when a kernel failed.
 """

@@ -39,7 +39,7 @@ IDENTITY, PACK, RESHAPE = 'Identity', 'Pack', 'Reshape'
 
 
 class TypedInput(Protocol):
-    """What a shape rule may ask of an input."""
+    """Interface of an input for shape rules."""
 
     @property
     def dtype(self) -> DType: ...
@@ -48,7 +48,7 @@ class TypedInput(Protocol):
 
 
 class Node(Protocol):
-    """What a gradient rule may ask of the step it differentiates: an `Operation` of a graph or a node of a tape."""
+    """Interface of a differentiated step for gradient rules: an `Operation` of a graph or a node of a tape."""
 
     @property
     def type(self) -> str: ...

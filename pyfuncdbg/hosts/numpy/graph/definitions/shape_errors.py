@@ -1,4 +1,4 @@
-"""What a shape rule objects to, completed with the node and its input shapes in TensorFlow's words.
+"""Errors of shape rules, completed with the node and its input shapes in TensorFlow's words.
 
 `Graph.create_op` calls it when a rule has raised; eager ops say the same without the node.
 """

@@ -1,4 +1,4 @@
-"""What TensorFlow's op registry says of an op type: names and types of its inputs and outputs, its attrs.
+"""Op signatures of TensorFlow's registry: names and types of inputs and outputs, and attrs.
 
 Read from `op_signatures.txt`, the lines as TensorFlow prints them in errors. The import of a GraphDef checks nodes by it,
 and function bodies name outputs by it. Loaded at first use. No state but the table.

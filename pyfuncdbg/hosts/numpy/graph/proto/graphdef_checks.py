@@ -1,4 +1,4 @@
-"""The nodes of a GraphDef, checked and put in order before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
+"""Validation and order of a GraphDef's nodes before any is made: names, inputs, cycles, attrs, in TensorFlow's words.
 
 `graphs.graph_import` calls it. Nothing here touches a graph.
 """

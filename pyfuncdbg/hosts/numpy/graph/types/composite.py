@@ -17,7 +17,7 @@ ABSENT: Any = object()
 
 
 class CompositeSpec(Protocol):
-    """What is known of a composite, and how it is made of tensors."""
+    """Spec of a composite, with the conversion to and from its tensors."""
 
     @property
     def _component_specs(self) -> Sequence[Any]:
@@ -42,7 +42,7 @@ class CompositeTensor(Protocol):
 
 
 class Ascribed:
-    """A composite seen as a value of another spec than its own: what a traced function with a signature is given."""
+    """A composite with another spec than its own, as a traced function with a signature gets it."""
 
     __slots__ = ('_type_spec', 'value')
 

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 
 class CompositeTypeSpec:
-    """A spec that is a tuple of facts, some of which (shapes, specs) may be known in part."""
+    """A spec as a tuple of facts; shapes and specs among them may be known in part."""
 
     __slots__ = ()
 

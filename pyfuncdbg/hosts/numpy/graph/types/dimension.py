@@ -160,7 +160,7 @@ class Dimension:
 
 
 class _Version:
-    """Whether the items of shapes are sizes, as in TensorFlow 2, or `Dimension`s; for all threads."""
+    """Setting for all threads: whether items of shapes are sizes, as in TensorFlow 2, or `Dimension`s."""
 
     sizes = True
 

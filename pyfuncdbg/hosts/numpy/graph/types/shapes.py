@@ -49,7 +49,7 @@ def _sizes(dims: Any) -> Sizes | None:
 
 
 class TensorShape:
-    """What is known of a tensor's shape.
+    """Static shape of a tensor; its rank or sizes may be unknown.
 
     Args:
         dims: None (unknown rank), a size, or an iterable of sizes; a size is an int, None, a `Dimension` or anything with

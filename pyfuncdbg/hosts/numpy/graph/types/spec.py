@@ -1,4 +1,4 @@
-"""What is asked of a tensor before there is one: `TensorSpec`, for input signatures and the output types of functions.
+"""Type specs of tensors: `TensorSpec`, for input signatures and the output types of functions.
 
 Programs make them; `function` and the script ops read them. Immutable, so any thread may.
 """
@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
 
 @runtime_checkable
 class TypeSpec(Protocol):
-    """What every kind of spec can answer; `isinstance` asks for these methods."""
+    """Protocol of every kind of spec; `isinstance` checks for these methods."""
 
     def is_compatible_with(self, spec_or_value: Any, /) -> bool:
         """Whether the value, or a value of that spec, could be of this spec."""

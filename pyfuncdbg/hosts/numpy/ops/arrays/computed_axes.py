@@ -1,4 +1,4 @@
-"""Axes that only a run knows: softmax along a tensor's axis, products of tensors over such axes or of unknown rank.
+"""Axes known only at run time: softmax along one, products over such axes or of unknown rank.
 
 Builds the nodes that TensorFlow builds, also where these refuse an axis; in graphs only, for eager code knows every value.
 """

@@ -1,4 +1,4 @@
-"""The shape of a tensor as a tensor, and ops that change the shape or the order of axes but no element."""
+"""Shape ops: the shape as a tensor, and changes of shape or axis order that keep every element."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What converted code calls in place of a function: that function converted, where it is the program's own."""
+"""Function calls in converted code: the program's own functions are converted too."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `if`, `a if b else c`, `and`, `or`, `not`, chained comparisons and `assert` of converted code call."""
+"""Conditionals of converted code: `if`, `a if b else c`, `and`, `or`, `not`, chained comparisons and `assert`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

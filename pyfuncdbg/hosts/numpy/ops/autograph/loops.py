@@ -1,4 +1,4 @@
-"""What `while` and `for` of converted code call."""
+"""Loops of converted code: `while` and `for`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

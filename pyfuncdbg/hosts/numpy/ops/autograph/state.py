@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Undefined:
-    """Stands for a variable that has no value."""
+    """Placeholder for a variable that has no value."""
 
     __slots__ = ('name',)
 
@@ -20,7 +20,7 @@ class Undefined:
 
 
 class UndefinedReturnValue:
-    """Stands for what a function returns as long as it has not."""
+    """Placeholder for the return value of a function that has not returned yet."""
 
 
 def returned(value: Any, _: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A loop of converted code as a node: checks of its variables, and values for those that only the loop gives one."""
+"""Converted loops as nodes: checks of the loop's variables, and stand-ins for those without a value before it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Checks of what a graph knows before it runs: ranks, shapes and dtypes; where it does not, a node checks when it runs."""
+"""Static assertions on ranks, shapes and dtypes; where these are unknown, a node checks at run time."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Control flow: what runs one of several functions, or one again and again; in graphs as nodes, in eager mode as Python."""
+"""Control flow: branches, cases and loops over functions; in graphs as nodes, in eager mode as Python."""

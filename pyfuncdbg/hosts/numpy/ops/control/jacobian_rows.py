@@ -1,6 +1,6 @@
-"""Jacobians whose number of rows is known only at run time: the backward pass is the body of a loop over rows.
+"""Jacobians with a number of rows known only at run time: a loop of backward passes over rows.
 
-Importing it tells `hosts/numpy/runtime/differentiation/jacobian.py`, which calls it while a function is traced.
+Importing it registers it with `hosts/numpy/runtime/differentiation/jacobian.py`, which calls it while a function is traced.
 """
 from __future__ import annotations
 

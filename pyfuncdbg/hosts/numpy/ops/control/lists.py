@@ -1,4 +1,4 @@
-"""Ops on lists of tensors, of which TensorArrays in graphs are made. A cell without a value counts as zero.
+"""Ops on lists of tensors, the basis of TensorArrays in graphs. A cell without a value counts as zero.
 
 A gradient of a list is a list, cell by cell.
 """

@@ -1,4 +1,4 @@
-"""Functions of a program as parts of a graph: what they return as tensors, and tensors in the structure that they gave.
+"""A program's functions as parts of a graph: their results as tensors, and tensors packed in the results' structure.
 
 A TensorArray is passed through parts by its flow.
 """
@@ -71,7 +71,7 @@ def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
 
 
 class Returned:
-    """What a part of a graph returns: the structure, and the tensors in it (None stays None)."""
+    """Return value of a part of a graph: the structure, and the tensors in it (None stays None)."""
 
     def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
         self.structure = function()

@@ -195,7 +195,7 @@ def _text(shape: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padding:
-    """How elements of different shapes are made equal: shapes (-1: as large as the largest) and values."""
+    """Padding of elements to one shape: shapes (-1: as large as the largest) and fill values."""
 
     shapes: Sequence[Sequence[int]]
     values: Sequence[Any]

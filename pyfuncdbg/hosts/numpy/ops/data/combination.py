@@ -162,7 +162,8 @@ class Zipped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """For each number the next element of that dataset; ends with the first that ends, or goes on with the others."""
+    """Interleaving of datasets by number: each number selects the dataset of the next element. Ends with the first dataset
+    that ends, or goes on with the others."""
 
     numbers: ElementSource
     sources: Sequence[ElementSource]

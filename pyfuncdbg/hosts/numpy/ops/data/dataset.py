@@ -25,7 +25,7 @@ class Dataset:
     """Elements of one structure.
 
     Args:
-        variant_tensor: The tensor that stands for it.
+        variant_tensor: The tensor that represents it.
         element_spec: What an element looks like.
         kind: Name of its kind, for `repr`.
         inputs: The datasets it is made of.

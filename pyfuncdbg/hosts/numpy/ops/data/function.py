@@ -1,4 +1,4 @@
-"""A function over the elements of a dataset: traced once as `tf.function` does, called for each element as a run of its own.
+"""Functions over the elements of a dataset: traced once as by `tf.function`, run once per element.
 
 The run knows the element's index, so that a debugger can say which element a Python function in it works on. Called on the
 thread that pulls, or on one of a pool.

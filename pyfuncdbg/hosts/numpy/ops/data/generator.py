@@ -100,7 +100,7 @@ class _Generators:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Generated:
-    """What a generator yields."""
+    """Elements that a generator yields."""
 
     begin: ElementStep
     step: ElementStep
@@ -157,7 +157,7 @@ def generated(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dic
 
 
 class _Beginning:
-    """What the node calls that begins a pass: the number of a new generator."""
+    """Python function of the node that begins a pass: returns the number of a new generator."""
 
     __name__ = 'generator_begin'
 
@@ -171,7 +171,7 @@ class _Beginning:
 
 
 class _Yielding:
-    """What the node calls: the generator's next value, flattened and checked."""
+    """Python function of the node that reads: returns the generator's next value, flattened and checked."""
 
     __name__ = 'generator_next'
 

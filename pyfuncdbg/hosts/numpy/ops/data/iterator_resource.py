@@ -27,7 +27,7 @@ _UNINITIALIZED = ('GetNext() failed because the iterator has not been initialize
 
 
 class Cursor:
-    """Where an iterator is in its dataset; threads that work for it end with it."""
+    """Cursor of an iterator in its dataset; threads that work for it end with it."""
 
     __slots__ = ('__weakref__', '_lock', '_pull', '_reading')
 

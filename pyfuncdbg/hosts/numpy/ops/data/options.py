@@ -57,7 +57,7 @@ class _Settings:
 
 
 class AutotuneOptions(_Settings):
-    """How TensorFlow finds its own numbers of threads."""
+    """Options of TensorFlow's automatic choice of thread numbers."""
 
     _types: ClassVar[Mapping[str, type]] = {
         'autotune_algorithm': object, 'cpu_budget': int, 'enabled': bool, 'initial_parallelism': int, 'min_parallelism': int,
@@ -65,13 +65,13 @@ class AutotuneOptions(_Settings):
 
 
 class DistributeOptions(_Settings):
-    """How datasets are cut up for several devices."""
+    """Options of sharding a dataset over several devices."""
 
     _types: ClassVar[Mapping[str, type]] = {'auto_shard_policy': object, 'num_devices': int}
 
 
 class OptimizationOptions(_Settings):
-    """What TensorFlow may rewrite."""
+    """Options of TensorFlow's rewrites of a pipeline."""
 
     _types: ClassVar[Mapping[str, type]] = dict.fromkeys((
         'apply_default_optimizations', 'filter_fusion', 'filter_parallelization', 'inject_prefetch', 'map_and_batch_fusion',
@@ -80,7 +80,7 @@ class OptimizationOptions(_Settings):
 
 
 class ServiceOptions(_Settings):
-    """How a service of datasets is used."""
+    """Options of a data service."""
 
     _types: ClassVar[Mapping[str, type]] = {'pinned': bool}
 

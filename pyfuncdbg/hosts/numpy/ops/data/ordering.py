@@ -1,4 +1,4 @@
-"""Which elements come when: repeat, take, skip, shard, shuffle, cache, prefetch."""
+"""Order and selection of elements: repeat, take, skip, shard, shuffle, cache, prefetch."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -150,7 +150,7 @@ class Sharded:
 
 
 class Seeds:
-    """Where the seeds of shuffles come from: each reading of one dataset gets other ones."""
+    """Seed source of shuffles: each reading of one dataset gets other seeds."""
 
     def __init__(self, seeds: tuple[int, int]) -> None:
         self._generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))

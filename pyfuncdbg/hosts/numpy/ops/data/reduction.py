@@ -1,4 +1,4 @@
-"""What a whole dataset comes to: its number of elements, a reduction, its only element."""
+"""Reductions of a whole dataset: its number of elements, `reduce`, its only element."""
 from __future__ import annotations
 
 from typing import Any

@@ -48,7 +48,7 @@ class ElementSource(Protocol):
 
 
 class DatasetReading:
-    """What all transformations share while one iterator reads: resources, NumPy's error state, what to end with it.
+    """State shared by all transformations while one iterator reads: resources, NumPy's error state, clean-up.
 
     Args:
         execution: Where the iterator is made: of a session, or of eager code.
@@ -63,7 +63,7 @@ class DatasetReading:
         self._closers: list[Callable[[], None]] = []
 
     def at_end(self, close: Callable[[], None]) -> None:
-        """Call `close` when nobody reads any more."""
+        """Call `close` when the reading ends."""
         self._closers.append(close)
 
     def within(self) -> DatasetReading:

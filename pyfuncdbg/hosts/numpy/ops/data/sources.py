@@ -1,4 +1,4 @@
-"""Where elements come from: tensors, their slices, ranges, random numbers."""
+"""Sources of elements: tensors, their slices, ranges, random numbers."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an element of a dataset looks like: nested tuples and mappings of specs, where a list is one tensor.
+"""Element structure of a dataset: nested tuples and mappings of specs, where a list is one tensor.
 
 Datasets flatten their elements with it, and put them together again. No state: any thread may call it.
 """

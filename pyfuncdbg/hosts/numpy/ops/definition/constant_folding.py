@@ -1,6 +1,6 @@
-"""Which values TensorFlow computes once for all runs: those that depend on constants only.
+"""Constant folding as in TensorFlow: values of constants only are computed once for all runs.
 
-Asked when nodes are made, on the thread that builds.
+Used when nodes are made, on the thread that builds.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How objects of a program's own classes become tensors: `tf.register_tensor_conversion_function`.
+"""Conversion of objects of a program's own classes to tensors: `tf.register_tensor_conversion_function`.
 
 `convert_to_tensor` asks here about what is no tensor or number, on the thread of the call. The table is the process's.
 """

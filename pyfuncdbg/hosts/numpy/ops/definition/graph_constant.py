@@ -1,4 +1,4 @@
-"""Why a value cannot be a constant of a graph: there TensorFlow uses other words than in eager mode. No state."""
+"""Arrays for constants of the current mode, with TensorFlow's error messages for graphs. No state."""
 from __future__ import annotations
 
 from collections.abc import Iterator

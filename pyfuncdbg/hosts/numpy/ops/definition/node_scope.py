@@ -1,4 +1,4 @@
-"""Where nodes go: the name scope of an op made of several nodes, and of the constants that are an op's arguments."""
+"""Name scopes of ops made of several nodes, and of the constants that are an op's arguments."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

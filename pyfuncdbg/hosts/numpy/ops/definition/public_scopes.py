@@ -1,4 +1,4 @@
-"""Where nodes go and what they wait for: `tf.name_scope`, `control_dependencies`, `device`, `init_scope`, `group`, `tuple`.
+"""Scopes and dependencies of new nodes: `tf.name_scope`, `control_dependencies`, `device`, `init_scope`, `group`, `tuple`.
 
 In eager mode most of it does nothing, as in TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""What neural networks are made of: softmax, cross entropies, bias, moments, dropout."""
+"""Building blocks of neural networks: softmax, bias, moments, normalization, dropout."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
 
 
 class RowsMade:
-    """What `RaggedTensor` is made by."""
+    """Factory methods of `RaggedTensor`."""
 
     __slots__ = ()
 

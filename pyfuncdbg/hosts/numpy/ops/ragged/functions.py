@@ -1,4 +1,4 @@
-"""What functions of tensors do with ragged ones: casts, reductions, `concat`, `stack`, `where`, sizes.
+"""Ragged versions of tensor functions: casts, reductions, `concat`, `stack`, `where`, sizes.
 
 Reductions over ragged axes are sums by segment, so all of them work in graphs and can be differentiated.
 """

@@ -1,4 +1,4 @@
-"""How a vector of values is cut into rows: from lengths, starts, limits or row numbers to row splits and back.
+"""Row partitions of a vector of values: lengths, starts, limits or row numbers to row splits and back.
 
 `RaggedTensor` is made through these; all of them are ops, so that they work in graphs too.
 """

@@ -18,7 +18,7 @@ _PLAIN = frozenset((EagerTensor, float, int, bool, str, bytes))
 
 
 class ArgumentLayout:
-    """Which inputs make up which argument. Holds structures, no values.
+    """Mapping from a node's inputs to the function's arguments. Holds structures, no values.
 
     Attributes:
         positional: One structure per argument, None in place of each input and a spec in place of each composite.

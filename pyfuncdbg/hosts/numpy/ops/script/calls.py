@@ -160,7 +160,7 @@ def _is_row_of_shapes(value: Any) -> bool:
 
 
 class _Checks:
-    """Whether eager numpy_function is held to its `Tout`."""
+    """Setting: whether eager numpy_function is held to its `Tout`."""
 
     on = False
 

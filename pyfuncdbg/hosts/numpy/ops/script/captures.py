@@ -1,4 +1,4 @@
-"""The variables that a function can reach: in its closure, the globals it names, and the object it is a method of.
+"""Variables that a function can reach: in its closure, the globals it names, and its bound object.
 
 In a graph they become hidden inputs of the function's node, so that `tf.gradients` knows of them. Read when the node is
 made, on that thread. Nothing of the user's is called: types are asked, not objects, which may be proxies of anything.

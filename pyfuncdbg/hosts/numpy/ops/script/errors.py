@@ -1,4 +1,4 @@
-"""What the user's function raised, as the error that a program sees: TensorFlow's class and text, the original as cause.
+"""Errors of user functions as a program sees them: TensorFlow's class and text, the original as cause.
 
 Kernels of the script ops call it on the thread of the call.
 """

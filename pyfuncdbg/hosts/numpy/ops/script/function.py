@@ -313,7 +313,7 @@ _places: dict[tuple[str, str, int, str, int], CallSite] = {}
 
 
 class _Identity(NamedTuple):
-    """What makes another `CallSite` the same place."""
+    """Identity of a `CallSite`, by which another one is the same place."""
 
     id: int
     counter: Iterator[int]

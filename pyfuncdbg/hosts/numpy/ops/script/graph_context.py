@@ -1,4 +1,4 @@
-"""What the graph around a Python function's node says of shapes, also in functions that call the one that it is in.
+"""Shape facts around a Python function's node, in its own graph and in those that call its function.
 
 Read for `doctor`, when calls have ended, on their threads, and when facts are gathered.
 """

@@ -18,13 +18,13 @@ _UNKNOWN = TensorShape(None)
 
 
 class OutputTypes:
-    """What `Tout` asks for. Never changed after it is made.
+    """Output types that `Tout` declares. Never changed after it is made.
 
     Attributes:
         dtypes: One per tensor.
         shapes: Their static shapes; unknown where `Tout` names only a dtype.
-        form: 'one' tensor, a flat 'list' of them, 'nested' like `structure`, or 'composite': a list of which some are
-            composites, or one such.
+        form: 'one' tensor, a flat 'list' of them, 'nested' like `structure`, or 'composite': a list with
+            composites in it, or a single composite.
         structure: `Tout` itself, for nested forms and composites.
         checked: Whether any shape must be checked when the function has returned.
     """

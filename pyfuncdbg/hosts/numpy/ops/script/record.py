@@ -1,4 +1,4 @@
-"""What one call of a py_function records so that it can be differentiated: a value that lives on its hidden output.
+"""Gradient record of one py_function call: a value that lives on its hidden output.
 
 Kernels make it, on the thread of the call; gradient kernels read it, on any thread.
 """
@@ -13,12 +13,12 @@ from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recording, TapedO
 
 
 class BodyRecord:
-    """What a call did, for its gradient. Never changed after it is made.
+    """Ops and tensors of one call, recorded for its gradient. Never changed after it is made.
 
     Attributes:
         nodes: The ops that depend on an input, in order of execution.
         tracked: Ids of the tensors that do.
-        inputs: The tensors that stood for the op's inputs, in their order; in eager mode those met in the body after them.
+        inputs: The tensors that represented the op's inputs, in their order; in eager mode those met in the body after them.
         outputs: The tensors that were returned.
         call: Id of the Python call it was, 0 if unknown.
         lost: Tensors that a tape of the caller tracks and the body of a graph's function used without having them as input.

@@ -1,4 +1,4 @@
-"""What a wrapped function returned, as values of the runtime: leniently for py_function, strictly for numpy_function.
+"""Conversion of a wrapped function's results to runtime values: lenient for py_function, strict for numpy_function.
 
 Called inside the instrumented function, so what is wrong with a result is an error of the call.
 """
@@ -73,7 +73,7 @@ def _values(function: DeclaredFunction, result: Any) -> Sequence[Any]:
 
 
 def _of_composites(function: DeclaredFunction, result: Any) -> Sequence[Any]:
-    """The tensors of a result of which parts may be composites.
+    """The tensors of a result that may contain composites.
 
     Raises:
         ValueError: One is a composite where `Tout` has none, or is not of the spec there.

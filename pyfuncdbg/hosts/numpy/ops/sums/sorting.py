@@ -159,7 +159,7 @@ def argmin_v1(input: Any, axis: Any = None, name: str | None = None, dimension: 
 
 # ---------------------------------------------------------------- top_k and sort
 class TopK(NamedTuple):
-    """What `top_k` gives."""
+    """Result of `top_k`."""
 
     values: Any
     indices: Any
@@ -256,14 +256,14 @@ def argsort(values: Any, axis: int = -1, direction: str = 'ASCENDING', stable: b
 
 # ---------------------------------------------------------------- distinct elements
 class Unique(NamedTuple):
-    """What `unique` gives."""
+    """Result of `unique`."""
 
     y: Any
     idx: Any
 
 
 class UniqueWithCounts(NamedTuple):
-    """What `unique_with_counts` gives."""
+    """Result of `unique_with_counts`."""
 
     y: Any
     idx: Any

@@ -24,7 +24,7 @@ from pyfuncdbg.hosts.numpy.ops.variables.collections import GraphKeys
 
 
 class Reduction:
-    """How the losses of the elements become one."""
+    """Reductions of per-element losses to one loss."""
 
     NONE = 'none'
     SUM = 'weighted_sum'

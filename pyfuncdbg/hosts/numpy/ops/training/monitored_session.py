@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run: fetches, feeds, options."""
+    """Additions of a hook to a run: fetches, feeds, options."""
 
     fetches: Any
     feed_dict: Mapping[Any, Any] | None = None
@@ -26,7 +26,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a hook gets after a run: what it asked for, in the structure of its fetches."""
+    """Results of a run for a hook: its own fetches, in their structure."""
 
     results: Any
     options: Any
@@ -34,7 +34,7 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """What a hook knows about the run that it is called for.
+    """Context of the run that a hook is called for.
 
     Attributes:
         original_args: Fetches and feeds of the caller.
@@ -53,7 +53,7 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """What is called around the runs of a `MonitoredSession`; override what you need."""
+    """Base class of hooks around the runs of a `MonitoredSession`; override what you need."""
 
     def begin(self) -> None:
         """Once, before the graph is finalized: ops may be added."""
@@ -107,7 +107,7 @@ class SessionCreator(Protocol):
 
 
 class Scaffold:
-    """How the variables get their first values.
+    """Initialization of the variables in a monitored session.
 
     Args:
         init_op: Run first, with `init_feed_dict`; by default what initializes all variables.
@@ -155,7 +155,7 @@ class ChiefSessionCreator:
 
 @methods_for_program
 class StepContext:
-    """What the function given to `run_step_fn` gets: the session, and a way to run with the hooks."""
+    """Argument of the function given to `run_step_fn`: the session, and a way to run with the hooks."""
 
     def __init__(self, session: Any, run_with_hooks: Callable[..., Any]) -> None:
         self.session = session

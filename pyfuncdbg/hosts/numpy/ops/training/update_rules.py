@@ -131,7 +131,7 @@ _update_op('Ftrl', _ftrl, 3, 3)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UpdateRule:
-    """How one kind of optimizer changes a variable.
+    """Update rule of one kind of optimizer: how it changes a variable.
 
     Attributes:
         op: The op that does it, without 'ResourceApply'.

@@ -1,11 +1,11 @@
-"""What variables say of how copies on several machines are kept one. There is one copy here: nothing follows from it."""
+"""Settings for variables with copies on several machines. Accepted without effect: there is one copy here."""
 from __future__ import annotations
 
 from enum import Enum
 
 
 class VariableSynchronization(Enum):
-    """When a distributed variable is made one again."""
+    """Times of synchronization of a distributed variable's copies."""
 
     AUTO = 0
     NONE = 1
@@ -14,7 +14,7 @@ class VariableSynchronization(Enum):
 
 
 class VariableAggregation(Enum):
-    """How values of a distributed variable become one."""
+    """Methods of aggregation of a distributed variable's values."""
 
     NONE = 0
     SUM = 1

@@ -26,7 +26,7 @@ _SUMMARISED = 1 << 22
 
 
 class Storage:
-    """Where one variable's value is.
+    """Storage of one variable's value.
 
     Attributes:
         name: The variable's name, for messages.

@@ -1,4 +1,4 @@
-"""The value that a variable starts with, as the program gives it: anything that can be a tensor, or a function for it."""
+"""Initial value of a variable: anything that can be a tensor, or a function that returns it."""
 from __future__ import annotations
 
 from typing import Any

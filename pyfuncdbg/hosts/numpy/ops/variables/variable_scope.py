@@ -73,7 +73,7 @@ class VariableScope:
 
 
 class _Store:
-    """What one graph knows of its variables by name."""
+    """Variables and variable scopes of one graph, by name."""
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}

@@ -1,5 +1,4 @@
-"""What is called in place of a function while a function is traced: that function converted, where it is the program's own.
-"""
+"""AutoGraph conversion of callees: a function called while tracing is converted if it is the program's own."""
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,5 @@
-"""Expressions whose meaning depends on whether a value is a tensor: `and`, `or`, `not`, `a if b else c`, chained
-comparisons, calls; and `assert`."""
+"""Conversion of expressions that may have tensor operands: `and`, `or`, `not`, `a if b else c`, chained comparisons, calls;
+and `assert`."""
 from __future__ import annotations
 
 import ast

@@ -17,7 +17,7 @@ Loop = ast.For | ast.While
 
 @dataclass(slots=True)
 class Marks:
-    """What is known of statements, by identity.
+    """Analysis results of statements, by identity.
 
     Attributes:
         dynamic: Those whose condition or values may be tensors.

@@ -1,4 +1,4 @@
-"""Which symbols are needed before and after each statement of a function: a walk backwards over its tree.
+"""Liveness analysis: symbols needed before and after each statement, by a backward walk over the tree.
 
 A statement that becomes a node of a graph passes those that it changes and that are needed; the others are its own.
 """

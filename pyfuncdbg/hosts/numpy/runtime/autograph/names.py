@@ -1,4 +1,4 @@
-"""Which names statements and expressions of a function read and bind: the facts that conversion rests on.
+"""Names that statements and expressions of a function read and bind: the facts that conversion rests on.
 
 A symbol is a name, or a chain of attributes and simple subscripts that begins with one, as text: `x`, `self.w`, `d['a']`.
 """
@@ -28,7 +28,7 @@ def symbol(node: ast.AST) -> str | None:
 
 
 class UsedNames(ast.NodeVisitor):
-    """What some nodes of one function read and bind.
+    """Names that some nodes of one function read and bind.
 
     Attributes:
         bound: Simple names that get a value or lose theirs.

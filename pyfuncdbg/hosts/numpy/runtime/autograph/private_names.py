@@ -1,4 +1,4 @@
-"""Private names of a class (`__x`) as the compiler spells them, for a function that is compiled outside of its class."""
+"""Name mangling (`__x`) as the compiler does it, for a function compiled outside of its class."""
 from __future__ import annotations
 
 import ast

@@ -21,7 +21,7 @@ class NoSourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """A function in its file: its tree, which is shared and must not be changed, and the class around it ('' if none)."""
+    """Syntax tree of a function, which is shared and must not be changed, and its class ('' if none)."""
 
     node: Definition
     owner: str

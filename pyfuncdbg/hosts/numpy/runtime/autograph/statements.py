@@ -20,7 +20,7 @@ PARTS = {'if_body': '<if>', 'else_body': '<else>', 'loop_body': '<body>', 'loop_
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
-    """What a statement changes and passes on.
+    """Symbols that a statement changes and passes on.
 
     Attributes:
         names: Symbols, those first that are needed afterwards.

@@ -1,4 +1,4 @@
-"""What of a function cannot depend on a tensor, so that it stays the Python it is."""
+"""Static code: expressions that cannot depend on a tensor, and so stay plain Python."""
 from __future__ import annotations
 
 import ast

@@ -22,7 +22,7 @@ ASKED, LOST = 'gradient asked', 'gradient lost'
 
 
 class Ways(NamedTuple):
-    """How to go back through what is differentiated.
+    """Backward traversal of a graph or tape: from a tensor to its operation, and on to its inputs.
 
     Attributes:
         made: What computed a tensor: an operation or a node of a tape; None for a source.

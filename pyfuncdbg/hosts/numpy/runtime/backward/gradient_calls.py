@@ -1,4 +1,4 @@
-"""Backward steps as calls of kind 'gradient': of a tape as they happen, of a graph once their values are there."""
+"""Backward steps as calls of kind 'gradient': on a tape at once, in a graph once their values are there."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

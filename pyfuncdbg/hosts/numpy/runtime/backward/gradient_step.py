@@ -1,5 +1,4 @@
-"""One backward step inside a graph: the nodes that one gradient rule added, shown as one gradient call when they have
-run."""
+"""Backward step in a graph: the nodes that one gradient rule added, reported as one call when they have run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

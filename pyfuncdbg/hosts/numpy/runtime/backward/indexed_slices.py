@@ -190,7 +190,7 @@ def dense(gradient: Any) -> Any:
 
 
 class SlicesType(NamedTuple):
-    """What slices of a tensor are, whichever function gives them: the type of the whole, and of the places."""
+    """Static type of `IndexedSlices`: dtype and shape of the whole tensor, dtype of the indices."""
 
     dtype: DType
     shape: TensorShape

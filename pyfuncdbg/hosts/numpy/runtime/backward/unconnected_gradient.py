@@ -1,4 +1,4 @@
-"""What a gradient is where the target does not depend on the source: None, or zeros."""
+"""Gradient of a target by a source that it does not depend on: None, or zeros."""
 from __future__ import annotations
 
 import enum
@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
 class UnconnectedGradients(enum.Enum):
-    """What a gradient is where the target does not depend on the source."""
+    """Options for the gradient by a source that the target does not depend on."""
 
     NONE = 'none'
     ZERO = 'zero'

@@ -1,4 +1,4 @@
-"""Which node runs on which task: a pure function of the nodes' device names and of the devices that there are.
+"""Placement of nodes on tasks: a pure function of the nodes' device names and the available devices.
 
 Nothing here runs a node or knows how a task is reached: sessions ask before they compile a plan, and a transport to tasks of
 other processes would ask the same.
@@ -21,7 +21,7 @@ LOCAL = DeviceSpecV2(job='localhost', replica=0, task=0, device_type='CPU', devi
 
 @dataclass(frozen=True, slots=True)
 class Devices:
-    """What nodes can be placed on.
+    """Devices that nodes can be placed on.
 
     Attributes:
         available: One device for each task.

@@ -1,7 +1,7 @@
 """`tf.distribute.Server`: a task of a cluster that lives in this process, and the registry by which sessions find it.
 
-A server holds its port, so that another cannot take it, but answers nobody: its nodes run in this process, on the thread of
-the session. Variables live on the task, for as long as the process does.
+A server holds its port, so that another cannot take it, but answers no request: its nodes run in this process, on the thread
+of the session. Variables live on the task, for as long as the process does.
 """
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _held(address: str) -> tuple[str, Any]:
 
 # ---------------------------------------------------------------- sessions on servers
 class Resources(dict[Any, Any]):
-    """What a session on a server keeps: variables live on their task, where other sessions find them; the rest is its own.
+    """Resources of a session on a server: variables are shared on their task, the rest is the session's own.
 
     Args:
         target: Of the server.

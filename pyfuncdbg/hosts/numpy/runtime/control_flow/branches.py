@@ -1,8 +1,8 @@
-"""If and Case: nodes that run one of several traced branches, in the run of the graph around, and their gradient.
+"""If and Case nodes: one of several traced branches, run within the run of the outer graph; and their gradients.
 
 `ops` builds the branches; kernels run on the thread of the run. The gradient is such a node again, over the same selector:
 its branches are the backward functions of the branches. What these need of the forward call are hidden outputs; those of a
-branch that was not taken are a zero that nobody reads.
+branch that was not taken are a zero that nothing reads.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """What an If or Case runs.
+    """Branches of an If or Case node, with their mapping of inputs and outputs.
 
     Attributes:
         branches: In order of the selector's values; of an If the one for true comes first.
@@ -120,7 +120,7 @@ def _places(branches: Branches, index: int, asked: Sequence[bool]) -> tuple[list
 
 
 def absent(dtype: DType) -> Any:
-    """Stands for a value of a branch that was not taken."""
+    """Stand-in for a value of a branch that was not taken."""
     if not dtype.is_numpy_compatible:
         return TensorList([])
     return np.full((), b'', object) if dtype.array.hasobject else dtype.array.type(0)

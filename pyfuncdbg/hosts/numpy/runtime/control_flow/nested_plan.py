@@ -1,4 +1,4 @@
-"""A plan inside of another: how branches and bodies of loops are built, run, and told apart by whether they have effects.
+"""Nested plans: branches and loop bodies, how they are built and run, and whether they have effects.
 
 Kernels of control flow call it on the thread of the run; `ops` builds with it.
 """

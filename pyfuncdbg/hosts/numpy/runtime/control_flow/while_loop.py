@@ -1,4 +1,4 @@
-"""What a While node runs: a traced body again and again, in the run of the graph around. On the thread of the run.
+"""Execution of While nodes: a traced body, repeated within the run of the outer graph. On the thread of the run.
 
 Loops are closed under differentiation (`loop_gradient`):
 
@@ -35,7 +35,8 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """What a While runs. Its inputs are a counter, a maximum, and the pool: carried values, lists of items, fixed values.
+    """Definition of a While node. Its inputs are a counter, a maximum, and the pool: carried values, lists of items, fixed
+    values.
 
     Attributes:
         condition: Whether there is another iteration; None: as many as the maximum says.
@@ -43,7 +44,7 @@ class Loop:
         carried: How many values are carried.
         items: How many lists there are.
         asks: For each input and captured tensor of the condition, its place in the pool.
-        feeds: The same of the body, where a list stands for its item.
+        feeds: The same of the body, which gets an item where the pool has a list.
         next: For each carried value, which output of the body it is next.
         stacked: Outputs of the body to stack.
         summed: Outputs of the body to sum, each with the place in the pool of what it is like.

@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
 class ForwardAccumulator:
-    """How what is computed inside of it changes when `primals` change along `tangents`.
+    """Directional derivatives of what is computed inside of it, along `tangents` of `primals`.
 
     Args:
         primals: A tensor, variable, or structure of them.

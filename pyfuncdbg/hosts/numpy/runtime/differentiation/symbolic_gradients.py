@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import in_order
 
 
 class AggregationMethod:
-    """How parts of a gradient are added; all of them do the same here."""
+    """Methods of adding the parts of a gradient; all of them do the same here."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -205,7 +205,7 @@ def _backward(graph: Graph, targets: Sequence[Any], sources: Sequence[Any], seed
 
 
 class _Edges:
-    """What nodes depend on: their inputs, and for a tensor that a function captured the one around it, as in TensorFlow.
+    """Dependencies of nodes: their inputs, and the outer tensor of a captured one, as in TensorFlow.
 
     Args:
         sources: Tensors by which is differentiated: captured ones among them are where the way ends.

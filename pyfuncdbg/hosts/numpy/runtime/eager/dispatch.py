@@ -1,4 +1,4 @@
-"""`apply`: every op call of a program comes through here, and becomes a node of a graph or a computed value."""
+"""Dispatch of op calls: `apply` makes each a node of a graph or a computed value."""
 from __future__ import annotations
 
 import sys
@@ -32,7 +32,7 @@ _NO_ATTRS: dict[str, Any] = {}
 
 
 class VariableOrigin:
-    """How an eager tensor was computed from variables: in a program of TensorFlow 1 the graph that it is used in repeats it.
+    """Provenance of an eager tensor from variables, repeated as nodes by a TensorFlow 1 graph that uses it.
 
     A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
     """

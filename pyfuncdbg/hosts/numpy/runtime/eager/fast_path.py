@@ -1,4 +1,4 @@
-"""The short way of an eager op on NumPy's own real types: no lookup, no name, no conversion, 0.7 µs instead of 2.3.
+"""Fast path of eager ops on NumPy's real types, without lookup, name or conversion: 0.7 µs instead of 2.3.
 
 Operators and the elementwise functions try it first, on any thread. Whatever is out of the ordinary (a graph, another type,
 a hook on ops, an error) takes the general way through `dispatch.apply`, which gives the same results.
@@ -29,7 +29,7 @@ _within = current.get
 
 
 class ElementNode:
-    """A `TapedOp` of an op with one output, without attrs: what is the same in all of them is not stored."""
+    """Compact `TapedOp` of an op with one output and no attrs: what all of them share is not stored."""
 
     __slots__ = ('call', 'definition', 'inputs', 'label', 'outputs')
 

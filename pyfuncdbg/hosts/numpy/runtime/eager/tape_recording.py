@@ -1,4 +1,4 @@
-"""What eager ops record so that they can be differentiated: nodes in order of execution.
+"""Recording of eager ops for differentiation: nodes in order of execution.
 
 `dispatch` records onto every active recording of its thread; `tape` and the Python ops read them.
 """
@@ -64,7 +64,7 @@ class TapedOp:
 
 
 class Recorded(NamedTuple):
-    """What a kernel with hidden outputs returns for `record=True`.
+    """Result of a kernel with hidden outputs for `record=True`.
 
     Attributes:
         outputs: The public output values.

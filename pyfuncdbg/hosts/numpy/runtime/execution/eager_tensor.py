@@ -1,4 +1,4 @@
-"""Tensors that hold a value: a NumPy array, or a NumPy scalar at rank 0; strings are object arrays of bytes.
+"""Eager tensors: a NumPy array, or a NumPy scalar at rank 0; strings are object arrays of bytes.
 
 A value is never written to after its tensor is made, so tensors share them freely.
 """
@@ -21,7 +21,7 @@ class EagerTensor(Tensor):
     """A tensor with a value.
 
     Args:
-        value: ndarray or NumPy scalar that nobody writes to from now on; any object for dtype resource or variant.
+        value: ndarray or NumPy scalar that is not written to from now on; any object for dtype resource or variant.
         dtype: Needed only where the value does not tell (resource, variant).
     """
 

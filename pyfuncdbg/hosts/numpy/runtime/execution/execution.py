@@ -25,27 +25,27 @@ class Locator(Protocol):
     """Finds what an execution is at, from the frames of its thread; `plans.stack_position` is it."""
 
     def innermost(self, execution: Execution) -> RunView | None:
-        """What the innermost plan is at that is under way."""
+        """Position of the innermost plan that is under way."""
 
     def marked(self, execution: Execution) -> Any:
         """The `CallMark` of the Python call that a plan at full speed is at; None in a plan that runs step by step."""
 
 
 class Execution:
-    """What kernels with `in_execution` get.
+    """Execution context of kernels with `in_execution`.
 
     Attributes:
         run: The run, as hooks see it.
         resources: Variables and random generators by name; of the session, or of the process in eager mode.
         errstate: The user's NumPy error state, to be in force in the user's functions.
-        paused: Somebody wants the plan to hand over to the executor after the Python call that runs now.
+        paused: Whether the plan is to hand over to the executor after the Python call that runs now.
         on_pause: What the executor then calls before the next step.
         failed: The step that failed, where the executor ran it.
-        marked: The `CallMark` of the Python call that runs now, if somebody may want to go back there.
+        marked: The `CallMark` of the Python call that runs now, if a rewind to it is possible.
         feeds: What the plan that runs now was given: its locals may be others by the time it hands over.
         gradient_calls: Ids of the gradient calls of this run, by forward node.
         deadline: The `perf_counter_ns()` after which no step begins; None without limit.
-        used: Where somebody may want to go back: the resources that the step which runs now has used, as they were before.
+        used: Where a rewind is possible: the resources that the current step has used, as they were before.
     """
 
     locator: ClassVar[Locator | None] = None
@@ -116,7 +116,7 @@ class Execution:
 
 
 class _EagerThread(threading.local):
-    """The eager execution of this thread: one run per thread and script, or per thread and cell that it begins in."""
+    """Eager execution of a thread: one run per script, or per cell that it begins in."""
 
     def __init__(self) -> None:
         self.begin()

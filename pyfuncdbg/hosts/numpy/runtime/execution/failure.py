@@ -1,4 +1,4 @@
-"""What a program sees when a node of its graph fails: TensorFlow's error, the user's frames first, the original as cause."""
+"""Errors of failed nodes as a program sees them: TensorFlow's class, the user's frames first, the original as cause."""
 from __future__ import annotations
 
 import re

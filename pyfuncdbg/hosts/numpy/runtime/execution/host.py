@@ -1,4 +1,4 @@
-"""How those who watch read and make the values of this runtime."""
+"""The host of this runtime: how observers read and make its values."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

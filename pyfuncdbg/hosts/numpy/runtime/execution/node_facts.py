@@ -1,6 +1,6 @@
-"""What the site of a node says of it: TensorFlow's attrs as data, and what stands beside them in a NodeDef.
+"""Facts of a node for its call site: TensorFlow's attrs as data, and further fields of a NodeDef.
 
-Asked once for each node, when something watches or is about to.
+Computed once for each node, when a hook watches or is about to.
 """
 from __future__ import annotations
 

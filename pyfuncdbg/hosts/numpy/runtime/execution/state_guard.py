@@ -1,6 +1,6 @@
-"""What a call may change outside of itself in this runtime, and how it is put back: variables and random generators.
+"""State guard: saves and restores the variables and random generators that a call may change.
 
-Asked by those who make a call once more to look at it (`Host.untouched`), on their thread.
+Used where a call is made once more for inspection (`Host.untouched`), on that thread.
 """
 from __future__ import annotations
 

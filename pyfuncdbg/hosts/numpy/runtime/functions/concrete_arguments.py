@@ -1,4 +1,4 @@
-"""The arguments of a call of a concrete function: by the parameters of the Python function, or its tensors by name."""
+"""Argument binding of concrete functions: by the Python function's parameters, or by tensor name."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a variable made in a function starts with, outside of the function: its value, or its nodes in the graph around.
+"""Initial values of variables made in a function, lifted out of it: as values, or as nodes of the outer graph.
 
 A variable outlives the function that makes it. What its first value depends on is lifted: captured tensors, and in eager
 code the arguments of the first call.

@@ -59,13 +59,13 @@ class _Traces:
 
 @methods_for_program
 class Function:
-    """What `tf.function` returns.
+    """Traced function as `tf.function` returns it.
 
     Args:
         python_function: The function to trace.
         signature: How its arguments are read.
         name: What it is called in graphs.
-        autograph: Whether errors in it are told as TensorFlow's AutoGraph tells them.
+        autograph: Whether errors in it are worded as TensorFlow's AutoGraph words them.
         traces: Those of the same method of the same object so far.
         compiled: Whether it is to be compiled: then it may call no Python function.
         retracing: What is counted for functions of this text.

@@ -1,4 +1,4 @@
-"""Functions that are traced again and again: counted for all `tf.function`s of one text, and said twice at most."""
+"""Counts of retracing for all `tf.function`s of one text, with two warnings at most."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ _lock = new_lock()
 
 
 class Retracing:
-    """The last calls of a function.
+    """Counts of a function's last traces and calls.
 
     Attributes:
-        calls: How many there were since the last that traced it, that one included; counted by whoever calls.
+        calls: How many there were since the last that traced it, that one included; counted by the caller.
     """
 
     __slots__ = ('_counts', '_said', 'calls')

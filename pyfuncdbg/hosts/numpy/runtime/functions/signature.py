@@ -21,7 +21,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class _Text:
-    """Stands for a type or default of a parameter where a signature is shown."""
+    """Stand-in for a type or default of a parameter in a displayed signature."""
 
     __slots__ = ('_text',)
 

@@ -1,6 +1,6 @@
-"""Who else may see the memory of a value: what a plan may overwrite, hand to a user's function, or must copy.
+"""Alias analysis of a plan: which values it may overwrite, hand to a user's function, or must copy.
 
-Worked out once when a plan is compiled, from what each op promises (`free`, `python`, `in_execution`).
+Computed once when a plan is compiled, from what each op promises (`free`, `python`, `in_execution`).
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORTH_REUSING = 64
 
 
 class Sharing:
-    """What is known about the memory behind each slot.
+    """Aliasing and lifetime of the memory behind each slot.
 
     Attributes:
         last_use: Index of the step after which a slot is not used, by slot; fetched slots are not in it.
@@ -69,8 +69,7 @@ class Sharing:
 
     def _pass_on(self, step: Step) -> None:
         """The outputs of a free op share the memory of its inputs: of the one in their place where there are as many, else
-        of
-        any that has their dtype (`Split` has its data behind the axis)."""
+        of any that has their dtype (`Split` has its data behind the axis)."""
         op = step.op
         for place, slot in enumerate(step.outputs):
             if len(op.inputs) == len(op.outputs):
@@ -100,7 +99,7 @@ class Sharing:
         return slot
 
     def _copies(self) -> set[int]:
-        """Fetched values that somebody else holds: constants, feeds, variables, or another fetch."""
+        """Fetched values that are held elsewhere: constants, feeds, variables, or another fetch."""
         copies, taken = set(), set()
         for slot in dict.fromkeys(self.fetched):
             root = self.root(slot)
@@ -110,7 +109,7 @@ class Sharing:
         return copies
 
     def owned(self, step: Step, index: int) -> frozenset[int]:
-        """Positions of a Python op's inputs that nobody else will look at: the run made them and this is the last use."""
+        """Positions of a Python op's inputs that nothing else will read: the run made them and this is the last use."""
         found = set()
         for position, slot in enumerate(step.inputs):
             root = self.root(slot)

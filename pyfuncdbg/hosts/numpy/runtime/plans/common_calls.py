@@ -1,7 +1,7 @@
-"""Which nodes of a plan are one: functions without effect that are called with the same inputs, as TensorFlow merges them.
+"""Common subexpression elimination of calls: stateless functions with equal inputs are called once, as in TensorFlow.
 
-Only calls of Python functions are worth it, and what they get may be computed by nodes that are doubles themselves. Asked
-when a plan is compiled.
+Limited to calls of Python functions: others are not worth it. Nodes that compute their inputs may be duplicates themselves.
+Used when a plan is compiled.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 
 def doubles(ops: Sequence[Operation], fed: Collection[int]) -> dict[Operation, Operation]:
-    """For each node that another stands for, that other, which comes earlier in `ops`; `fed` are ids of fed tensors."""
+    """For each node that another replaces, that other, which comes earlier in `ops`; `fed` are ids of fed tensors."""
     tokens = Counter(op.attrs['token'] for op in ops if _is_call(op))
     if not tokens or max(tokens.values()) < 2:
         return {}
@@ -35,7 +35,7 @@ def _is_call(op: Operation) -> bool:
 
 
 class _Search:
-    """What nodes compute, as keys that are equal where it is the same."""
+    """Value numbering: nodes that compute the same have equal keys."""
 
     def __init__(self, fed: Collection[int]) -> None:
         self._fed = fed

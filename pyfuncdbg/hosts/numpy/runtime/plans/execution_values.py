@@ -1,4 +1,4 @@
-"""The values of a plan that is executed step by step, by slot: what is kept, and what can be computed again.
+"""Values by slot of a plan that runs step by step: those kept, and those that can be recomputed.
 
 The executor writes it, on the thread of the run.
 """

@@ -1,6 +1,6 @@
 """The executor: the steps of a plan one by one, with a cursor that can be paused and moved.
 
-A plan hands over to it after a Python call when somebody asked to pause; with hooks on op calls a run starts in it. It
+A plan hands over to it after a Python call when a pause was requested; with hooks on op calls a run starts in it. It
 runs on the thread of the run. Same kernels, same order, same values as the plan.
 """
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def execute(plan: CompiledPlan, execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Run a plan at full speed, or step by step if somebody watches ops. The caller has turned NumPy's warnings off."""
+    """Run a plan at full speed, or step by step if a hook watches ops. The caller has turned NumPy's warnings off."""
     if hooks.op or execution.paused:
         return Executor(plan, execution).start(values)
     outer, execution.feeds = execution.feeds, values
@@ -48,13 +48,13 @@ def take_over(plan: CompiledPlan, execution: Execution, position: int, names: Ma
 
 
 class Executor:
-    """Runs a plan's steps; the `RunControl` of its run while it does.
+    """Stepwise execution of a plan; the `RunControl` of its run meanwhile.
 
     Attributes:
         execution: What it is part of.
-        history: What ran. Everything is kept, so that a rewind has it, unless all hooks are passive: then nobody is there to
-            rewind, and memory that is used again at once costs a tenth of memory that was never touched.
-        error: What the step at the position has raised, while somebody is asked about it.
+        history: What ran. Everything is kept, so that a rewind has it, unless all hooks are passive: then
+            nothing can rewind, and memory that is used again at once costs a tenth of memory that was never touched.
+        error: What the step at the position has raised, while a hook is asked about it.
     """
 
     __slots__ = ('_around', '_asking', '_dropping', '_entering', '_goal', '_on_pause', '_plan', 'error', 'execution',
@@ -179,14 +179,14 @@ class Executor:
         self.report_gradients(step, values.known)
 
     def report_gradients(self, step: Step, known: Mapping[int, Any]) -> None:
-        """Report the backward steps that are complete with a step, where somebody watches them."""
+        """Report the backward steps that are complete with a step, where a hook watches them."""
         for group in step.gradients:
             incoming, outgoing, (record,) = (tuple(known.get(self._plan.slots.get(id(t), -1)) for t in tensors)
                                              for tensors in (group.incoming, group.outgoing, [group.record]))
             group.report(self.execution, incoming, outgoing, record)
 
     def outputs(self, index: int, step: Step, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Run a step's kernel, in an op call where somebody watches those."""
+        """Run a step's kernel, in an op call where a hook watches those."""
         definition = step.op.definition
         extra = {'record': True} if step.recorded else {}
 
@@ -352,7 +352,7 @@ class Executor:
 
 
 class NextIteration:
-    """Waits at each pause until a step of a loop's body comes by again, or the loop is over."""
+    """Pause callback that resumes until the next iteration of a loop's step, or the end of the loop."""
 
     __slots__ = ('_on_pause', '_plan', '_position')
 

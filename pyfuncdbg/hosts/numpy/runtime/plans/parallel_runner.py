@@ -97,7 +97,7 @@ class ParallelControl:
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """Somebody wants to pause the run after a step: with what, after which, and how things stood before it."""
+    """A pause requested after a step: its callback, the step, and the state before that step."""
 
     on_pause: Callable[[], None]
     after: int

@@ -1,7 +1,7 @@
 """A plan: what one set of fetches needs of a graph, as straight-line Python.
 
 One local per tensor, kernels as names, `del` after the last use. `Session.run` and traced functions compile a plan once
-and call it; `executor` walks the same steps one by one when somebody wants to pause.
+and call it; `executor` walks the same steps one by one when a pause is requested.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a plan: one line of Python for each op, values in a few local names that are used again when a value dies."""
+"""Generated Python source of a plan: one line per op; local names are reused when their values die."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

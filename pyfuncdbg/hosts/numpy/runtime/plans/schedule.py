@@ -1,4 +1,4 @@
-"""Which steps of a plan may run at the same time, and which are ready: data for `pool` and timed runs.
+"""Schedule of a plan: dependencies of its steps, and ready steps, for `parallel_runner`.
 
 Steps that write to a variable keep their place among those that use it, and in functions all steps with effects keep
 theirs, so the result is that of the serial order.
@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
 class Order:
-    """What each step of a plan waits for. Made once for a plan.
+    """Dependencies between the steps of a plan. Made once for a plan.
 
     Attributes:
         waits: How many steps each step waits for.
@@ -72,11 +72,11 @@ class _Chains:
 
 
 class Progress:
-    """How far one run of a plan is. Its owner takes care that one thread at a time uses it.
+    """Progress of one run of a plan. Its owner takes care that one thread at a time uses it.
 
     Attributes:
         ready: Steps that can begin, the earliest first (a heap).
-        done: Steps that have ended, in the order in which they did.
+        done: Steps that have ended, in the order of their ends.
     """
 
     __slots__ = ('_order', '_uses', '_waits', 'done', 'ready')
@@ -104,7 +104,7 @@ class Progress:
         return len(self.ready) - count
 
     def drop(self, step: Step, known: dict[int, Any]) -> None:
-        """Forget the values that nobody needs after a step."""
+        """Forget the values that no later step needs."""
         for slot in dict.fromkeys(step.inputs):
             self._uses[slot] -= 1
             if not self._uses[slot]:

@@ -1,6 +1,6 @@
-"""What a run is at while one of its Python calls is under way: the plan is found from its frame on the stack.
+"""Position of a run during one of its Python calls, found from the plan's frame on the stack.
 
-Asked by debuggers, on the thread of the run. A run at full speed keeps no books for it.
+Debuggers call it, on the thread of the run. A run at full speed keeps no records for it.
 """
 from __future__ import annotations
 

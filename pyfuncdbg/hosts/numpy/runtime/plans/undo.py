@@ -1,4 +1,4 @@
-"""What steps with effects change beside their outputs, so that a paused run can go back over them and forward again.
+"""Undo log of steps with effects, by which a paused run goes back over them and forward again.
 
 The executor takes a `SavedState` around each such step and keeps its `StepOutcome`; on the thread of the run.
 """
@@ -83,11 +83,11 @@ class SavedState:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What a step with effects did: it stands when the run comes by again and finds everything as it was.
+    """Outcome of a step with effects, reused when the step repeats with the same inputs and state.
 
     Attributes:
         outputs: Its outputs, the hidden ones last.
-        inputs: What it was given; None if that is not known: it stands whatever comes.
+        inputs: What it was given; None if that is not known: then any inputs match.
         before, after: The state around it; None if it ran before the executor took over.
     """
 
@@ -97,7 +97,7 @@ class StepOutcome:
     after: SavedState | None = None
 
     def stands(self, inputs: Sequence[Any]) -> bool:
-        """Whether the step would be given the same again."""
+        """Whether the step would get the same inputs and state again."""
         if self.inputs is not None and not all(map(alike, self.inputs, inputs)):
             return False
         return self.before is None or self.before.holds()

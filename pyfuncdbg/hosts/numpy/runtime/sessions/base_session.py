@@ -1,4 +1,4 @@
-"""What every session does: runs parts of a graph through compiled plans, in the caller's thread unless told otherwise."""
+"""Base of all sessions: runs parts of a graph through compiled plans, by default in the caller's thread."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

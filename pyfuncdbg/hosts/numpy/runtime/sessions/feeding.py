@@ -1,4 +1,4 @@
-"""What `Session.run` is given: feeds, checked and converted before anything runs."""
+"""Feeds of `Session.run`, checked and converted before anything runs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What `Session.run` is asked for: structures of tensors, operations and names, and their results in the same structure."""
+"""Fetches of `Session.run`: structures of tensors, operations and names, and their results in the same structure."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

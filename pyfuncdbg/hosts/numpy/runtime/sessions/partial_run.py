@@ -69,7 +69,7 @@ class PartialRun:
     """One run under way.
 
     Attributes:
-        elements: What the setup's fetches stand for: to read what an assignment gave is another node each time.
+        elements: The setup's fetches, resolved once: to read what an assignment gave is another node each time.
         waiting: Ops that have not run, in order.
         values: What is known, by tensor: fed, or given by a node and still of use.
         unfed, unfetched: Tensors that steps may still feed and fetch.
@@ -151,7 +151,7 @@ class PartialRun:
         return plan, given
 
     def ran(self, ops: Sequence[Operation], plan: CompiledPlan, results: Sequence[Any]) -> None:
-        """Keep what a plan gave, and drop what nobody needs any more."""
+        """Keep what a plan gave, and drop what is no longer needed."""
         self.values.update(zip(plan.fetches, results, strict=True))
         self.done.update(ops)
         self.waiting = [op for op in self.waiting if op not in self.done]

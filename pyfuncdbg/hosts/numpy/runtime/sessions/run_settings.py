@@ -1,4 +1,4 @@
-"""How a session runs a plan that is not simply run step after step: on which of its thread pools, until when, timed or not.
+"""Runners of a session's plans beyond serial execution: on thread pools, with a deadline, timed.
 
 Made by sessions whose settings ask for it, and for single runs that do.
 """

@@ -1,4 +1,4 @@
-"""What of a ConfigProto and of RunOptions this runtime acts on: threads and deadlines, and whether steps are timed.
+"""Options of ConfigProto and RunOptions that this runtime obeys: threads, deadlines, timing of steps.
 
 They are read once for a session and once for a run, from TensorFlow's messages or ours.
 """

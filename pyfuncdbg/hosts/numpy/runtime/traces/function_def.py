@@ -34,7 +34,7 @@ class FunctionTrace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BranchFunction:
-    """A trace as the function of a node that gives all its functions the same arguments, which each need not use.
+    """A trace as one function of a node that gives all its functions the same arguments. It need not use all of them.
 
     Attributes:
         trace: The function.

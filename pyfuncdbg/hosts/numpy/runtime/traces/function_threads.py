@@ -1,4 +1,5 @@
-"""How many steps of a traced function may overlap: `tf.config.threading`. By default one, on the caller's thread.
+"""Thread setting of traced functions (`tf.config.threading`): how many steps may overlap. By default one, on the caller's
+thread.
 
 Steps with effects keep the order of the program; Python functions without may overlap. The setting is the process's.
 """

@@ -1,4 +1,4 @@
-"""NodeDefs made into nodes: those of a GraphDef in a program's graph, those of a FunctionDef in the graph of its function.
+"""Import of NodeDefs: of a GraphDef as nodes of a program's graph, of a FunctionDef as nodes of its function.
 
 `graphs.graph_import` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """

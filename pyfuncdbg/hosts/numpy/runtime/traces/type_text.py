@@ -1,4 +1,4 @@
-"""How arguments and results of traces are shown in signatures and messages: `List[TensorSpec(...), Literal[5]]`."""
+"""Type texts of arguments and results in signatures and messages: `List[TensorSpec(...), Literal[5]]`."""
 from __future__ import annotations
 
 from collections.abc import Mapping
