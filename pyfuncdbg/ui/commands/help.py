@@ -22,7 +22,7 @@ from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
 from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list
 
-_OF_SHELL = "'pyfuncdbg help TOPIC' shows one; 'pyfuncdbg --help' and 'pyfuncdbg show help' list the commands"
+_OF_SHELL = "'pyfuncdbg help TOPIC' shows one, 'pyfuncdbg show help' the commands"
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
 
 
