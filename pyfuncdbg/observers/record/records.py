@@ -28,6 +28,9 @@ OPS = 'ops'
 UNCAUGHT = 'uncaught'
 """Kind of the note that tells of the exception that ended the program."""
 
+RAISED_AS = ', raised as '
+"""In its text between the error of a function and the class that the program got of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:

@@ -150,11 +150,14 @@ if sys.argv[1] == 'handled':
         traced(tf.constant([1.0]))
     except tf.errors.InvalidArgumentError:
         pass
-{'call': traced, 'shape': untrue}.get(sys.argv[1], other)(tf.constant([1.0, 2.0]))
+@tf.function
+def raising(x):
+    return tf.py_function(lambda x: {}['no key'], [x], tf.float32)
+{'call': traced, 'shape': untrue, 'raised': raising}.get(sys.argv[1], other)(tf.constant([1.0, 2.0]))
 '''
 
 
-@pytest.mark.parametrize('which', ['call', 'node', 'shape', 'handled'])
+@pytest.mark.parametrize('which', ['call', 'node', 'shape', 'handled', 'raised'])
 def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> None:
     (tmp_path / 'dies.py').write_text(PROGRAM)
     root = str(Path(pyfuncdbg.__file__).resolve().parents[1])
@@ -165,6 +168,10 @@ def test_the_report_says_of_what_a_program_died(tmp_path: Path, which: str) -> N
     assert done.returncode == 1
     first = {'call': '0-th value returned by pyfunc_0 is double, but expects float (call #1)',
              'shape': 'Incompatible shapes: [3] vs. [2]'}.get(which, 'StringToNumberOp could not correctly convert string: ')
+    if which == 'raised':                       # both are true: what the function raised, and what the program got
+        told = "The program ended with KeyError: 'no key', raised as UnknownError (call #1)"
+        assert re.search(r'\(\S+ \S?B\) ' + re.escape(told), report)
+        return
     assert re.search(r'\(\S+ \S?B\) The program ended with InvalidArgumentError: ' + re.escape(first), report)
     assert ('InvalidArgumentError in call #1 PyFunc[0]' in report) is (which != 'node')
     assert 'No call raised' not in report or which == 'node'

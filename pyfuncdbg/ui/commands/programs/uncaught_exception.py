@@ -4,6 +4,8 @@ from __future__ import annotations
 import contextlib
 import re
 
+from pyfuncdbg.observers.record.records import RAISED_AS
+
 _ERROR = re.compile(r'\w+(Error|Exception): ')
 """In a message of AutoGraph or TensorFlow that begins with 'in user code:' or 'Graph execution error:'."""
 _GRAPH = 'Graph execution error:'
@@ -27,14 +29,17 @@ def note_end(error: BaseException) -> None:
 
 
 def uncaught() -> str:
-    """The exception that ended the program, as one line; '' if none did, or it left with success."""
+    """The exception that ended the program, as one line; '' if none did, or it left with success.
+
+    Of an error that a framework made of a function's the function's, with RAISED_AS and the class that the program got.
+    """
     error = next(iter(_ended), None)
     if error is None:
         return ''
     if isinstance(error, SystemExit):
         return _left(error.code)
     with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
-        cause = error.__cause__
+        ended, cause = type(error).__name__, error.__cause__
         if cause is not None and hasattr(error, 'node_def') and str(cause) in str(error):
             error = cause                           # what the function raised, not TensorFlow's error with all its text
         lines = [line.strip() for line in _COLOUR.sub('', str(error)).splitlines() if line.strip()] or ['']
@@ -45,7 +50,8 @@ def uncaught() -> str:
         lines[0] = _EAGER.sub('', _MAP.sub('', _FUNCTION.sub('', lines[0])))
         if lines[0].startswith(_KERAS):
             inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
-        return (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
+        told = (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
+        return told if told.startswith(f'{ended}:') else f'{told}{RAISED_AS}{ended}'
     return type(error).__name__
 
 

@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.observers.debug.reports.site_labels import alike
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.records import RAISED_AS, TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
@@ -196,7 +196,8 @@ def _is_told(failure: FailureGroup, uncaught: str) -> bool:
     if error is None:
         return False
     first = next((line.strip() for line in error.message.splitlines() if line.strip()), '')
-    return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == uncaught
+    of_function = uncaught.rpartition(RAISED_AS)[0] or uncaught
+    return f'{error.type.rpartition(".")[2]}: {first}'.rstrip('.')[:500] == of_function
 
 
 def _clean(summary: TraceSummary) -> list[Part]:
