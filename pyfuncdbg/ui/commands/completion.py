@@ -197,7 +197,11 @@ def _sites(context: Context) -> Iterator[CallSite | SiteRecord]:
 
 
 def _nodes(context: Context) -> Iterator[str]:
-    yield from (site.name for site in _sites(context))
+    yield from (site.name for site in _sites(context) if site.kind != 'run')
+
+
+def _predicates(context: Context) -> Iterable[str]:
+    return VOCABULARY
 
 
 def _tensors(context: Context) -> Iterator[str]:
@@ -223,6 +227,8 @@ def _calls(context: Context) -> Iterator[str]:
 def _specs(context: Context) -> Iterator[str]:
     """Where one can stop: nodes, op types, functions, files, calls to come are not known."""
     for site in _sites(context):
+        if site.kind == 'run':
+            continue
         yield site.name
         yield site.op_type
         yield from (name for name in (_function_name(site),) if name)
@@ -246,7 +252,8 @@ def _files(context: Context) -> Iterator[str]:
 
 _KINDS: Mapping[str, Callable[[Context], Iterable[str]]] = {
     'TENSOR': _tensors, 'TENSOR[slice]': _tensors, 'NODE': _nodes, 'NODE|N': _nodes, 'GLOB': _nodes, 'CALL': _calls,
-    'SPEC': _specs, 'FILE[:LINE]': _files, 'BREAKPOINT': _breakpoints, 'STOP': _stops, 'ALIAS': _aliases}
+    'SPEC': _specs, 'FILE[:LINE]': _files, 'BREAKPOINT': _breakpoints, 'STOP': _stops, 'ALIAS': _aliases,
+    'PRED': _predicates}
 """By what the usage line calls an argument."""
 
 
