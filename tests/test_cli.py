@@ -75,7 +75,10 @@ def recorded(cwd: Path) -> list[str]:
     ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, help, completion'),
     ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, help, "
                     "completion. Did you mean 'run'?"),
-    ('--verison', 'unrecognized arguments: --verison'),
+    ('--verison', "unrecognized arguments: --verison. Did you mean '--version'?"),
+    ('run --brek norm t.py', "run: unrecognized arguments: --brek. Did you mean '--break'?"),
+    ('run --opps=3 t.py', "run: unrecognized arguments: --opps=3. Did you mean '--ops'?"),
+    ('run -Z t.py', 'run: unrecognized arguments: -Z'),
     ('run', 'run needs a SCRIPT'),
     ('run -m', '-m needs the name of a module'),
     ('run nothing.py', "no such file: 'nothing.py'"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from pyfuncdbg.errors import UsageError
+from pyfuncdbg.errors import UsageError, nearest
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
@@ -203,7 +203,9 @@ def _new_parser(command: str, description: str, usage: str | None = None) -> arg
     parser = argparse.ArgumentParser(f'pyfuncdbg {command}'.strip(), usage, description, allow_abbrev=False)
 
     def error(message: str) -> NoReturn:
-        raise UsageError(f'{command}: {message}' if command else message)
+        unknown = message.removeprefix('unrecognized arguments: ').split('=')[0].split()
+        near = nearest(unknown[0], actions_of(parser), 1) if message.startswith('unrecognized arguments: -') else ''
+        raise UsageError(f'{f"{command}: " if command else ""}{message}{"." if near else ""}{near}')
 
     # argparse prints the usage and exits; an error here is one line. A subclass for one method would be the alternative.
     parser.error = error  # type: ignore[method-assign]

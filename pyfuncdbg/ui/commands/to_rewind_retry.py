@@ -96,6 +96,9 @@ class RunPlace:
     """
 
     def __init__(self, stop: Stop) -> None:
+        if not pausable(stop.run) and stop.run is not None and len(stop.run.sites) > 1:
+            raise CommandError("this run goes at full speed and cannot be stopped between its nodes, as those of a "
+                               "DebugSession can: 'break NODE' and 'cont' stop where a node calls a Python function")
         if not pausable(stop.run):
             raise CommandError("this is not inside a graph that runs: 'node' goes on to the next call, 'step' and 'next' to "
                                'the next line')

@@ -14,9 +14,12 @@ import pytest
 from scripted_user import Line, ScriptedUser, context_of
 
 from pyfuncdbg import tf
+from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.to_rewind_retry import Place
 
 
 class Typist(ScriptedUser):
@@ -468,3 +471,12 @@ def test_the_handle_of_a_variable_is_shown_by_name_and_value(value, shown):
             session.run(read)
     assert shown in typist.cards[1]
     assert typist.shown('p w').strip() == shown
+
+
+@pytest.mark.parametrize(('nodes', 'why'), [(2, 'goes at full speed and cannot be stopped between its nodes'),
+                                            (0, 'not inside a graph that runs')])
+def test_to_says_why_a_run_without_control_cannot_go_to_a_node(nodes, why):
+    sites = [CallSite(f'n{index}', 'Add', 'op', None) for index in range(nodes)]
+    run = Run('Session.run', None, 0, sites=lambda: sites)
+    with pytest.raises(CommandError, match=why):
+        Place(Stop('before', run=run))
