@@ -41,7 +41,7 @@ RunInterrupted.__module__ = 'builtins'
 
 
 class Retried(BaseException):
-    """The user retries a call from inside of it, which is broken off: passes through the function up to the call.
+    """A request to make a call again, raised inside of it: passes through the function up to the call.
 
     Attributes:
         call: Its id.
@@ -210,7 +210,7 @@ class NotFoundError(OpError):
 
 
 class AlreadyExistsError(OpError):
-    """What should be created exists."""
+    """An entity that was to be created already exists."""
 
     code = 6
 

@@ -22,13 +22,13 @@ from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
 from pyfuncdbg.observers.debug.with_block import WithBlocks, bound_to
 
 Ui = Literal['auto', 'inspector', 'prompt', 'none']
-"""Who is asked: whoever can be reached, the full-screen inspector, the prompt, or nobody: then what would stop is logged."""
+"""Front end: the best one available, the full-screen inspector, the prompt, or none: then what would stop is logged."""
 
 _numbers = itertools.count(1)
 
 
 class SessionLike(Protocol):
-    """What a `DebugSession` needs of the session that it wraps; all else that one has is passed on as it is."""
+    """The part of a session that a `DebugSession` uses; all other attributes are passed on."""
 
     @property
     def graph(self) -> Any:
@@ -202,7 +202,7 @@ class DebugSession:
 
 
 class Debugging:
-    """What `debug()` gives: a block in which eager code and traced functions are debugged, or a decorator.
+    """The result of `debug()`: a block in which eager code and traced functions are debugged, or a decorator.
 
     The first wrapped call or run that this thread makes in the block stops; from there on the user steps or continues. At
     its end debugging is as it was before. After `quit` no block stops any more, unless it is made at Python's own
@@ -235,7 +235,7 @@ class Debugging:
 
 
 class DebuggedFunction:
-    """A function of which each call is debugged: it stops at the first wrapped call or run inside, until `quit`.
+    """A function whose calls are debugged: each stops at the first wrapped call or run inside, until `quit`.
 
     Args:
         function: Any callable: a function with wrapped calls in it, a `tf.function`.
@@ -314,7 +314,7 @@ def _check(ui: str) -> None:
 
 
 def _wished_for() -> None:
-    """Somebody at Python's own prompt, or in a notebook, asks for debugging: what quit said before is over."""
+    """The user at Python's own prompt, or in a notebook, asks for debugging: what quit said before is over."""
     if hasattr(sys, 'ps1'):
         debugger.left = False
 
@@ -329,7 +329,7 @@ def _policy(title: str, ui: Ui, *, every: bool = True) -> RunPolicy:
 
 
 class _Blocks:
-    """The blocks that are open: the last one to end switches the debugger off if the first one switched it on."""
+    """Reference count of open blocks: the last to end switches the debugger off if the first switched it on."""
 
     def __init__(self) -> None:
         self._lock = new_lock()

@@ -1,4 +1,4 @@
-"""`alias` and `unalias`: the user's own names for commands, as in pdb; and what a line means that begins with one.
+"""`alias` and `unalias`: the user's names for commands, as in pdb; expansion of a line.
 
 Of this process, for every front end: a line is expanded where it is carried out.
 """
@@ -24,7 +24,7 @@ _ARGUMENT = re.compile(r'%(\*|[1-9])')
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name and what it stands for; `what` is '' of one that was taken away."""
+    """A name and its expansion; `what` is '' for a removed one."""
 
     name: str
     what: str

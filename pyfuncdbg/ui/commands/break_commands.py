@@ -58,7 +58,7 @@ class BreakpointList:
 
 @dataclass(frozen=True, slots=True)
 class Catching:
-    """Whether a wrapped function that raises stops."""
+    """The state of `catch`: on if a wrapped function that raises stops."""
 
     on: bool
 

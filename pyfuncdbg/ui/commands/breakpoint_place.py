@@ -1,4 +1,4 @@
-"""The place of a breakpoint that the user names by where a thread is stopped: a bare line number, or nothing at all.
+"""The place of a breakpoint relative to where a thread is stopped: a line number, or nothing at all.
 
 On the stopped thread, for `break` and `tbreak`.
 """

@@ -22,7 +22,7 @@ SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class CallListing:
-    """Calls that passed the filters: `total` in all, of which these were asked for."""
+    """A page of the calls that passed the filters; `total` counts all of them."""
 
     calls: list[CallRecord]
     total: int

@@ -132,7 +132,7 @@ def _completion() -> argparse.ArgumentParser:
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """What may stand behind `pyfuncdbg`.
+    """A subcommand of `pyfuncdbg`.
 
     Attributes:
         help: What it does, in half a line.

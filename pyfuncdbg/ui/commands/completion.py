@@ -1,4 +1,4 @@
-"""How a line that is being typed could go on: commands, options, nodes, tensors, calls, and Python names at a stop.
+"""Completion of a typed line: commands, options, nodes, tensors, calls, and Python names at a stop.
 
 Every face that takes lines asks here, on the stopped thread: the values of the program are looked at.
 """
@@ -39,7 +39,7 @@ _DOTTED = re.compile(r'(?:([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.)?([A-Za-z_]\w*)?$'
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """What may stand at the end of the text.
+    """Completions of the last word of the text.
 
     Attributes:
         start: From where on it replaces the text.

@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the file says.
+    """The settings in the file.
 
     Attributes:
         ui: Who is asked at stops, as `--ui`.

@@ -49,7 +49,7 @@ class Evaluated:
 
 
 class QuotedNames(Namespace):
-    """Names that stand for quoted tensors, before the names of another namespace; then the nodes of the run at a stop."""
+    """Namespace of quoted tensors, before another namespace and the nodes of the stopped run."""
 
     def __init__(self, quoted: dict[str, Callable[[], Any]], names: Namespace, context: Context | None) -> None:
         super().__init__()

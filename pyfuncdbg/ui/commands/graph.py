@@ -1,4 +1,4 @@
-"""`graph`: the nodes of a run, or of all runs of one graph, as a list, or whole as a diagram."""
+"""`graph`: the nodes of a run, or of all runs of a graph, as a list or a diagram."""
 from __future__ import annotations
 
 import argparse

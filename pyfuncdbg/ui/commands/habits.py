@@ -1,4 +1,4 @@
-"""`habits`: the commands of pdb, ipdb and tfdbg, and ours beside each; also what is said to who types one that is not there.
+"""`habits`: the commands of pdb, ipdb and tfdbg beside ours; also the hint for one that does not exist.
 
 The table is data: a test types each line of it at a terminal.
 """

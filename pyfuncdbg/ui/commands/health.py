@@ -1,4 +1,4 @@
-"""`health`: every non-finite value, where it began and what became of it; `health --line N` finds the line in a re-run."""
+"""`health`: non-finite values, their origins and consequences; `health --line N` finds the line in a re-run."""
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,4 @@
-"""Commands that change what a run computes: `inject` a value, `swap` a function, `skip` a call; and `differences`, what came
-of it.
+"""Commands that change what a run computes: `inject`, `swap` and `skip`; `differences` lists the effects.
 
 They run on the stopped thread. A refused one changes nothing.
 """
@@ -87,7 +86,7 @@ class SkipReport:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What the last `swap` or `retry` has changed."""
+    """Tensors that the last `swap` or `retry` changed."""
 
     tensors: tuple[Difference, ...]
 

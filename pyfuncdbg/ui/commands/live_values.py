@@ -1,4 +1,4 @@
-"""The values of the run that is stopped: what `lt`, `pt` and `pf` show at a stop in mid-run, on the stopped thread."""
+"""Values of the stopped run, for `lt`, `pt` and `pf` in mid-run, on the stopped thread."""
 from __future__ import annotations
 
 import argparse
@@ -47,7 +47,7 @@ class LiveValue:
 
 @dataclass(frozen=True, slots=True)
 class FeedList:
-    """What a run was given; `live` for one under way."""
+    """Feeds of a run; `live` for one under way."""
 
     run: int
     label: str

@@ -1,4 +1,4 @@
-"""`ni`, `li`, `lo`: a node, what it comes from and what comes of it, in the trace or in the run that is stopped."""
+"""`ni`, `li`, `lo`: a node, its ancestors and its descendants, in the trace or in the stopped run."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""`pinfo` and `pinfo2`, which ipdb's users type as `x?` and `x??`: what an object is, what it says of itself, its source.
+"""`pinfo` and `pinfo2`, `x?` and `x??` in ipdb: type, value, signature, docstring and source of an object.
 
 On the stopped thread, in the entry of the stack that is selected.
 """

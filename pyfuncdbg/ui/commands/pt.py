@@ -37,7 +37,7 @@ from pyfuncdbg.ui.views.tensors.value import value_view
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """One tensor or a slice of one; `values` is None if only the summary was asked for or the bytes were not kept."""
+    """One tensor or a slice of one; `values` is None where they were not kept or not asked for."""
 
     tensor: TensorRecord
     title: str
@@ -77,7 +77,7 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChan
 
 
 class LastTensor:
-    """What `@` is about: the tensor that was named last, in this process."""
+    """The tensor that was named last in this process, which `@` refers to."""
 
     def __init__(self) -> None:
         self.tensor = ''

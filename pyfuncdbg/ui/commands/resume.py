@@ -1,6 +1,6 @@
-"""Commands that let a stopped thread go on: `cont`, `node`, `into`, `quit`, `abort`. They run on the stopped thread.
+"""Commands that resume a stopped thread: `cont`, `node`, `into`, `quit`, `abort`. They run on the stopped thread.
 
-What a resuming command answers is `Resumed`, of which nothing is drawn: the next thing to see is the next stop.
+A resuming command answers `Resumed`, which draws nothing: the next thing to see is the next stop.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run`: how the run that stops here, and those after it, shall go; and the cards that stops around a run show.
+"""`run`: the mode of the stopped run and of those after it; and the cards of stops around a run.
 
 On the stopped thread.
 """

@@ -1,4 +1,4 @@
-"""What a shell offers behind `pyfuncdbg`: subcommands, options, traces, and what is in a trace.
+"""Shell completion of `pyfuncdbg`: subcommands, options, traces, and names in a trace.
 
 A shell starts `pyfuncdbg completion --line TEXT SHELL` at each Tab, as the scripts here tell it; where there is nothing to
 offer, it completes names of files.
@@ -58,7 +58,7 @@ complete -c pyfuncdbg -f -a '(__pyfuncdbg)'"""}
 
 
 def words(line: str, shell: str) -> list[str]:
-    """What could stand in the place of the last word.
+    """Replacements for the last word.
 
     Args:
         line: What is typed, up to the cursor, quotes and all.

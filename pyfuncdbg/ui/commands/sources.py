@@ -1,4 +1,4 @@
-"""`ls` and `ps`: the source files of the program, and one of them with nodes, calls, costs and values on its lines."""
+"""`ls` and `ps`: the source files of the program, and one of them annotated with nodes, calls, costs and values."""
 from __future__ import annotations
 
 import argparse

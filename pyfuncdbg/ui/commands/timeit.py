@@ -29,7 +29,7 @@ _ROUNDS = 7
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long something took.
+    """Measured time of a statement.
 
     Attributes:
         statement: As typed.

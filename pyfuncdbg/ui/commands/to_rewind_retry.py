@@ -82,7 +82,7 @@ class RetryReport:
 
 
 class RunPlace:
-    """Where a stop is in its run, in positions.
+    """The position of a stop in its run.
 
     Attributes:
         sites: The nodes in execution order.

@@ -242,7 +242,7 @@ class Inspector(KeyByKey):
 
     @while_open
     def on_found(self, message: Found) -> None:
-        """Look at the call; at one that nobody asked for only while there is nothing else to look at."""
+        """Look at the call; at one that was not asked for only while there is nothing else to look at."""
         late = message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number))
         if late or not self._seeker.is_current(message):
             return

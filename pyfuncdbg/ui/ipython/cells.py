@@ -38,7 +38,7 @@ class _Running:
 
 
 class ShellCells:
-    """What IPython calls for each cell of one shell.
+    """Callbacks that IPython makes for each cell of one shell.
 
     Args:
         shell: The shell.

@@ -1,4 +1,4 @@
-"""What a command gave, as rows, as an array, as a pandas DataFrame.
+"""Conversion of a command's result to rows, an array or a pandas DataFrame.
 
 Called by `result.CommandResult` on the user's thread. pandas is imported here only, and only when asked for.
 """

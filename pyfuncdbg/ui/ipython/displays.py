@@ -1,4 +1,4 @@
-"""What IPython shows of an answer and of the public objects: text, and HTML where it is a notebook.
+"""IPython displays of answers and of the public objects: text, and HTML in a notebook.
 
 Called on the main thread when a cell's value is displayed; `record.display` leads here.
 """

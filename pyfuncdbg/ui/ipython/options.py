@@ -1,4 +1,4 @@
-"""What may stand behind `%%pyfunc` and `%pyfunc on`: read and checked before anything runs.
+"""Options of `%%pyfunc` and `%pyfunc on`: read and checked before anything runs.
 
 Called on the main thread, more than once for a cell: nothing is changed here.
 """
@@ -29,7 +29,7 @@ _CONDITION = re.compile(r'(--if[ =]\s*)(?!["\'])(.*?)(?=\s+--[a-z]|$)')
 
 @dataclass(frozen=True, slots=True)
 class RecordingOptions:
-    """How a cell, or every cell, is recorded.
+    """Options for the recording of one cell, or of every cell.
 
     Attributes:
         record: Folder of the trace, None for one that the session chooses.

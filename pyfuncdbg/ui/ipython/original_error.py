@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import original_of
 
 
 class OriginalError:
-    """What `shell.debugger` is, once the extension is loaded.
+    """Replacement for `shell.debugger`, which examines the program's original exception.
 
     Args:
         shell: IPython's.

@@ -240,7 +240,7 @@ class Recordings:
 
 
 class Nothing:
-    """The trace of a session that has not recorded yet: it knows no site, and to other questions says how to begin."""
+    """The empty trace of a session without a recording: no sites; other queries raise an error with what to type."""
 
     def sites(self) -> list[SiteRecord]:
         return []

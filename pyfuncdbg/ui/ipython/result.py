@@ -1,4 +1,4 @@
-"""What a magic gives back: the answer of one command as an object, to display, to convert and to look into.
+"""The result of a magic: one command's answer as an object that can be displayed and converted.
 
 Made and used on the kernel's main thread; it holds plain data only, so it lives as long as the user wants.
 """

@@ -1,6 +1,5 @@
-"""Commands that only IPython has, as rows like those of the table: `on`, `off`, `open`, and `status`, which is what
-`%pyfunc` alone answers. Carried out on the main thread.
-"""
+"""Commands that only IPython has: `on`, `off`, `open`, and `status`, the answer of a bare `%pyfunc`. Carried out on the main
+thread."""
 from __future__ import annotations
 
 import argparse
@@ -26,7 +25,7 @@ from pyfuncdbg.ui.views.reports.damage import damage_lines
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How things stand in a session.
+    """The state of a session's recordings.
 
     Attributes:
         event: What just happened: 'on', 'off', 'opened', or '' if nothing did.

@@ -1,4 +1,4 @@
-"""Breakpoints on lines of a function that a later cell defines again: they stay with the old one, and that is said.
+"""Breakpoints on lines of a function that a later cell redefines: they stay with the old one, with a notice.
 
 Asked after each cell, on the main thread. A breakpoint on a name needs nothing: it is on whatever has that name.
 """

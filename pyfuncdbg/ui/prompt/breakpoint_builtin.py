@@ -13,10 +13,10 @@ Hook = Callable[..., Any]
 
 
 class BreakpointHook:
-    """What `sys.breakpointhook` is.
+    """Replacement for `sys.breakpointhook`.
 
-    Calling it gives the arguments to whom they are for, with no frame of ours in between: pdb takes its caller's frame for
-    the one to debug. That is why `__call__` is a property, which only chooses.
+    Calling it passes the arguments to the hook that applies, with no frame of ours in between: pdb takes its caller's frame
+    for the one to debug. That is why `__call__` is a property, which only chooses.
 
     Attributes:
         before: The hook that was there.
@@ -35,7 +35,7 @@ class BreakpointHook:
 
 
 def install() -> None:
-    """Put the hook in its place, over whatever is there; again if somebody has replaced it since."""
+    """Put the hook in its place, over whatever is there; again if it was replaced since."""
     if not isinstance(sys.breakpointhook, BreakpointHook):
         sys.breakpointhook = BreakpointHook(sys.breakpointhook)
 

@@ -39,7 +39,7 @@ def command_file(path: str) -> list[PendingCommand]:
 
 
 class PendingCommands:
-    """What is still to be carried out, in order."""
+    """Queue of commands that are yet to be carried out."""
 
     def __init__(self) -> None:
         self._commands: deque[PendingCommand] = deque()

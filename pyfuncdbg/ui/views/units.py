@@ -39,7 +39,7 @@ def count(number: int, noun: str, plural: str = '') -> str:
 
 
 def with_retries(text: str, retries: int) -> str:
-    """'7 calls (2 retries)': a number of calls, some of which the program has not made."""
+    """'7 calls (2 retries)': a number of calls, retries of the user among them."""
     return f'{text} ({count(retries, "retry", "retries")})' if retries else text
 
 

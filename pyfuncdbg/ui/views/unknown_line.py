@@ -1,4 +1,4 @@
-"""Reasons for an unknown source line of a node: a remark of a card, a line above a list of files."""
+"""Reasons for an unknown source line: a remark of a node's card, a line above a list of files."""
 from __future__ import annotations
 
 from rich.text import Text
@@ -10,7 +10,7 @@ _ATTACH = "attach before the graph is made, or start the program with 'pyfuncdbg
 
 
 def unlocated_text(reason: Unlocated) -> Text | None:
-    """What stands in the place of the line; None where there is nothing to say."""
+    """The remark shown instead of the line; None where there is nothing to say."""
     if not reason:
         return None
     words = ('its line is not known, for it was read from a GraphDef or a saved model' if reason == 'imported' else

@@ -1,4 +1,4 @@
-"""What a command has found, and how it is printed."""
+"""The answer of a command and its output."""
 from __future__ import annotations
 
 import io

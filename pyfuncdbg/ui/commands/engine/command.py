@@ -1,4 +1,4 @@
-"""A command: name, aliases, parser, one-line help, action, view; and a table of them, which every front end is made from."""
+"""A command: name, aliases, parser, one-line help, action, view; and the table of them, for all front ends."""
 from __future__ import annotations
 
 import argparse
@@ -23,14 +23,14 @@ Group = Literal['run', 'stop', 'look', 'judge', 'keep']
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What commands act on.
+    """The context of a command: trace, stop, debugger and output width.
 
     Attributes:
         trace: Finished or growing.
         stop: The stop that the user is at, None without one; its commands run on the stopped thread.
         debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
-        progress: Begins work, named for the user, and gives what takes how far it has come; None where nobody looks.
+        progress: Begins work, named for the user, and gives what takes how far it has come; None without a viewer.
         table: The commands there are: `execute` puts in the table that it looks in.
     """
 

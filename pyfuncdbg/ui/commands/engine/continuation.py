@@ -53,7 +53,7 @@ def extended(text: str, line: str) -> str:
 
 
 def ended(text: str) -> str:
-    """A command of which no more lines come; '' where it is not to be carried out then."""
+    """A command without further lines; '' where it is not to be carried out then."""
     return '' if name_of(text) == 'clear' else f'{text}\nend' if _BLOCK.fullmatch(text.split('\n')[0]) else f'{text}\n'
 
 

@@ -25,7 +25,7 @@ RECENT = 50
 
 @dataclass(frozen=True, slots=True)
 class TensorReference:
-    """A tensor as typed: `owner` is a call or a node name, `side` is 'in', 'out' or '' (output, else any of that name)."""
+    """A typed name of a tensor. `owner` is a call or node, `side` is 'in', 'out' or '' (output, else any of that name)."""
 
     owner: str
     side: str
@@ -154,7 +154,7 @@ def elements(trace: Queries, spec: TensorReference, found: FoundTensor) -> np.nd
     """The elements of a tensor that was found.
 
     Raises:
-        DroppedError: They were not kept; with the newest run of which they were.
+        DroppedError: They were not kept; with the newest run that has them.
     """
     try:
         return found.tensor.to_numpy()
@@ -172,7 +172,7 @@ def _perhaps(trace: Queries, spec: TensorReference, run: int | None) -> list[str
 
 
 def _newest_kept(trace: Queries, spec: TensorReference, found: FoundTensor) -> int | None:
-    """The newest run of which the elements of a tensor were kept, where those of `found` were not."""
+    """The newest run that has the elements of a tensor, where those of `found` were not kept."""
     if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
         return None
     name = found.tensor.name

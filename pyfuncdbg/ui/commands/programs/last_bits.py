@@ -1,4 +1,4 @@
-"""Distances of tensors and of printed numbers that may differ in their last bits: how far apart, and whether that is near.
+"""Distances of tensors and of printed numbers, and tolerances for differences in the last bits.
 
 Asked by `result_list` and `verify` for what TensorFlow computes node by node instead of in one go. Pure.
 """

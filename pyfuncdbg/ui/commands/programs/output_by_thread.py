@@ -1,4 +1,4 @@
-"""What a program said, taken apart by thread: in which order threads get to say it is the scheduler's decision.
+"""Output of a program by thread, as the scheduler decides in which order threads write.
 
 `Listener` notes in the program's process who writes to a stream, on the threads that write; `read` is for `verify`, which
 compares what several runs have said.
@@ -72,7 +72,7 @@ class Listener:
 
 
 def read(place: Path, written: Mapping[str, bytes]) -> dict[str, StreamText]:
-    """The streams that several threads wrote to, of those of which all that was written is known.
+    """The streams that several threads wrote to, if all that was written to them is known.
 
     Args:
         place: Folder of the program's notes.

@@ -38,7 +38,7 @@ _ALWAYS_SHARED = (_PACKAGE, '__main__', 'builtins', 'sys')
 
 
 class _Thread(threading.local):
-    """How many imports of ours are under way on this thread: what they load is ours too."""
+    """Count of our imports under way on this thread; modules that they load are ours too."""
 
     depth = 0
 

@@ -1,4 +1,4 @@
-"""The results of two runs of one program, compared bit by bit or to the last bits: what `verify` judges by.
+"""Comparison of the results of two runs of a program, bit by bit or to the last bits, for `verify`.
 
 The program says in which order its results come, but for those that come on threads: of a dataset's threads each result is
 known by its element, whichever thread worked on it; of others as many of each as there are. Pure.
@@ -24,7 +24,7 @@ Found = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HostResult:
-    """What the host gave to the program.
+    """A result that the host gave to the program.
 
     Attributes:
         thread: Its name.
@@ -54,7 +54,7 @@ class HostResult:
 
 
 class Comparison:
-    """Which results count as the same.
+    """Equality of results: bit for bit, or to the last bits.
 
     Args:
         values, others: The bytes of the values of each run.

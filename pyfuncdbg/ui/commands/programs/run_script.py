@@ -36,7 +36,7 @@ _kept: list[ModuleType] = []
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run.
+    """A program to run.
 
     Attributes:
         name: A short name for its trace: the script's without folder and ending, or the module's.

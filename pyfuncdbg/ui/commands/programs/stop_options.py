@@ -1,5 +1,5 @@
-"""`--break SPEC --if PRED`, as often as one likes: options that the command line and the cells of a notebook have. The words
-of the `break` command, 'SPEC if PRED', do as well.
+"""The options `--break SPEC --if PRED`, any number of them, for the command line and for notebook cells. The words of the
+`break` command, 'SPEC if PRED', do as well.
 
 argparse calls them on the thread that parses; they load nothing.
 """

@@ -81,7 +81,7 @@ class LevelCost:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found.
+    """The findings of `verify`.
 
     Attributes:
         answer: 'near' where only the last bits differ, and only where TensorFlow computes node by node; 'nothing compared'
@@ -197,9 +197,9 @@ def _run(target: Sequence[str], level: str, given: ProgramInput, *, noted: bool)
 
 
 class ProgramInput:
-    """What the program reads from stdin: the first run as it comes, each later one the same bytes.
+    """The program's stdin: passed through to the first run, replayed byte for byte to later ones.
 
-    Nothing is read that nobody asks for, but for what fits into a pipe: a stdin that never ends holds nobody up.
+    Nothing is read that no run asks for, but for what fits into a pipe: an endless stdin blocks no run.
 
     Args:
         runs: How many there will be at most.
@@ -216,7 +216,7 @@ class ProgramInput:
             self._none = True
 
     def wait(self, child: subprocess.Popen[bytes]) -> int:
-        """The exit code of a run, when it is over; meanwhile it is told how many were over before."""
+        """The exit code of a run, when it is over; meanwhile it reports how many were over before."""
         while self._tell is not None:
             self._tell(self._over, self._runs)
             try:
@@ -300,7 +300,7 @@ def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> RunDifference |
 
 
 class _Near:
-    """What counts as the same at a level at which TensorFlow computes node by node.
+    """Equality at a level at which TensorFlow computes node by node.
 
     With `--ops` a `Session.run` is left to TensorFlow as it is: its results are the same bit for bit then too.
     """

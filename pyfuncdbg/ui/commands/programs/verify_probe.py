@@ -1,4 +1,4 @@
-"""One run of a program for `pyfuncdbg verify`: watched to some degree or not at all, with every result noted, or its time.
+"""One run of a program for `pyfuncdbg verify`, watched at a level or unwatched; results or time are noted.
 
 Runs in a process of its own, on its main thread. What it notes goes to files of the parent's, not to the program's streams.
 """
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def watch(level: str, place: Path) -> None:
-    """Install what this level stands for."""
+    """Install the watchers of this level."""
     if level == 'plain':
         return
     await_imports()
@@ -101,8 +101,8 @@ class Passing:
 
 
 class ResultNotes:
-    """Writes down every result that the host gives to the program: thread, element of a dataset that a thread of its worked
-    on (label and index, else null), what it is of, digests, small values."""
+    """Log of every result that the host gives to the program. A line has the thread, the element of a dataset that a thread
+    of its worked on (label and index, else null), the source of the result, digests and small values."""
 
     def __init__(self, place: Path) -> None:
         self._owner, self._place = os.getpid(), place

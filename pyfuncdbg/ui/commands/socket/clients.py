@@ -1,7 +1,7 @@
-"""One client of the command socket, as the program sees it: what it sent and what it is to get.
+"""One client of the command socket, as the program sees it: its requests and the messages to it.
 
 The server's thread moves the bytes; a thread of the client's own carries out its requests, one after the other, so that a
-slow command keeps nobody else waiting. Any thread may send. What is held for a client that does not read is bounded.
+slow command keeps no other client waiting. Any thread may send. What is held for a client that does not read is bounded.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crosses the command socket: JSON objects, one a line, in both directions; never a pickle.
+"""Protocol of the command socket: JSON objects, one a line, in both directions; never a pickle.
 
 A client sends requests. Each has an `id` of the client's choice, which its answer carries:
 
@@ -50,7 +50,7 @@ class ProtocolError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client wants.
+    """A client's request.
 
     Attributes:
         id: The client's number for it, null if it gave none.

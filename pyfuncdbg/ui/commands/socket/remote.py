@@ -1,4 +1,4 @@
-"""The user at the other end of the command socket: what requests mean, and the front end that stops go to.
+"""The front end for users at the other end of the command socket, and the meaning of their requests.
 
 Stops are served on the stopped thread, where their commands run too; without a stop, commands run on the thread of the
 client that asks. Loaded when the first request has come.
@@ -41,7 +41,7 @@ _ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': '
 
 
 class ServerOfClients(Protocol):
-    """What requests need of the server.
+    """The part of the server that requests use.
 
     Attributes:
         waiting: Whether the program waits for a client before it begins.
@@ -61,10 +61,10 @@ class ServerOfClients(Protocol):
 
 
 class Remote:
-    """The front end for all clients together: each sees every stop, and whoever decides first has decided.
+    """The front end for all clients together: each sees every stop, and the first to decide has decided.
 
     Attributes:
-        name, priority: As a front end; before the program's own terminal, for who connects wants to be asked.
+        name, priority: As a front end; before the program's own terminal, for a client that connects wants to be asked.
     """
 
     name = 'remote'

@@ -1,6 +1,6 @@
-"""Where the command sockets of a user's programs are: `PID.sock` in a folder that only the user can enter.
+"""Paths of the command sockets of a user's programs: `PID.sock` in a folder that only the user can enter.
 
-Called by a program that listens and by those who look for one. A socket whose program is gone refuses connections: then
+Called by a program that listens and by clients that look for one. A socket whose program is gone refuses connections: then
 it is removed. The number of the process says nothing, for it may be from another container.
 """
 from __future__ import annotations
@@ -24,7 +24,7 @@ def own_folder() -> str:
     """The folder for new sockets, made if need be: in XDG_RUNTIME_DIR, else where temporary files go.
 
     Raises:
-        CommandError: It is somebody else's, a link, or cannot be made.
+        CommandError: It is another user's, a link, or cannot be made.
     """
     reason = ''
     for folder in _candidates():
@@ -59,7 +59,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _usable(parent: str, uid: int) -> bool:
-    """Whether a runtime folder is really the user's: su and sudo leave the variable of somebody else."""
+    """Whether a runtime folder is really the user's: su and sudo leave the variable of another user."""
     try:
         found = os.stat(parent)
     except OSError:
@@ -80,7 +80,7 @@ def _refusal(folder: str, *, any_mode: bool = False) -> str:
 
 
 def bound(path: str) -> socket.socket:
-    """A socket that listens there; nobody sees the path before it does.
+    """A socket that listens there; the path cannot be seen before it does.
 
     Raises:
         OSError: It cannot be made.
@@ -102,7 +102,7 @@ def bound(path: str) -> socket.socket:
 
 
 def programs() -> dict[int, str]:
-    """Paths of the sockets that somebody listens at, by process number; the others are removed."""
+    """Paths of the sockets that a program listens at, by process number; the others are removed."""
     found: dict[int, str] = {}
     for folder in _candidates():
         try:

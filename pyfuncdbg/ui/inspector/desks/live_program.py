@@ -130,7 +130,7 @@ class LiveDesk:
                 self._stop = None
 
     def look(self) -> None:
-        """Somebody looks at the screen again."""
+        """The screen is shown again."""
         self._looking, self.printed = True, ''
         self._due.set()
 
@@ -146,7 +146,7 @@ class LiveDesk:
         self._heard(Event('grown'))
 
     def look_away(self) -> None:
-        """Nobody sees the screen: the trace may grow unread."""
+        """The screen is hidden: the trace may grow unread."""
         self._looking = False
 
     # ------------------------------------------------------------------ threads of its own
@@ -168,7 +168,7 @@ class LiveDesk:
                 return
 
     def _read_on(self) -> None:
-        """Read the trace at stops, and as it grows while somebody looks."""
+        """Read the trace at stops, and as it grows while the screen is shown."""
         while not self._closed:
             due = self._due.wait(self._trace.pause if self._looking else None)
             self._due.clear()

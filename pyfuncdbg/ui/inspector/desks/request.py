@@ -1,4 +1,4 @@
-"""A cancellable request to a desk: it can be broken off before the desk has begun and after it has answered.
+"""A cancellable request to a desk, also before the desk has begun and after it has answered.
 
 Made on the main thread of the app, which breaks it off; the desk answers it on a worker thread.
 """
@@ -28,7 +28,7 @@ class DeskRequest:
             way()
 
     def under_way(self, way: Callable[[], None]) -> None:
-        """It has begun, and this breaks it off: at once, where somebody has wanted that already."""
+        """It has begun, and this breaks it off: at once, where that was asked for already."""
         with self._lock:
             self._way = way
             too_late = self.broken_off

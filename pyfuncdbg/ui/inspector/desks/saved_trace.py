@@ -40,7 +40,7 @@ class SavedDesk:
     printed = ''
 
     def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
-        """Open the trace; `progress` is told how far the reading has come.
+        """Open the trace; `progress` gets how far the reading has come.
 
         Raises:
             TraceError: There is none, or it cannot be read.

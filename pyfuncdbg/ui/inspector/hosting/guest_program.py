@@ -64,7 +64,7 @@ class Guest:
             threading.Thread(target=work, name='pyfuncdbg terminal', daemon=True).start()
 
     def hear_end(self) -> None:
-        """Before `start`: wait until it is told how the program ended."""
+        """Before `start`: wait for the report of how the program ended."""
         with open(self._news, 'rb', buffering=0, closefd=False) as news:
             line = b''
             while not line.endswith(b'\n') and (byte := news.read(1)):
@@ -72,7 +72,7 @@ class Guest:
         self.code = json.loads(line)['ended'] if line else None
 
     def let_go(self) -> bool:
-        """Read no more: what the program writes from now on is for whoever has its terminal next.
+        """Read no more: what the program writes from now on is for the next user of its terminal.
 
         Returns:
             Whether the program ran when this was first asked. What becomes of it afterwards does not change the answer,

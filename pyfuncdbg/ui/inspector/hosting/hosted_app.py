@@ -51,7 +51,7 @@ class HostedInspector(Inspector):
         self._handed = desk.live and desk.stop() is None
 
     def compose(self) -> ComposeResult:
-        """The program's screen is below the panes, and has the keys from the first moment: somebody may be typing."""
+        """The program's screen is below the panes, and has the keys from the first moment: the user may be typing."""
         for widget in super().compose():
             if widget.id == 'too_small':
                 yield self._terminal
@@ -116,7 +116,7 @@ class HostedInspector(Inspector):
         self._take_back()
 
     def on_program_pane_ended(self) -> None:
-        """The program has no use for keys any more; whoever has them, they are others now."""
+        """The program has no use for keys any more: they go back to the inspector, and other bindings apply."""
         if self.focused is self._terminal:
             self._take_back()
         self.screen.refresh_bindings()
@@ -138,7 +138,7 @@ class HostedInspector(Inspector):
         return action == 'program' or super().check_action(action, parameters)
 
     def action_suspend(self) -> None:
-        """A program in the pane would stand still with us, and nobody could see why."""
+        """A program in the pane would stop with us, without a visible reason."""
         self.say("Ctrl-Z would stop the program's terminal too: q leaves, and the program goes on in the shell's", 'yellow')
 
     def action_program(self) -> None:

@@ -74,7 +74,7 @@ class Led:
                 os.kill(self.pid, number)
 
     def release(self) -> None:
-        """It has ended: its leader goes too, and hangs up on nobody."""
+        """It has ended: its leader goes too, and hangs up on no process."""
         self._leader.kill()
         self._leader.wait()
 

@@ -1,7 +1,7 @@
 """A terminal emulator over pyte: cells, cursor, scrollback. Fed by one thread, read by another.
 
 pyte knows the sequences. Here are what it lacks (the alternate screen, scrollback at full speed, sequences of newer
-terminals that it takes for others) and a faster way for plain text, of which programs print most.
+terminals that it takes for others) and a faster path for plain text, the bulk of what programs print.
 """
 from __future__ import annotations
 

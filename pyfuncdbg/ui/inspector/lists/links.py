@@ -17,7 +17,7 @@ _WORDS = re.compile(
 
 
 def links(text: str) -> list[tuple[int, int, str]]:
-    """(first column, end, command) of every word in a line that stands for one."""
+    """(first column, end, command) of every word in a line that has one."""
     return [(match.start(), match.end(), command) for match in _WORDS.finditer(text) if (command := _command(match))]
 
 
@@ -27,7 +27,7 @@ def link_at(text: str, index: int) -> str:
 
 
 def first_link(text: str) -> str:
-    """The command of the first word of a line that stands for one, '' if none does."""
+    """The command of the first word of a line that has one, '' if none has."""
     found = links(text)
     return found[0][2] if found else ''
 

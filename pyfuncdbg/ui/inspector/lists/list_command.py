@@ -93,9 +93,9 @@ def list_line(line: str) -> ListLine | None:
 
 
 def key_at(header: str, index: int, keys: tuple[str, ...]) -> str:
-    """The sort key that a place in the line of headers stands for: the word there, else the first of its column.
+    """The sort key of a place in the line of headers: the word there, else the first of its column.
 
-    '' if it stands for none. Columns stand two blanks apart, as in 'time ms v  name  min |hist| max'.
+    '' if it has none. Columns stand two blanks apart, as in 'time ms v  name  min |hist| max'.
     """
     start = header.rfind('  ', 0, index + 1) + 2 if '  ' in header[:index + 1] else 0
     end = header.find('  ', index)

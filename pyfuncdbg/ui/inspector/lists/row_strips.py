@@ -1,4 +1,4 @@
-"""Rows of a list as lines of cells: the columns that fit into a width, and the cells of each row.
+"""Rows of a list as lines of cells: the columns that fit into a width, the cells of each row.
 
 Pure; drawn on worker threads, so that the screen only puts finished lines in place.
 """

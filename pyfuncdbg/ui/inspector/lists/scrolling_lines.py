@@ -217,20 +217,20 @@ class Sheet(ScrollView, can_focus=True):
         self.scroll_to(x=self.scroll_x + by, animate=False)
 
     def action_choose(self) -> None:
-        """Type the command that the line stands for."""
+        """Type the command of the line."""
         if self.cursor < len(self.drawing.lines):
             command = self.drawing.lines[self.cursor].chosen
             if command:
                 self.post_message(self.Chosen(command))
 
     def action_all_rows(self) -> None:
-        """End the filter; without one the key is somebody else's."""
+        """End the filter; without one the key is passed on."""
         if not self.wanted:
             raise SkipAction
         self.narrow('')
 
     def on_click(self, event: events.Click) -> None:
-        """A word or line that stands for a command types it."""
+        """A word or line with a command types it."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -246,7 +246,7 @@ class Sheet(ScrollView, can_focus=True):
             self.post_message(self.Chosen(command))
 
     def header_line(self, y: int, index: int) -> str:
-        """The command line that a place in the headers of a list stands for; '' elsewhere."""
+        """The command line of a place in the headers of a list; '' elsewhere."""
         return ''
 
     def on_resize(self, event: events.Resize) -> None:

@@ -358,7 +358,7 @@ class VirtualList(ScrollView, can_focus=True):
         return busy
 
     def action_give_up(self) -> None:
-        """Break off; if nothing is under way, the key is somebody else's."""
+        """Break off; if nothing is under way, the key is passed on."""
         if not self.give_up():
             raise SkipAction
 

@@ -70,7 +70,7 @@ class Seeker:
         self._work('find', partial(self._seek, search, find, scene, none, leave))
 
     def begin(self, scene: Scene) -> None:
-        """Look for a call to begin with, which nobody has asked for."""
+        """Look for a call to begin with, which the user has not asked for."""
         # A group of its own: a list that comes to rest on a row must not break it off.
         self._work('opening', partial(self._begin, scene))
 

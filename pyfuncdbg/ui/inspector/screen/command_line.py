@@ -64,7 +64,7 @@ class _Line(Input):
     _typing = True
 
     def put(self, text: str, position: int) -> None:
-        """Text that nobody has typed."""
+        """Replace the text, not as typed by the user."""
         self._typing = False
         self.value = text
         self._typing = True

@@ -1,4 +1,4 @@
-"""Key dispatch in order: a key is handled to its end before the next, for which the focus may have changed.
+"""Key dispatch in order: each key is handled to its end before the next, as the focus may have changed.
 
 A letter outside of the command line is a key if no word follows it (`type_ahead`). Main thread of the app.
 """

@@ -31,7 +31,7 @@ def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
 
 
 def opening_words(call: CallRecord) -> str:
-    """What a user is told about the call that the inspector begins with."""
+    """The message about the call that the inspector begins with."""
     first = f'{one_line(call.label, 60)} is the first call'
     if call.error is not None:
         return f'{first} that raised or gave NaN or infinity: r reports what happened, f goes to the next one'

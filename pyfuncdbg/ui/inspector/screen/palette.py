@@ -23,7 +23,7 @@ _CALLS = 200
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """One entry of the palette: name, description, and the line that it types; a blank at its end asks for more."""
+    """A palette entry: name, description, and the line that it types; a blank at its end asks for more."""
 
     name: str
     help: str

@@ -53,5 +53,5 @@ def keep_layout(before: Layout, after: Layout) -> str:
 
 
 def theme_of(app: App[int], begun: Layout) -> str:
-    """The theme of an app, as it is kept: '' as long as nobody has chosen one."""
+    """The theme of an app, as it is kept: '' as long as none was chosen."""
     return app.theme if app.theme != (begun.theme or DEFAULT_THEME) else begun.theme

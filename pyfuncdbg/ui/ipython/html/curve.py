@@ -1,4 +1,4 @@
-"""A vector as a curve in SVG: index and value on hover, a row of letters below where it is NaN or infinite.
+"""A vector as a curve in SVG: index and value on hover, a row of letters for NaN and infinity.
 
 Pure; called by `page` where a view has a `Curve`.
 """

@@ -1,4 +1,4 @@
-"""HTML and SVG elements: the one place where text becomes markup, so that nothing of a program is ever read as such.
+"""HTML and SVG elements: the only place where text becomes markup, so that text of a program is always escaped.
 
 Pure; called by every other module of this folder.
 """

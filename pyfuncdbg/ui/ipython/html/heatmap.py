@@ -1,4 +1,4 @@
-"""A matrix as a heat map in SVG: a rectangle a cell, its index and value on hover, NaN and infinity crossed and lettered.
+"""A matrix as a heat map in SVG: a rectangle per cell, values on hover, NaN and infinity marked.
 
 Pure; called by `page` where a view has a `HeatMap`, so cells, colours and scale are those of the terminal.
 """

@@ -1,4 +1,4 @@
-"""What a view draws, as HTML: tables as tables, panels as boxes, pictures as SVG, and what is none of these as it prints.
+"""A view as HTML: tables, panels as boxes, pictures as SVG, all else as printed text.
 
 So every command has a display, and says the same in a notebook as in a terminal. Pure; called by `displays`.
 """

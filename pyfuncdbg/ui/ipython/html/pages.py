@@ -1,4 +1,4 @@
-"""A long list as pages of a table, without a kernel and without a script: the number of a page is a radio button.
+"""A long list as a paged table without a kernel or a script: page numbers are radio buttons.
 
 Pure; called by `page` and `tensors`.
 """

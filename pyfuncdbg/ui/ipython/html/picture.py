@@ -1,4 +1,4 @@
-"""The picture of an array of any rank: a curve of one axis, a heat map of two; of more axes, slices to choose from.
+"""The picture of an array: a curve for one axis, a heat map for two, slices for more.
 
 Pure; called by `page` where a view has a `Picture`.
 """

@@ -1,4 +1,4 @@
-"""The gradient tape as a picture in SVG: steps from what was differentiated down to its sources, gradients on the way.
+"""The gradient tape as a picture in SVG: steps from the target down to the sources, with gradients.
 
 Values are there on hover, and the same tree as text below it. Pure; called by `displays`.
 """

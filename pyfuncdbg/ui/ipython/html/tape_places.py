@@ -1,4 +1,4 @@
-"""Where the steps of a tape stand in its picture: a row below every step that they come from, a column of their own.
+"""Layout of the steps of a gradient tape: rows below the steps before, a column per branch.
 
 Pure; called by `tape`.
 """

@@ -68,7 +68,7 @@ def connect(number: int | None, file: str | None = None, *, as_json: bool = Fals
 
 
 class LineReader(Protocol):
-    """Where lines come from."""
+    """The source of typed lines."""
 
     def read(self, prompt: str = PROMPT) -> str:
         """The next one.
@@ -261,7 +261,7 @@ class RemotePrompt:
         return False
 
     def _scripted(self, typed: PendingCommand) -> bool:
-        """Whether nobody sees when the stop comes: the next command is for it."""
+        """Whether no user sees when the stop comes: the next command is for it."""
         return bool(typed.place) or isinstance(self._reader, PipeReader)
 
     def _is_early(self, typed: PendingCommand) -> bool:
@@ -358,7 +358,7 @@ class RemotePrompt:
 
 
 def write(text: str) -> None:
-    """Print, from any thread; whoever read it may be gone."""
+    """Print, from any thread; the reader may be gone."""
     with contextlib.suppress(OSError):
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -59,7 +59,7 @@ class Connection:
             path: Where the program listens, or a socket at whose other end it is already; that is ours from now on.
 
         Raises:
-            UsageError: Nobody answers there, or it is not who it should be.
+            UsageError: No program answers there, or it is not the one that it should be.
         """
         self._socket = path if isinstance(path, socket.socket) else socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._lock = threading.Lock()

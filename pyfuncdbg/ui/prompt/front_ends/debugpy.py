@@ -1,7 +1,7 @@
-"""VS Code and other clients of debugpy: their breakpoints in wrapped functions, and our stops shown by them.
+"""Front end for VS Code and other clients of debugpy: their breakpoints in wrapped functions, our stops.
 
 debugpy traces threads that Python made. A native thread it does not know on Python 3.11, and a thread-local trace function
-would not last: the thread's Python state ends with each call. So it is told at every call, on the thread of the call and
+would not last: the thread's Python state ends with each call. So it is notified at every call, on the thread of the call and
 before the function starts. The hook is there once debugpy has been imported, and does something only while a client such as
 VS Code is attached.
 """
@@ -54,7 +54,7 @@ def _silence() -> None:
 
 
 class DebugpyClient:
-    """The front end: a stop of ours is one of the client's, at the same line; it lets the thread go on, or steps it.
+    """The front end: a stop becomes one of the client's at the same line. The client resumes or steps the thread.
 
     Args:
         debugger: Whose stops.
@@ -126,7 +126,7 @@ class _Arrival:
     """Finds nothing: notices that debugpy is imported, which happens in mid-program when VS Code attaches to a process."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Asked for every module that is imported for the first time, or that somebody only looks for."""
+        """Asked for every module that is imported for the first time, or only looked for."""
         if name == 'debugpy' and _importing():
             sys.meta_path.remove(self)
             _start()

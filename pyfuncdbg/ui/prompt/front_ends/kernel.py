@@ -1,4 +1,4 @@
-"""A notebook as a front end: lines come from the input box of the cell that runs, answers are part of its output.
+"""A notebook as a front end: lines from the input box of the running cell, answers in its output.
 
 Made by `front_ends.install`; stops come on any thread, also native ones. Talks to the ipykernel of this process, of 6.29 or
 later, by its own messages: they reach the cell whatever the program has done to `sys.stdout`.

@@ -102,7 +102,7 @@ class KernelCells:
             self._begun()
 
     def _end(self, result: Any) -> None:
-        """End it, unless somebody is asked in it."""
+        """End it, unless a prompt is open in it."""
         thread = threading.get_ident()
         entries = self._running.get(thread, [])
         if not entries or (result is not None and entries[-1][0] not in (None, result.info)):

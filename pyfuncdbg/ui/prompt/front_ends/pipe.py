@@ -1,4 +1,4 @@
-"""Commands from a pipe or a file on stdin, and from a command file where there is nobody at a terminal.
+"""Commands from a pipe or a file on stdin, or from a command file without a terminal.
 
 Reads on the stopped thread, through the program's own stdin object and one line at a time: what the program reads for itself
 stays in order with the commands.

@@ -1,4 +1,4 @@
-"""The terminal as a front end, and reading lines from it while the stopped thread stays at the service of others.
+"""The terminal as a front end: lines are read while the stopped thread serves other front ends.
 
 A line is typed in a thread of its own, so that the prompt works on any thread: native ones, those with an asyncio loop, the
 main thread with its signals. The stopped thread meanwhile does what other faces ask of it.

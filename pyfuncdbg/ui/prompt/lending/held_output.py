@@ -1,4 +1,4 @@
-"""What a program writes to its terminal while that is lent to another process: held back, and written afterwards.
+"""Output of a program while its terminal is lent to another process: held back, written afterwards.
 
 Held at the level of file descriptors, so that C code and child processes are included. The stopped thread holds and
 releases; any thread writes; one thread of its own moves what was written out of the pipe, so that no writer waits.

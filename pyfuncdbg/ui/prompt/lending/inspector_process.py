@@ -1,4 +1,4 @@
-"""The process to which the terminal is lent: an inspector, started at the first stop, that lives as long as the program.
+"""The inspector process that borrows the terminal, from the first stop to the end of the program.
 
 Two connections lead to it: the command socket, and the lease, a socket with one word a line that says who has the terminal.
 The program says `lend`, `return`, `relax` (leave the keys and the modes of the line to the program, but keep the screen),

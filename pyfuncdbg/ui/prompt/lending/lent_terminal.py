@@ -221,7 +221,7 @@ class Lending:
                 self._borrower = None
 
     def _end(self) -> None:
-        """The program ends, perhaps while a thread of its waits; or nobody debugs any more."""
+        """The program ends, perhaps while a thread of its waits; or debugging is over."""
         self._take_back()
         borrower, self._borrower = self._borrower, None
         if borrower is not None:
@@ -255,14 +255,14 @@ def _in_ipython() -> bool:
 
 
 class _Lease:
-    """One time that the terminal is lent.
+    """One lease of the terminal.
 
     Args:
         terminal: Its descriptor.
         borrower: To whom.
         output: Holds what the program writes meanwhile.
         mine: Left when the terminal is no longer needed: other processes may ask then.
-        overdue: Called when nobody went on in time after `pause`, on a thread of its own.
+        overdue: Called when the program was not resumed in time after `pause`, on a thread of its own.
     """
 
     def __init__(self, terminal: int, borrower: Borrower, output: HeldOutput, mine: contextlib.ExitStack,

@@ -40,7 +40,7 @@ class Wanted:
 
 
 class Display(Protocol):
-    """Where answers go."""
+    """The output of a conversation: answers, notices and progress."""
 
     @property
     def width(self) -> int:
@@ -50,14 +50,14 @@ class Display(Protocol):
         """One line of ours.
 
         Raises:
-            EOFError: Nobody is there any more.
+            EOFError: The user is gone.
         """
 
     def show(self, answer: Answer) -> None:
         """Draw an answer.
 
         Raises:
-            EOFError: Nobody is there any more.
+            EOFError: The user is gone.
         """
 
     def progress(self, what: str) -> AbstractContextManager[Tell | None]:
@@ -65,10 +65,10 @@ class Display(Protocol):
 
 
 class CommandReader(Protocol):
-    """Where commands come from."""
+    """The source of commands."""
 
     def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
-        """The next line; None where somebody else has decided the stop or moved the prompt meanwhile.
+        """The next line; None where another client has decided the stop or moved the prompt meanwhile.
 
         Raises:
             EOFError: There is no more to come.

@@ -1,4 +1,4 @@
-"""Ctrl-C at a stop: it ends the command that runs, or the line that is typed, whatever thread that is on.
+"""Ctrl-C at a stop: it ends the running command or the line that is typed, on any thread.
 
 Python tells only the main thread of a signal. While debugging, where the program has Python's own handler, ours stands in
 front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt, as ever.
@@ -19,7 +19,7 @@ _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
 
 
 class _Attention:
-    """Who hears Ctrl-C now."""
+    """The addressee of Ctrl-C: the prompt, the running command or the program."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()          # re-entrant: the handler may come while the main thread holds it
@@ -73,7 +73,7 @@ class _Attention:
             return acted and not due
 
     def overhear(self, on: bool) -> None:
-        """Somebody else than the main thread hears of Ctrl-C too, or no longer."""
+        """Another thread than the main one hears of Ctrl-C too, or no longer."""
         with self._lock:
             self._overhearing, self._handled, self._told = on, False, False
 
@@ -98,7 +98,7 @@ class _Attention:
         return self._working is None and self._asking           # between a line and its command: there is nothing to end
 
     def forget(self) -> None:
-        """In a forked child: nobody is at a prompt, and no other thread holds the lock."""
+        """In a forked child: no user is at a prompt, and no other thread holds the lock."""
         self.__init__()  # type: ignore[misc]
 
 

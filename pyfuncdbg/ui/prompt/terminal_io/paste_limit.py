@@ -1,4 +1,4 @@
-"""Limit on what is pasted at once: of a text that is too long for a line only the beginning reaches the line editor.
+"""Limit on the size of a paste: the editor gets only the beginning of one too long for a line.
 
 Between the terminal and the parser of its keys, on the thread that reads them: `line_editor`, `remote_line` and the driver
 of the inspector's screen. A parser that got all of it would take seconds, and the screen minutes.
@@ -93,7 +93,7 @@ class PasteLimit:
 
 
 class _LimitedReader(PosixStdinReader):
-    """What is read from the terminal, limited."""
+    """Reader of the terminal's input that applies the limit."""
 
     def __init__(self, descriptor: int, encoding: str, limit: PasteLimit) -> None:
         super().__init__(descriptor, encoding=encoding)

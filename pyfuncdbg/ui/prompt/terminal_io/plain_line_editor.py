@@ -1,4 +1,4 @@
-"""Typing a line on a terminal that can do nothing: no completion, no colours, but it can be ended from outside.
+"""Line editor for a terminal without cursor control: no completion, no colours; it can be ended from outside.
 
 In the thread that `terminal.TerminalReader` makes for each line.
 """

@@ -1,6 +1,6 @@
-"""Where the prompt writes: the terminal itself or stderr, past what the program has put in their place.
+"""Output of the prompt: the terminal itself or stderr, bypassing replacements by the program.
 
-Used on the stopped thread. What is written here is nobody's output: neither a call's nor the program's stdout.
+Used on the stopped thread. What is written here is not captured: neither as a call's output nor as the program's stdout.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Screen:
         """Write text as it is.
 
         Raises:
-            EOFError: Nobody is there any more.
+            EOFError: The reader is gone.
         """
         with self._reaching():
             self.file.write(text)

@@ -1,4 +1,4 @@
-"""Ctrl-C while the main thread is busy in native code, as it is while a graph runs on threads of its own.
+"""Ctrl-C while the main thread is in native code, for instance while a graph runs on its own threads.
 
 Python tells only the main thread of a signal, at its next line of Python: that comes when the graph is done, and the graph
 waits for the prompt. What C hears at once, it writes into a pipe; a thread reads that and does what the main thread cannot.

@@ -1,6 +1,6 @@
-"""Guard of a terminal: a watchdog process that puts it back if all who have it are killed, as by `kill -9`.
+"""Guard of a terminal: a watchdog process that restores it if all its users are killed, as by `kill -9`.
 
-Started by whoever first takes a terminal out of its usual modes; any thread tells it what it is to put back.
+Started by the first user of a terminal that changes its modes; any thread tells it what to restore.
 """
 from __future__ import annotations
 

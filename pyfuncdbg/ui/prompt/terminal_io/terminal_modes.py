@@ -1,4 +1,4 @@
-"""How a terminal was before somebody else had it, and putting it back: modes of the line, screen, mouse and keyboard.
+"""Saved modes of a terminal and their restoration: line, screen, mouse and keyboard.
 
 Used by the program that lends its terminal, and by the inspector when it has to leave at once.
 """

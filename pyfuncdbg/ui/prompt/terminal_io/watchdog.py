@@ -26,7 +26,7 @@ def main() -> None:
 
 
 class _Watchdog:
-    """What is watched, and what is to be put back."""
+    """Loop that watches processes and restores the terminal when all of them are gone."""
 
     def __init__(self, news: socket.socket) -> None:
         news.setblocking(False)

@@ -1,5 +1,4 @@
-"""Local variables of a frame in a traceback, one line each; where they are too many, those with NaN or infinity are
-kept first.
+"""Local variables of a frame in a traceback, one line each. Of too many, those with NaN or infinity are kept first.
 
 Drawn under the frame's source by the traceback panel.
 """

@@ -24,7 +24,7 @@ def dot(diagram: Diagram) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""Text as it stands between double quotes: a backslash is doubled, or `\N` would be the node's name."""
+    r"""Text as it is written between double quotes: a backslash is doubled, or `\N` would be the node's name."""
     return one_line(text, LONGEST).replace('\\', '\\\\').replace('"', '\\"')
 
 

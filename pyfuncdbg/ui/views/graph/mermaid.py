@@ -58,7 +58,7 @@ def mermaid(diagram: Diagram) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as it stands between the quotes of a label."""
+    """Text as it is written between the quotes of a label."""
     shown = one_line(text, LONGEST)
     return ''.join(c if c in _PLAIN or (c.isascii() and c.isalnum()) or (c == '.' and shown[i + 1:i + 2].isalnum())
                    else f'#{ord(c)};' for i, c in enumerate(shown))

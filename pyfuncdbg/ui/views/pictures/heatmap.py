@@ -1,4 +1,4 @@
-"""A matrix as a heat map of half blocks, two rows of elements to a line; NaN and infinity are letters.
+"""A matrix as a heat map of half blocks, two rows to a line; NaN and infinity are letters.
 
 Where a console has no colour the shades are characters, one row of elements to a line.
 """

@@ -30,7 +30,7 @@ def listing_view(listing: Listing, *, dedent: bool = False) -> Page:
 
 
 def cut(line: Text, width: int) -> Text:
-    """A line that is no longer than the width; '...' stands for the rest."""
+    """A line that is no longer than the width; '...' replaces the rest."""
     if line.cell_len > width:
         line = line.copy()
         line.truncate(max(0, width - 3), overflow='crop')
