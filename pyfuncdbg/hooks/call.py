@@ -103,8 +103,8 @@ class Run:
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
         endless: Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again.
         element: Of a dataset: the index of the element that it works on; None elsewhere.
-        stepwise: Somebody may stop at a node of it, so that a host which can choose goes node by node.
-        remark: What its host has to say to who looks into it as it stands, for cards; '' mostly.
+        stepwise: A debugger may stop at a node of it, so that a host which can choose goes node by node.
+        remark: The host's remark on what can be seen of the paused run, for cards; '' mostly.
         form: The same object for all runs of this label, host, names and sites, where its host can tell; else None.
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
@@ -168,8 +168,8 @@ class Call:
         output: What it printed, warned and logged so far; None without capture. The same `SILENCE` for all that have
             said nothing.
         speaker: The call whose output gets what is said here: itself while a capture is around it, else that of the call
-            in whose function it is made; None where nobody listens, and once it is over.
-        standing: The streams that stood as `sys.stdout` and `sys.stderr` when its capture began.
+            in whose function it is made; None where nothing is captured, and once it is over.
+        standing: The streams that were `sys.stdout` and `sys.stderr` when its capture began.
         started, finished: `time.perf_counter_ns()`; `finished` is 0 while it runs.
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
         sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.

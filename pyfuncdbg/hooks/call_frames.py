@@ -1,4 +1,4 @@
-"""Frames that call wrapped functions: which frames of a stack call one, and for which call of which site.
+"""Frames that call wrapped functions: which frames of a stack call one, and for which site and call.
 
 Hosts mark the functions that call a user's function, once, at import. The debugger reads stacks, on any thread; marks cost a
 call nothing.

@@ -53,7 +53,7 @@ class Doctor:
     Attributes:
         fact: Kind of the fact that says which version of the framework was examined.
         framework: Its name, as messages say it.
-        judges: In the order in which findings at one place are told.
+        judges: In the order in which findings at one place are listed.
     """
 
     fact: str

@@ -72,11 +72,11 @@ class Hooks:
     """The installed hooks by kind, outermost first. One per process: `hooks`.
 
     Attributes:
-        stamp: Another object whenever hooks or their interests have changed. Who finds a site unwanted keeps the stamp
-            that it read before it asked: as long as this one is the same, so is the answer.
+        stamp: Another object whenever hooks or their interests have changed. Code that finds a site unwanted keeps the
+            stamp that it read before it asked: as long as this one is the same, so is the answer.
         alone: By kind: the hook that is the only one, if it is a `Watcher`.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
-        choosy: Of which kinds every hook may be uninterested in a site; of others all calls are wanted.
+        choosy: Kinds of calls for which every hook may be uninterested in a site; of others all calls are wanted.
     """
 
     __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'passive', 'python', 'run',

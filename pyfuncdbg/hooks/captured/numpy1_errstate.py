@@ -1,6 +1,6 @@
 """NumPy's floating-point error state before NumPy 2: a list per thread, where NumPy 2 has a context variable.
 
-`captured.numpy_errstate` and `captured.fp_errors` use it in the place of NumPy 2's variable and of the functions that
+`captured.numpy_errstate` and `captured.fp_errors` use it instead of NumPy 2's variable and of the functions that
 read and make its values. Called on the thread whose state it is.
 """
 from __future__ import annotations
@@ -87,8 +87,8 @@ class ErrstateModule:
 
     Args:
         module: That module.
-        modes: In the place of `modes_of_state`.
-        change: In the place of `change_state`.
+        modes: Replaces `modes_of_state`.
+        change: Replaces `change_state`.
     """
 
     def __init__(self, module: Any, modes: Callable[[], dict[str, Any]], change: Callable[..., Errors]) -> None:

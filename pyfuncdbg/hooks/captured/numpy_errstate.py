@@ -1,7 +1,7 @@
 """NumPy's floating-point error state as one value that is cheap to switch.
 
 `np.errstate` costs 0.9 µs to enter and leave; its ContextVar 0.13. NumPy does not name that variable in public, so it
-is found by what `np.seterr` changes in a context of its own; NumPy 1 has none, and a state of each thread stands for it. The
+is found by what `np.seterr` changes in a context of its own; NumPy 1 has none, and a state per thread replaces it. The
 runtime and the capture switch states around calls.
 """
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Capture of warnings that the program's filters let through, and of log records of its loggers.
 
-`install` is called by `hooks.capture`; what it puts in place runs on the thread that warns or logs. Where somebody has
-put something on top in the meantime it stays in place, switched off, and only passes on.
+`install` is called by `hooks.capture`; what it installs runs on the thread that warns or logs. If the program has wrapped
+it in the meantime, it stays in place, switched off, and only passes on.
 """
 from __future__ import annotations
 

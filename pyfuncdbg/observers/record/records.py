@@ -136,7 +136,7 @@ class TensorRecord:
 
 @dataclass(frozen=True, slots=True)
 class OutputRecord:
-    """One entry of a call's output: text on a stream, a warning, a log record, a NumPy error or a host's remark."""
+    """Output entry of a call: text on a stream, a warning, log record, NumPy error or host's remark."""
 
     kind: Literal['out', 'err', 'warning', 'log', 'fp', 'host']
     text: str

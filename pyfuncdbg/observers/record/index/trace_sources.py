@@ -1,4 +1,4 @@
-"""Source text of a trace: lines in the trace itself, else of a local file whose content has the recorded hash.
+"""Source text of a trace: lines in the trace itself, else of a local file with the recorded hash.
 
 Asked by records for their own lines and by `Trace.source` for a whole file, under the lock of the trace.
 """

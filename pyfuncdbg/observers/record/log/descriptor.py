@@ -1,6 +1,6 @@
 """A file descriptor that is used only while it is the file that was opened.
 
-Also how the files of a trace are opened to be read: what somebody sent may be a link or a pipe.
+Also opens the files of a trace for reading: in a foreign trace they may be links or pipes.
 
 A program may close descriptors that it has not opened, as daemons do (`os.closerange`), and soon its own file has the
 number. Used by the log and the ledger, one thread at a time.

@@ -1,7 +1,7 @@
 """The traces in a directory: listed, and removed without touching any other file.
 
-Called before a recording begins, and by commands, on any thread. No link is followed: a name may have been put there by
-somebody else.
+Called before a recording begins, and by commands, on any thread. No link is followed: another user may have created the
+name.
 """
 from __future__ import annotations
 

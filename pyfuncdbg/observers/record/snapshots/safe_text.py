@@ -1,7 +1,7 @@
 """Short text of a program's value made without running its code: no `__repr__`, property or `__len__`.
 
 Called on the thread of a call that raised, so that looking at its variables can neither fail, nor hang, nor change anything.
-What is no plain value of Python is told by its type alone.
+What is no plain value of Python is shown by its type alone.
 """
 from __future__ import annotations
 

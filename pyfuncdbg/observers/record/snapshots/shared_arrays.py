@@ -22,7 +22,7 @@ class _Arrays:
     """Arrays captured in one run, by id.
 
     Attributes:
-        made: Made by steady ops: nobody ever writes to these.
+        made: Made by steady ops, and never written to.
         given: Fed values, constants and variables: what they hold may change in a Python call.
     """
 

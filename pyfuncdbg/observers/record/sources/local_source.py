@@ -1,4 +1,4 @@
-"""Local source files that may be opened, and their bytes; never a pipe, a device or the target of a link.
+"""Local source files that may be opened, and their bytes; never a pipe, device or link target.
 
 A trace is untrusted: a file that it names is shown only if its content is known to the trace already. Called by
 readers of traces on any thread, and by the writer for the program's own files.
