@@ -1,4 +1,4 @@
-"""Parts of a namespace that are loaded when one of their names is first asked for, on the thread that asks.
+"""Lazy loading of a namespace's parts when one of their names is first used, on the using thread.
 
 All of `tf` takes three times as long to load as NumPy, and a program uses a small part of it. A namespace that is left out
 here is loaded with `tf`: only slower.

@@ -1,4 +1,4 @@
-"""Publication of names: what a program gets of a function or a class when it asks for it by a name of `tf`.
+"""Publication of names: functions and classes in the form that a program gets from `tf`.
 
 Of its errors the program sees its own frames (`hooks/public_function.py`), of its signature TensorFlow's names and defaults,
 without the annotations of this package. Called at the end of each namespace's module, and for what is loaded later, on the

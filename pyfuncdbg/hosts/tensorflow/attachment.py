@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 
 
 class TensorFlowAttachment:
-    """What was put into TensorFlow.
+    """The installation of hooks in TensorFlow.
 
     Args:
         examine: Look for faults of TensorFlow's own too.

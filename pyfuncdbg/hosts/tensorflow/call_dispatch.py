@@ -1,4 +1,4 @@
-"""The calls themselves: what stands in the place of TensorFlow's registry of functions, and of its eager `numpy_function`.
+"""Call dispatch: replacements for TensorFlow's registry of functions and for its eager `numpy_function`.
 
 TensorFlow calls these on its own threads, with the GIL, or on the program's in eager mode. What a function raises leaves
 with the traceback that it would have without us: TensorFlow makes it part of its message.
@@ -41,7 +41,7 @@ _NONE: Any = object()
 
 
 class CallDispatch:
-    """Stands between TensorFlow and the functions that it calls.
+    """Dispatcher between TensorFlow and the functions that it calls.
 
     Attributes:
         on: Whether anything is attached; off, everything only passes on.
@@ -310,5 +310,5 @@ def _theirs(entry: TracebackType | None) -> TracebackType | None:
 
 
 def _nothing() -> None:
-    """Stands for a user's function."""
+    """Stand-in for a user's function."""
 

@@ -1,4 +1,4 @@
-"""How those who watch read and make TensorFlow's values.
+"""The host of the real TensorFlow: how observers read and make its values.
 
 Asked on the thread of a call, which may be one of TensorFlow's own.
 """

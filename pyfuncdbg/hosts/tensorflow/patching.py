@@ -33,7 +33,7 @@ class Patches:
         self._made: list[tuple[Any, str, Any, Any]] = []
 
     def replace(self, owner: Any, name: str, replacement: Any) -> None:
-        """Put something in the place of an attribute.
+        """Replace an attribute.
 
         Args:
             owner: A module or class.
@@ -45,8 +45,8 @@ class Patches:
         self._made.append((owner, name, original, replacement))
 
     def restore(self) -> None:
-        """Put everything back. Where somebody has replaced ours in the meantime, theirs stays, and ours below it only passes
-        on: whoever asks knows that nothing is attached."""
+        """Put everything back. Where other code has replaced ours in the meantime, its replacement stays, and ours below it
+        only passes calls on, since nothing is attached."""
         while self._made:
             owner, name, original, replacement = self._made.pop()
             if vars(owner).get(name) is not replacement:

@@ -1,4 +1,4 @@
-"""A result as the list that hooks see, with the object that it is: that is handed on as long as no hook changes it."""
+"""Result list for hooks, with the original object, which is handed on unless a hook changes the list."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `pyfuncdbg doctor` knows of TensorFlow: witnesses that look into it while a program runs, judges of what they saw.
+"""TensorFlow's part of `pyfuncdbg doctor`: witnesses that observe a running program, judges of their evidence.
 
 The witnesses are installed for `doctor` only. The judges read traces, also those of our own runtime.
 """

@@ -1,4 +1,4 @@
-"""The doctor of script ops: all judges, for traces of TensorFlow and of our own runtime, which has its faults too.
+"""The doctor of script ops: all judges, for traces of TensorFlow and of our own runtime.
 
 `hosts.doctors` gives it to the command; any thread.
 """

@@ -46,7 +46,7 @@ _HEALTH, _COUNTS = 4, 11
 
 
 class Observed:
-    """What one graph has of observers.
+    """Observed nodes of one graph, and their observers.
 
     Attributes:
         ops: Names of the nodes that were looked at, and of ours.
@@ -65,7 +65,7 @@ class Observed:
 
 
 class Observer:
-    """Stands in TensorFlow's registry of functions for one node: gets the values that the node got and gave.
+    """Entry in TensorFlow's registry of functions for one observed node: gets the node's inputs and outputs.
 
     Attributes:
         site: Of the node.
@@ -95,7 +95,7 @@ class Observer:
         return []
 
     def summary(self, place: int, given: Any) -> ValueSummary:
-        """What is known of the value at a place, of which a summary was handed over."""
+        """Known facts of the value at a place whose summary was handed over."""
         counts: Any = None
         if self.counted[place]:
             counts, given = given[:_COUNTS].astype(np.int64).tolist(), given[_COUNTS:]

@@ -1,7 +1,7 @@
-"""Ops as calls of kind 'op', where a hook wants them: those of traced functions, and those that run at once.
+"""Ops as calls of kind 'op', where a hook wants them: ops of traced functions, and eager ops.
 
 Traced functions have observers in their graphs; a function that was traced without them is traced again, and goes back to
-the old trace when nobody wants ops any more. Eager ops come through TensorFlow's own op callbacks. Functions that XLA
+the old trace when no hook wants ops any more. Eager ops come through TensorFlow's own op callbacks. Functions that XLA
 compiles are left alone: they cannot call Python.
 """
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_PLACES = 1 << 14
 
 
 class _Traced:
-    """Stands in TensorFlow's key of a trace: one that has observers, of values or of summaries."""
+    """Marker in TensorFlow's key of a trace that has observers, of values or of summaries."""
 
     __slots__ = ('health', 'scope')
 

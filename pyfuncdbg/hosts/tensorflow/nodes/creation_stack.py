@@ -1,9 +1,9 @@
-"""Where the program made a node of a graph.
+"""Creation stack of a node: where the program made it.
 
 TensorFlow notes the stack under which a node is made without owning its code objects: where one is gone, as those of a
 notebook's cell, of `exec` and of an imported module's top level are once they have run, asking for the stack kills the
-process (2.21 and before). So the attachment keeps the code of nodes that are made, as long as their graph lives, and nobody
-asks for the stack of a node that was made before. A node that is read from a GraphDef has no stack.
+process (2.21 and before). So the attachment keeps the code of nodes that are made, as long as their graph lives, and the
+stack of a node that was made before is never asked for. A node that is read from a GraphDef has no stack.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Unlocated = Literal['before', 'imported']
 
 
 class _Kept:
-    """Of one graph: the nodes whose stacks can be asked for, the code in these, and the nodes that were read from a file."""
+    """Stack data of one graph: nodes with a usable stack, the code in these, and nodes read from a file."""
 
     __slots__ = ('code', 'imported', 'nodes')
 

@@ -1,4 +1,4 @@
-"""What the site of a node says of it: TensorFlow's attrs as data, and what stands beside them in a NodeDef.
+"""Facts of a node for its call site: TensorFlow's attrs as data, and further fields of its NodeDef.
 
 Asked once for each node, when something watches; on the thread of a run.
 """

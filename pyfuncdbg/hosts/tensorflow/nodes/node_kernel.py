@@ -1,6 +1,6 @@
 """One stateless node of a graph, computed outside of it: TensorFlow's own kernel on values, in eager mode.
 
-Whoever steps through a run computes such nodes so: a session would make, and keep, an executor for each of them. On the
+A stepped run computes such nodes this way: a session would make, and keep, an executor for each of them. On the
 thread of the run.
 """
 from __future__ import annotations

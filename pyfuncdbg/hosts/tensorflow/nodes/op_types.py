@@ -1,4 +1,4 @@
-"""Op types of TensorFlow that are asked for in several places; what an op does beyond that is among its traits."""
+"""Op types of TensorFlow used in several places; other facts of an op are among its traits."""
 from __future__ import annotations
 
 EAGER, NUMPY, STATELESS = 'EagerPyFunc', 'PyFunc', 'PyFuncStateless'

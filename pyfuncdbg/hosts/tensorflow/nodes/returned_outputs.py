@@ -1,4 +1,4 @@
-"""What the function of a node's graph returns of it, and as which outputs the nodes that call the function give it on.
+"""Outputs of a node that its graph's function returns, and the outputs of caller nodes that they become.
 
 Read when a site is recorded, on the thread of its call.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def outermost(graph: Any) -> Any:
-    """The graph of the function that a program calls, of which this one is a part."""
+    """The graph of the function that a program calls, around this graph."""
     while is_function(outer := getattr(graph, 'outer_graph', None)):
         graph = outer
     return graph

@@ -1,4 +1,4 @@
-"""Whether a node that is computed again for display gives what the session had: TensorFlow runs nodes fused, as one.
+"""Agreement of a node recomputed for display with the session's value: TensorFlow runs nodes fused, as one.
 
 The kernel of several nodes does not give exactly what its parts would: oneDNN's MatMul with Relu makes 0 of NaN. Asked by a
 walk, on the thread of the run.

@@ -1,4 +1,4 @@
-"""What a function gets at without being given it: its closure, module, defaults and the object it is a method of.
+"""Captured objects of a function: its closure, module, defaults and the object it is a method of.
 
 Asked at the end of a pass and when facts are gathered, on any thread. It only looks: no code of the program runs.
 """

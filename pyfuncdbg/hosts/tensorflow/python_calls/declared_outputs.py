@@ -1,4 +1,4 @@
-"""What `Tout` declares of a function's outputs, as attributes of its site; TensorFlow does not check all of it.
+"""Outputs that `Tout` declares, as attributes of a function's site; TensorFlow does not check all of it.
 
 A TensorSpec's shape is never looked at, and an eager `numpy_function` does not look at `Tout` at all. On the thread of a
 call.

@@ -41,7 +41,7 @@ class Promise(NamedTuple):
         output: Its index.
         shape: The shape.
         name: Of the node whose output it is.
-        component: Of which component of a dataset's elements; -1 if a node looks at it.
+        component: The component of a dataset's elements that has it; -1 if a node looks at it.
         certain: Whether it is looked at after every call.
         users: Names of the nodes that take a tensor of this shape, where it is said of the tensor alone.
         said_by: Who says it, where nothing looks at it.

@@ -97,7 +97,7 @@ class Causes:
                     return
 
     def raise_abort(self) -> None:
-        """Let an abort go on in the place of an error, once."""
+        """Let an abort go on instead of an error, once."""
         aborted, self.aborted = self.aborted, None
         if aborted is not None:
             self._arrived = weakref.ref(aborted)

@@ -1,4 +1,4 @@
-"""The line of the program that a thing of TensorFlow's comes from, read off the stack of the thread that does it."""
+"""The program's line behind an object of TensorFlow's, read off the stack of the thread that makes it."""
 from __future__ import annotations
 
 from types import CodeType, FrameType

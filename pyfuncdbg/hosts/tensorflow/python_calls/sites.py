@@ -1,6 +1,6 @@
-"""Where wrapped functions are called: the node of a graph, or in eager mode a line of the program.
+"""Call sites of wrapped functions: a node of a graph, or in eager mode a line of the program.
 
-Worked out at the first call of a function that somebody watches, on the thread of that call. Nothing here keeps a graph or a
+Computed at the first call of a function that a hook watches, on the thread of that call. Nothing here keeps a graph or a
 function alive: what is known of a registered function hangs on it.
 """
 from __future__ import annotations
@@ -41,7 +41,7 @@ Again = Callable[[Any, list[Any]], Sequence[Any]]
 
 
 class Given(list[Any]):
-    """The outputs of a call, and the object that they were given in: as long as no hook changes them, that goes on."""
+    """Outputs of a call, with the original object, which is handed on unless a hook changes them."""
 
     __slots__ = ('raw',)
     raw: Any
@@ -55,10 +55,10 @@ def given(raw: Any) -> Given:
 
 
 class Last:
-    """The last call at one token: a backward step will ask which it was.
+    """The last call at one token, for the backward step that belongs to it.
 
     Attributes:
-        call: Its id; 0 before there is one, and where nobody was interested in it.
+        call: Its id; 0 before there is one, and where no hook was interested in it.
         site, name: Id and name of its site: the site itself would keep the function alive.
     """
 
@@ -71,7 +71,7 @@ class Last:
 
 
 class Entry:
-    """What is known of one registered function.
+    """Entry of one registered function.
 
     Attributes:
         site: Where it is called; None for a function of TensorFlow's own, such as a backward step.

@@ -1,4 +1,4 @@
-"""What nodes of a paused run find in v1 variables that were assigned after they had been read: the session reads them anew.
+"""Late reads of v1 variables: values assigned after a paused run's nodes had read them, which the session reads anew.
 
 Asked by a walk before a node's call is shown, on the thread of the run.
 """

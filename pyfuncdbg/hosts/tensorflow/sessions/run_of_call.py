@@ -1,4 +1,4 @@
-"""Attribution of a Python call to one of the session runs of its graph that go on at the same time.
+"""Attribution of a Python call to one of several concurrent session runs of its graph.
 
 TensorFlow hands a function its inputs and a device, and nothing of the run. A call is a run's if that waits on this very
 thread, or if no other run can have made it: none that reaches the function, is not paused, and was fed what the call was

@@ -1,4 +1,4 @@
-"""What a run of a session is at while TensorFlow runs it, seen from one of its Python calls; and a wish to pause it.
+"""Position of a session run, seen from one of its Python calls, and a request to pause it.
 
 Asked on the thread of the call, which is one of TensorFlow's.
 """
@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
 class KnownRun(Protocol):
-    """What is known of a run."""
+    """Protocol of a run whose values are known in part."""
 
     position: int
 
@@ -39,10 +39,10 @@ class KnownRun(Protocol):
 
 
 class RunCalls:
-    """In which Python call each thread is that makes those of a run.
+    """Python calls that a run's threads are in.
 
     Attributes:
-        given: What the session gave them, by the names of tensors; None if nobody wants to know.
+        given: What the session gave them, by the names of tensors; None if it is not needed.
         inputs, outputs: What each site was given and gave in its first call, by its id.
     """
 
@@ -82,10 +82,10 @@ def _copied(values: Sequence[Any]) -> list[Any]:
 
 
 class PendingRun:
-    """A run that has not begun, or that TensorFlow does in one go: `Pausable`. What is asked of it is done after that.
+    """A run that has not begun, or that TensorFlow does in one go: `Pausable`. Requests take effect after that.
 
     Attributes:
-        paused: Somebody wants to pause.
+        paused: Whether a pause is requested.
         on_pause: What is called then.
         place: Before which node.
         known: What is known of it meanwhile.
@@ -125,7 +125,7 @@ class PendingRun:
 
 
 class RunPosition:
-    """What a run is at in one of its Python calls: a `RunView`."""
+    """Position of a run in one of its Python calls: a `RunView`."""
 
     repeats = False
     within: Sequence[CallSite] = ()

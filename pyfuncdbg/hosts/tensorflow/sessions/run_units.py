@@ -1,4 +1,4 @@
-"""Which nodes of a run TensorFlow has to run together, so that each runs exactly once however often the run is paused.
+"""Units of a run: nodes that TensorFlow must run together, each exactly once however often it is paused.
 
 A session that is asked for one node also runs what that waits for, and every handle it is given. So a node that waits for
 an assignment is run with it; a loop, a condition or a queue's handle with what uses it. Made with a plan; pure.
@@ -30,7 +30,7 @@ class Unit:
         nodes: They.
         session: Whether the session has to run it.
         feeds: Tensors that it is given, those of them that are known.
-        current: Variables that it reads itself, after what it waits for, unless somebody has put another value.
+        current: Variables that it reads itself, after what it waits for, unless a hook has put another value.
         fetches: Those that it gives; `needed` are wanted elsewhere.
         targets: Nodes that are asked for though they give nothing.
     """
@@ -169,7 +169,7 @@ def is_handle(op: Any) -> bool:
 
 
 def feedable(tensor: Any) -> bool:
-    """Whether a value can be given in the place of a tensor."""
+    """Whether a value can be fed for a tensor."""
     return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ('resource', 'variant')
 
 

@@ -1,8 +1,8 @@
-"""Which run a call belongs to: a `Session.run`, the eager code of a thread, or the graphs that TensorFlow runs elsewhere.
+"""Attribution of calls to runs: a `Session.run`, a thread's eager code, or graphs that TensorFlow runs elsewhere.
 
-TensorFlow does not tell its threads for whom they work. A call in the graph of a session that runs is that run's, of several
-at once the one that alone can have made it; so is one of a traced function whose ops are seen, while it executes once at a
-time. Other calls of functions and datasets are one run.
+TensorFlow's threads do not know which run they work for. A call in the graph of a session that runs is that run's, of
+several at once the one that alone can have made it; so is one of a traced function whose ops are seen, while it executes
+once at a time. Other calls of functions and datasets are one run.
 """
 from __future__ import annotations
 

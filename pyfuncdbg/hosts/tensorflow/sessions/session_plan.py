@@ -1,4 +1,4 @@
-"""What a `Session.run` computes: the nodes that its fetches need, in the order in which they can run, with their sites.
+"""Plan of a `Session.run`: the nodes that its fetches need, in executable order, with their sites.
 
 Made once for the same fetches and feeds and kept on the graph itself, so that it lives as long; on the thread of a run.
 """
@@ -24,7 +24,7 @@ _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 
 
 class Form:
-    """What the runs of one plan are told by: the plan itself, as long as its graph lives."""
+    """Identity of a plan's runs: the plan itself, as long as its graph lives."""
 
     __slots__ = ('plan',)
 
@@ -33,7 +33,7 @@ class Form:
 
 
 class Plan:
-    """What the runs with the same fetches and feeds have in common.
+    """Plan of all runs with the same fetches and feeds.
 
     Attributes:
         graph: The graph, weakly: the plan is kept by it.
@@ -46,7 +46,7 @@ class Plan:
         going: The runs of the graph that go on, this plan's and others', in order of their beginning.
         announce: Gives the sites, for a `Run`.
         writes: Whether a node writes to a v1 variable.
-        asked: A `hooks.stamp`, and whether somebody was interested under it in a run, or in a Python function of it.
+        asked: A `hooks.stamp`, and whether a hook was interested under it in a run, or in a Python function of it.
     """
 
     __slots__ = ('__weakref__', '_callers', '_kernels', '_references', 'announce', 'asked', 'constants', 'feed_names',

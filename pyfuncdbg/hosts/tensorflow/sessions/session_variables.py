@@ -1,4 +1,4 @@
-"""The variables of a session, read and put back: what a paused run needs to go back over a node that writes to them.
+"""Variables of a session, saved and restored so that a paused run can go back over a node that writes.
 
 Through the nodes that the program has for that: a variable's own read and its initializer, which is fed another value. A run
 that fails makes TensorFlow write to the program's stderr: a variable that may have no value is asked for that first. On the
@@ -22,7 +22,7 @@ _PASSING = frozenset(('Identity', 'RefIdentity', 'Enter', 'RefEnter', 'Switch', 
 
 
 class _Way(NamedTuple):
-    """The nodes for one variable: what reads it, what writes to it what is fed, and what says whether it has a value."""
+    """Nodes for one variable: its reader, its assigner of a fed value, and its test for a value."""
 
     reader: Any
     assigner: Any

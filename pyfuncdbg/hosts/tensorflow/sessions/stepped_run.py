@@ -1,7 +1,7 @@
-"""A run of a session node by node, as those see it who look into it: it can pause, go back, and be given other values.
+"""Session run node by node, as observers see it: it can pause, go back, and take other values.
 
 Nodes without state are computed by TensorFlow's own kernels on what goes into them; the session runs the others, each once.
-Where nobody will pause, the session runs everything as the program asked for, and only then its nodes are gone through. On
+Where no hook can pause, the session runs everything as the program asked for, and only then its nodes are gone through. On
 the thread of the run, in the middle of `Session.run`.
 """
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HANDLE = Handle('')
 
 
 class SteppedRun:
-    """One run; its `RunControl` while its nodes are gone through, and what it is at meanwhile.
+    """One stepped run: the `RunControl` while its nodes are gone through, and its position meanwhile.
 
     Args:
         plan: Of the run.
@@ -42,7 +42,7 @@ class SteppedRun:
         feeds: Values by name.
 
     Attributes:
-        error: What the node at the position has raised, while somebody is asked about it.
+        error: What the node at the position has raised, while a hook is asked about it.
         position: Place of the node that is next.
         calls: In which Python calls its threads are.
     """

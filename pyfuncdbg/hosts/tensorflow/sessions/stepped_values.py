@@ -1,4 +1,4 @@
-"""The tensors of one run of a session that is looked into: what is known, by name, and what a node is given.
+"""Tensor values of one stepped session run: known values by name, and the inputs of its nodes.
 
 The walk writes it, on the thread of the run.
 """
@@ -23,7 +23,7 @@ class WalkValues:
 
     Attributes:
         known: Eager tensors of what was computed alone, arrays of what a session gave and the program fed.
-        injected: Names of those that somebody has put another value for, or the program fed.
+        injected: Names of those that a hook has replaced, or the program fed.
     """
 
     def __init__(self, plan: Plan, host: Host, feeds: Mapping[str, Any]) -> None:
@@ -106,7 +106,7 @@ class WalkValues:
 
 
 class Handle:
-    """Stands for a variable, a queue, a dataset: what a session never gives away."""
+    """Stand-in for a variable, a queue, a dataset: what a session never gives away."""
 
     __slots__ = ('_text',)
 

@@ -1,4 +1,4 @@
-"""What the nodes did that a session ran: it stands when a paused run comes by again and finds everything as it was.
+"""Outcomes of units that a session ran, reused when a paused run repeats them with the same inputs and state.
 
 Kept by a walk, on the thread of the run. Variables and the generators of Python and NumPy are put back; what else a node
 did (a queue, an iterator, an op's own random numbers, files) stays, and its result stands instead.
@@ -28,7 +28,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a unit was given and gave, and the state around it."""
+    """Outcome of a unit: its inputs and outputs, and the state around it."""
 
     inputs: Mapping[Any, Any]
     outputs: list[Any]

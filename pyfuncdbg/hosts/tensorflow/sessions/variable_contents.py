@@ -1,4 +1,4 @@
-"""What the memory of v1 variables held while TensorFlow did a run in one go: by variable, and by what had written to it.
+"""Contents of v1 variables while TensorFlow did a run in one go: versions by variable and by writing node.
 
 A version is read before the run, fetched with it, or worked out of the one before it. Written by `AtOnce`, on the thread of
 the run.

@@ -29,7 +29,7 @@ class Pass:
     Attributes:
         run: What it is shown as.
         eager: Whether it computes; else it makes nodes of a graph.
-        log: What the tape recorded, None if nobody wanted gradients then.
+        log: What the tape recorded, None if no hook wanted gradients then.
         targets: Numbers of the tensors that are differentiated.
         forward: Id of the wrapped call that it goes back through, 0 for none.
         ended: By id the ops whose rules gave nothing.

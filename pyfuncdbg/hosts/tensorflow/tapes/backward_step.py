@@ -20,7 +20,7 @@ _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forwa
 
 
 class Rule(NamedTuple):
-    """What TensorFlow says of an op whose gradient it asks for.
+    """Facts of an op that TensorFlow passes to ask for its gradient.
 
     Attributes:
         inputs, outputs: Its tensors that TensorFlow has kept, None for each other.

@@ -60,7 +60,7 @@ class CustomGradients:
         return _eager_mode_decorator
 
     def _watched(self, f: Any) -> Any:
-        """The function, seen by whoever wants Python calls."""
+        """The function, seen by hooks that want Python calls."""
         @functools.wraps(f)
         def called(*args: Any, **kwargs: Any) -> Any:
             site = self._sites.eager_site(f.__name__, CUSTOM, f, functools.partial(self._again, kwargs))

@@ -1,6 +1,6 @@
-"""What a tape records, as far as a backward step and a missing gradient need it: which op made which tensor, and where.
+"""Forward log of a tape, for backward steps and missing gradients: which op made which tensor, and where.
 
-TensorFlow's tape keeps that in C++ and shows it to nobody. As long as somebody wants gradients, each tape that begins has a
+TensorFlow's tape keeps that in C++, inaccessible from Python. As long as a hook wants gradients, each tape that begins has a
 log, filled by TensorFlow's own op callbacks on the tape's thread. Tensors are known by number: none is kept alive.
 
 A `py_function` has a tape for each call, so what tapes and ops cost is kept small. Nothing is kept on the thread, for
@@ -164,7 +164,7 @@ class Forward:
             self._end(log)
 
     def of(self, tape: Any) -> Log | None:
-        """The log of a tape, by what TensorFlow keeps it in; None if nobody wanted gradients when it began."""
+        """The log of a tape, by what TensorFlow keeps it in; None if no hook wanted gradients when it began."""
         return tape.log if type(tape) is self._logged else None
 
     @property

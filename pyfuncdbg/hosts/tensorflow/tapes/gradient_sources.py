@@ -1,4 +1,4 @@
-"""Where a pass ends: at the sources that the program asked for. Each is a gradient call too, so it has a name, and one that
+"""The sources of a backward pass, as the program asked for them. Each is a gradient call too, so it has a name, and one that
 got no gradient says why. Runs on the thread of the pass, at its end."""
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Sinks:
 
 
 def _variable_of(thing: Any) -> Any:
-    """Of an argument of a traced function which stands for a variable: that variable; else itself."""
+    """The variable that an argument of a traced function represents; the argument itself if there is none."""
     graph = None if isinstance(thing, str) or not hasattr(thing, 'op') else thing.graph
     for outer, inner in getattr(graph, 'captures', ()) or ():
         if inner is thing:

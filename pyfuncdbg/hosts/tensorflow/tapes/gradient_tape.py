@@ -1,7 +1,7 @@
 """`GradientTape` passes: each is a run, each backward step a call of kind 'gradient', linked to those before it.
 
-Stands where TensorFlow's tape asks Python for an op's gradient, for that of a function which has its own, and for sums. Runs
-on the thread of the pass; while nobody wants gradients it only passes on.
+Called where TensorFlow's tape asks Python for an op's gradient, for that of a function which has its own, and for sums. Runs
+on the thread of the pass; while no hook wants gradients it only passes on.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST = 1 << 12
 
 
 class Tapes:
-    """Stands between TensorFlow's tape and the rules that it goes back by."""
+    """Dispatcher between TensorFlow's tape and the gradient rules that it uses."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost, gradients: PyFunctionGradients, custom: CustomGradients) -> None:
         self.on = True
@@ -170,7 +170,7 @@ class Tapes:
 
     # ------------------------------------------------------------------ its steps
     def _between(self, stand: bool) -> None:
-        """Stand between TensorFlow and its rules, or no longer: while nobody wants gradients a step costs nothing more."""
+        """Stand between TensorFlow and its rules, or no longer: while no hook wants gradients a step costs nothing more."""
         if stand is not self._asked:
             self._asked = stand
             self._parts.native.TFE_Py_RegisterGradientFunction(self._watched_rule if stand else self._rule)

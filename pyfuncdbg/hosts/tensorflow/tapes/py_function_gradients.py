@@ -39,7 +39,7 @@ class PyFunctionGradients:
         self.forget = hooks.follow(self._changed)
 
     def _changed(self) -> None:
-        """Hooks have come or gone: while there are none of a kind, a call may be made that nobody tells us of."""
+        """Hooks have come or gone: while there are none of a kind, a call may be made that is not reported here."""
         if not (hooks.python and hooks.gradient):
             self._first = next_id()
 
@@ -51,7 +51,7 @@ class PyFunctionGradients:
         return last
 
     def known(self, token: str) -> tuple[int, str]:
-        """The last call at a token, 0 if nobody saw it, and its site's name, '' if that is not known."""
+        """The last call at a token, 0 if it was not seen, and its site's name, '' if that is not known."""
         last = self._last(token)
         return (self._call(last), last.name) if last is not None else (0, '')
 
@@ -64,7 +64,7 @@ class PyFunctionGradients:
 
     def step(self, registered: Any, run: Callable[[], Run], inputs: Sequence[Any],
              call: Callable[..., Sequence[Any]]) -> Sequence[Any]:
-        """Make a backward step, seen by whoever wants gradients.
+        """Make a backward step, seen by hooks that want gradients.
 
         Args:
             registered: What TensorFlow's registry holds for it.

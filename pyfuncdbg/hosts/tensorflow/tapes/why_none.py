@@ -1,4 +1,4 @@
-"""Why a gradient is None: what cuts the way from a source to what is differentiated, and what to do about it.
+"""Reasons of a None gradient: what cuts the path from a source to the target, and the fix.
 
 Asked at the end of a pass, on its thread; works on the numbers of tensors in the tape's log.
 """
@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class UnreachedSource:
-    """What got no gradient: its tensor (of a variable the handle), its name, and whether it is a variable."""
+    """A source without a gradient: its tensor (of a variable the handle), its name, and whether it is a variable."""
 
     tensor: Any
     name: str

@@ -1,4 +1,4 @@
-"""What does not get out of the process or out of a function: functions of saved models, and the end of the program.
+"""Judges of saved models with script ops, of errors that are never reported, and of program ends inside functions.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

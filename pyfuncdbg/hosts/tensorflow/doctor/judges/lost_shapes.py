@@ -1,4 +1,4 @@
-"""Shapes that are lost at a script op, and the line that gives them back, from the shapes that came out.
+"""Judges of shapes lost at a script op, with the line that restores them, from the observed shapes.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

@@ -1,4 +1,4 @@
-"""What a function returns against what `Tout` declares: other dtypes, other counts, nothing at all.
+"""Judges of returned values against `Tout`: other dtypes, other counts, nothing at all.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

@@ -1,4 +1,4 @@
-"""Calls of script ops rewritten for a fix: another op, another `stateful`, in the lines and with the comments they have.
+"""Rewrites of script op calls for a fix (another op, another `stateful`), with lines and comments kept.
 
 Called by the judges of `diagnose`. Pure; what cannot be rewritten gives '', never code that is none.
 """

@@ -1,1 +1,1 @@
-"""What `pyfuncdbg doctor` asks TensorFlow beyond its calls while a program runs; nothing is installed otherwise."""
+"""Witnesses of `pyfuncdbg doctor`: observation of TensorFlow beyond its calls; nothing is installed otherwise."""

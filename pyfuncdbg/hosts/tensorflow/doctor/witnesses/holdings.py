@@ -1,4 +1,4 @@
-"""How much memory a function keeps: arrays and tensors in its closure, defaults and bound object.
+"""Memory that a function keeps alive: arrays and tensors in its closure, defaults and bound object.
 
 Asked when facts are gathered, on any thread. It only looks: no attribute of the program's objects is computed.
 """
@@ -22,7 +22,7 @@ _ITEMS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What several objects keep alive, each thing counted once.
+    """Memory that several objects keep alive, each thing counted once.
 
     Attributes:
         arrays: Arrays and tensors.

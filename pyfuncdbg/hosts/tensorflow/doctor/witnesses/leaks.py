@@ -1,4 +1,4 @@
-"""Entries of TensorFlow's registry of functions, and tapes in its cache, that nobody will ask for again.
+"""Leaks: entries of TensorFlow's registry of functions, and tapes in its cache, that are never used again.
 
 Every eager `py_function` call adds an entry that lives as long as the process; so do functions of graphs that are gone. A
 call under a tape, or of a graph that is differentiated, leaves its tape until a backward step takes it.
@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Who made an entry: a place, for which function, and whether that is a backward step."""
+    """Origin of a registry entry: a place, its function, and whether it is a backward step."""
 
     place: Frame
     op_type: str

@@ -1,4 +1,4 @@
-"""What the graph around a script op tells: what does not know its shape because of it, and what waits for it for nothing.
+"""Graph facts around a script op: shapes unknown because of it, and nodes that wait for it needlessly.
 
 Read when calls have ended, on their threads, and when facts are gathered.
 """

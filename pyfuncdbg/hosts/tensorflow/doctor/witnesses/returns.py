@@ -1,4 +1,4 @@
-"""What a `py_function` really returned, before TensorFlow casts it to `Tout` and drops what is too much.
+"""Values that a `py_function` really returned, before TensorFlow casts them to `Tout` and drops surplus ones.
 
 Runs around each call, on its thread. The other script ops check what they get, and calls show it as it is.
 """
