@@ -296,7 +296,7 @@ with tf.Session() as session:
 
 @pytest.mark.parametrize(('program', 'line'), [
     (CAUGHT + 'raise RuntimeError("no data") from last\n', 'The program ended with RuntimeError: no data'),
-    (CAUGHT + 'raise last\n', "The program ended with KeyError: 'missing' (call #4)"),
+    (CAUGHT + 'raise last\n', "The program ended with KeyError: 'missing', raised as UnknownError (call #4)"),
     (CAUGHT + 'import sys; sys.exit("no data")\n', 'The program ended with SystemExit: no data'),
     ('import sys; sys.exit(3)\n', 'The program ended with exit code 3'),
     ('import sys; sys.exit(0)\n', 'No call raised, and none made NaN or Inf.'),
