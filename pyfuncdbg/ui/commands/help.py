@@ -1,4 +1,4 @@
-"""`help`: the commands of the table and the topics of the manual; one of either by its name.
+"""Help: the commands of the table and the topics of the manual.
 
 Called by every front end, and by `pyfuncdbg help`, which begins with the topics.
 """
@@ -17,7 +17,7 @@ from rich.text import Text
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, is_usable, parser_of, usage
 from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.ui.commands.topics import TOPICS, Topic, topic
+from pyfuncdbg.ui.commands.topics import TOPICS, Topic, read_topic
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
 from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list
@@ -137,7 +137,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
     """
     command = table.find(name)
     if name in TOPICS:
-        return HelpPage(topic(name), described(command, width) if command is not None else None)
+        return HelpPage(read_topic(name), described(command, width) if command is not None else None)
     if command is not None:
         return described(command, width)
     known = (*TOPICS, *more, *table.names)
@@ -148,7 +148,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
 def help_list(table: Iterable[Command], width: int = 100) -> HelpList:
     """All topics, and these commands."""
     commands = sorted(table, key=lambda command: GROUPS.index(command.group))
-    return HelpList(tuple(described(command, width) for command in commands), tuple(map(topic, TOPICS)))
+    return HelpList(tuple(described(command, width) for command in commands), tuple(map(read_topic, TOPICS)))
 
 
 def help_view(result: Help) -> RenderableType:

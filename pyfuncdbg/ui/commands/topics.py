@@ -27,7 +27,7 @@ class Topic:
     text: str
 
 
-def topic(name: str) -> Topic:
+def read_topic(name: str) -> Topic:
     """The page of that name, one of `TOPICS`."""
     text = (files('pyfuncdbg.ui.manual') / f'{name}.md').read_text(encoding='utf-8')
     return Topic(name, text.partition('\n')[0].partition(': ')[2], text)

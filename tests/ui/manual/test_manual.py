@@ -20,7 +20,7 @@ from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.help import help_of, help_view
 from pyfuncdbg.ui.commands.shell_completion import words
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.commands.topics import TOPICS, topic
+from pyfuncdbg.ui.commands.topics import TOPICS, read_topic
 from pyfuncdbg.ui.views.sample_trace import sample
 
 CONTEXT = Context(sample())
@@ -41,7 +41,7 @@ def drawn(name: str, width: int, color: str | None = None) -> list[str]:
 
 @pytest.mark.parametrize('name', TOPICS)
 def test_a_page_begins_with_its_name_and_title(name: str) -> None:
-    page = topic(name)
+    page = read_topic(name)
     first = page.text.splitlines()[0]
     assert first.lower().startswith(f'# {name}: ') and page.title and len(first) <= 80
     assert execute(f'help {name}', CONTEXT).text(100).splitlines()[0] == first.removeprefix('# ')
@@ -49,7 +49,7 @@ def test_a_page_begins_with_its_name_and_title(name: str) -> None:
 
 @pytest.mark.parametrize('name', TOPICS)
 def test_links_lead_to_pages(name: str) -> None:
-    text = topic(name).text
+    text = read_topic(name).text
     for shown, target in re.findall(r'\[([^\]]*)\]\(([^)]*)\)', text):
         found = re.fullmatch(r'(\w+)\.md', target)
         assert (found and shown == f'help {found[1]}' and found[1] in TOPICS) or target.startswith('../../../'), target
@@ -63,7 +63,7 @@ def test_links_lead_to_pages(name: str) -> None:
 def test_a_page_fits_and_loses_no_word(name: str, width: int) -> None:
     lines = drawn(name, width)
     assert max(map(cell_len, lines)) <= min(width, 100) or name in NAMES
-    prose = re.sub(r'```.*?```|<!--.*?-->', '', topic(name).text, flags=re.DOTALL)
+    prose = re.sub(r'```.*?```|<!--.*?-->', '', read_topic(name).text, flags=re.DOTALL)
     kept = re.sub(r'\s', '', ''.join(lines))
     if width == 200:
         assert not [word for word in re.findall(r'\w{4,}', re.sub(r'\]\([^)]*\)', '', prose)) if word not in kept]
@@ -78,7 +78,7 @@ def test_code_is_told_from_prose_with_and_without_colour() -> None:
 
 
 def test_every_row_of_differences_has_its_test() -> None:
-    rows = [line for line in topic('differences').text.splitlines() if line.startswith('| ')][1:]
+    rows = [line for line in read_topic('differences').text.splitlines() if line.startswith('| ')][1:]
     assert len(rows) >= 25
     tests = Path(__file__).parents[2]            # the package may be installed elsewhere
     for row in rows:

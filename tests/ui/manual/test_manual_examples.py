@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from manual_examples import MANUAL, Reader, blocks, mismatch
 
-from pyfuncdbg.ui.commands.topics import TOPICS, topic
+from pyfuncdbg.ui.commands.topics import TOPICS, read_topic
 
 
 def of_tensorflow(name: str) -> bool:
-    return any('import tensorflow' in block.text for block in blocks(topic(name).text))
+    return any('import tensorflow' in block.text for block in blocks(read_topic(name).text))
 
 
 @pytest.mark.timeout(400)                       # a page is a dozen programs
@@ -21,7 +21,7 @@ def test_the_examples_of_a_page(name: str) -> None:
     # A short name: lines break where they do on the page. What a program writes that runs on may come when the folder goes.
     with tempfile.TemporaryDirectory(prefix='m', ignore_cleanup_errors=True) as folder:
         reader = Reader(Path(folder))
-        for block in blocks(topic(name).text):
+        for block in blocks(read_topic(name).text):
             reader.carry_out(block)
 
 

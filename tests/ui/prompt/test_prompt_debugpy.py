@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from debug_adapter import DebugAdapterClient
 
-from pyfuncdbg.ui.commands.topics import topic
+from pyfuncdbg.ui.commands.topics import read_topic
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -206,7 +206,7 @@ print('debugpy' in sys.modules, flush=True)
 
 def configurations() -> list[dict[str, Any]]:
     """Those of the launch.json in the manual."""
-    text = topic('remote').text.partition('```json\n// .vscode/launch.json\n')[2].partition('```')[0]
+    text = read_topic('remote').text.partition('```json\n// .vscode/launch.json\n')[2].partition('```')[0]
     found: list[dict[str, Any]] = json.loads(text)['configurations']
     return found
 
@@ -269,7 +269,7 @@ def test_the_attach_configuration_of_the_manual_reaches_a_program_under_run(tmp_
     script = tmp_path / 'model.py'
     script.write_text(UNDER_RUN)
     attach = next(one for one in configurations() if one['request'] == 'attach')
-    assert f"--listen {attach['connect']['port']} --wait-for-client -m pyfuncdbg run" in topic('remote').text
+    assert f"--listen {attach['connect']['port']} --wait-for-client -m pyfuncdbg run" in read_topic('remote').text
     with listening(tmp_path, 'debugpy', '--listen', '127.0.0.1:PORT', '--wait-for-client', '-m', 'pyfuncdbg', 'run',
                    'model.py') as (process, client):
         client.attach({script: [7]}, only_own_code=True)
