@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.commands.to_rewind_retry import Place
+from pyfuncdbg.ui.commands.to_rewind_retry import RunPlace
 
 
 class Typist(ScriptedUser):
@@ -479,4 +479,4 @@ def test_to_says_why_a_run_without_control_cannot_go_to_a_node(nodes, why):
     sites = [CallSite(f'n{index}', 'Add', 'op', None) for index in range(nodes)]
     run = Run('Session.run', None, 0, sites=lambda: sites)
     with pytest.raises(CommandError, match=why):
-        Place(Stop('before', run=run))
+        RunPlace(Stop('before', run=run))
