@@ -35,7 +35,8 @@ aliases: dict[str, str] = {}
 
 
 def expanded(line: str) -> str:
-    """What a command means; itself if it does not begin with an alias. Of several commands only the first is expanded.
+    """The expansion of a command line; the line itself if it does not begin with an alias. Of several commands only the
+    first is expanded.
 
     Raises:
         CommandError: An argument is missing.

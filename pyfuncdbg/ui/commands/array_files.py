@@ -38,7 +38,7 @@ def written(values: np.ndarray, name: str) -> str:
 
 
 def _plain(values: np.ndarray) -> np.ndarray:
-    """What np.load can read anywhere: text as bytes of one length, bfloat16 and its like as float32."""
+    """Values in a type that np.load reads anywhere: text as bytes of one length, bfloat16 and its like as float32."""
     if values.dtype.kind == 'O':
         if any(not isinstance(v, bytes) or v.endswith(b'\0') for v in values.flat):
             raise CommandError('these values cannot be written as .npy: some end in a zero byte or are no text')

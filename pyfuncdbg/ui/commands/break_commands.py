@@ -86,15 +86,15 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """What the options of `break` say, for `Breakpoints.set`."""
+    """The options of `break`, for `Breakpoints.set`."""
     timing = next((name for name in ('before', 'after-call', 'error', 'gradient') if getattr(args, name.replace('-', '_'))),
                   None)
     return {'timing': timing, 'do': args.do, 'once': args.once, 'every': args.every, 'after': args.after}
 
 
 def breakpoint_of(place: str, condition: str | None) -> tuple[Spec, str | None, dict[str, Any]]:
-    """What `--break PLACE --if CONDITION` sets: its place, condition and settings, for `Breakpoints.set` and `check`. The
-    options of `break` may stand behind either: `--break 'norm --every 3'`.
+    """The breakpoint of `--break PLACE --if CONDITION`: its place, condition and settings, for `Breakpoints.set` and
+    `check`. The options of `break` may stand behind either: `--break 'norm --every 3'`.
 
     Raises:
         CommandError: The place or an option makes no sense.
@@ -152,7 +152,7 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _learn(context: Context, breakpoints: Breakpoints) -> None:
-    """What the run that is stopped here consists of."""
+    """Make the sites of the stopped run known to the breakpoints."""
     if context.stop is not None and context.stop.run is not None:
         breakpoints.known.add_run(context.stop.run)
     if context.stop is not None and context.stop.call is not None:
@@ -160,7 +160,7 @@ def _learn(context: Context, breakpoints: Breakpoints) -> None:
 
 
 def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
-    """What the user should know of a place that is not met yet, or is past."""
+    """A remark on a place that is not met yet, or is past; '' for none."""
     if where.kind == 'call':
         call = context.stop.call if context.stop is not None else None
         if call is not None and 0 < where.number <= call.id:

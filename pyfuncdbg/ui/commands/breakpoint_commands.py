@@ -61,7 +61,7 @@ def is_silent(stop: Stop, breakpoints: Breakpoints) -> bool:
 
 
 def _lines(stop: Stop, breakpoints: Breakpoints) -> list[str]:
-    """What the breakpoints of a stop want; nothing where a condition has raised: the user is to see that."""
+    """Commands of the breakpoints of a stop; none where a condition has raised, as the user is to see that."""
     if any(hit.error is not None for hit in stop.hits):
         return []
     numbers = [hit.breakpoint.number for hit in stop.hits] or [int(number) for number in _REASON.findall(stop.reason)]

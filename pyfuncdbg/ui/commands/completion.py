@@ -97,7 +97,7 @@ def _of_command(command: Command, text: str, line: str, word: str, context: Cont
 
 
 def _position(earlier: Sequence[str], options: Mapping[str, argparse.Action]) -> int:
-    """How many words there are that are neither options nor their values."""
+    """The number of words that are neither options nor their values."""
     count, value = 0, False
     for one in earlier:
         action = options.get(one.partition('=')[0])
@@ -130,7 +130,7 @@ def _of_expression(command: Command, text: str, line: str, word: str, context: C
 
 
 def _own(name: str, context: Context) -> Iterable[str]:
-    """What begins the raw rest of these commands."""
+    """Words that can begin the raw rest of these commands."""
     if name == 'commands':
         return _breakpoints(context)
     if name == 'alias':
@@ -151,7 +151,7 @@ def _commands() -> Iterator[str]:
 
 
 def _values(command: Command, action: argparse.Action, context: Context) -> Iterable[str]:
-    """What an argument or the value of an option may be: its metavar says of which kind it is."""
+    """Values of an argument or option, by its metavar."""
     if isinstance(action.type, OneOf):
         return action.type.names
     if action.choices:
@@ -225,7 +225,7 @@ def _calls(context: Context) -> Iterator[str]:
 
 
 def _specs(context: Context) -> Iterator[str]:
-    """Where one can stop: nodes, op types, functions, files, calls to come are not known."""
+    """Places of breakpoints: nodes, op types, functions, files; calls to come are not known."""
     for site in _sites(context):
         if site.kind == 'run':
             continue

@@ -51,7 +51,7 @@ _WORDS = {str: 'a text', bool: 'true or false'}
 
 
 def location() -> Path | None:
-    """Where the file is, or would be; None for a user without a home."""
+    """The path of the file, whether it exists or not; None for a user without a home."""
     folder = os.environ.get('XDG_CONFIG_HOME', '')
     home = os.path.expanduser('~')
     if not os.path.isabs(folder):               # the XDG specification: another one is to be ignored
@@ -60,7 +60,7 @@ def location() -> Path | None:
 
 
 def configuration(say: Say = lambda text: None) -> Configuration:
-    """What the user's file says; its mistakes are said in one line each, and what they concern is as without the file."""
+    """The settings of the user's file. Each mistake is reported in one line, and its setting is as without the file."""
     path = location()
     try:
         text = _text(path) if path is not None else None
@@ -102,7 +102,7 @@ def keep(changes: Mapping[str, str | bool]) -> str:
 
 
 def traces_folder(settings: Configuration | None = None) -> Path:
-    """Where traces go and are looked for."""
+    """The folder where traces are made and looked for."""
     return Path(os.path.expanduser((settings if settings is not None else configuration()).traces))
 
 
@@ -141,7 +141,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def _mistake(name: str, value: Any) -> str:
-    """What is wrong with a setting, '' if nothing is."""
+    """The mistake in a setting, '' if there is none."""
     if name not in _TYPES:
         return f'no setting {name!r:.60}; there are {", ".join(_TYPES)}.{nearest(name, _TYPES, 1)}'
     if type(value) is not _TYPES[name]:

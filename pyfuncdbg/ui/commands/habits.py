@@ -95,7 +95,7 @@ HABITS: tuple[Habit, ...] = (
 
 
 def hint(word: str) -> str:
-    """What to type instead of another debugger's command that is not there; '' for any other word."""
+    """The command to type instead of another debugger's that does not exist here; '' for any other word."""
     for habit in HABITS:
         if habit.how == 'not there' and word in habit.theirs.split(', '):
             return f" {habit.of}'s {word!r} is not there: {habit.why}."

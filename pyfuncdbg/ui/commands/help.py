@@ -54,7 +54,7 @@ def described(command: Command, width: int = 100) -> CommandHelp:
 
 
 def attributes_of(answer: type) -> dict[str, str]:
-    """What the docstring of a class says of each attribute, in its order."""
+    """The description of each attribute in the docstring of a class, in its order."""
     section = inspect.cleandoc(answer.__doc__ or '').partition('Attributes:\n')[2]
     texts: dict[str, str] = {}
     for line in section.splitlines():

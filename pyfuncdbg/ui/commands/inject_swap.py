@@ -120,7 +120,7 @@ class _Holder:
 
 
 def _places(stop: Stop, name: str) -> Iterator[_Holder]:
-    """Where a tensor is held at a stop."""
+    """The places that hold a tensor at a stop."""
     call, run = stop.call, stop.run
     if call is not None and (stop.phase == 'before' or (at_start(stop) and is_enterable(call.site))):
         for index, labels in enumerate(_inputs(call)):
@@ -182,7 +182,7 @@ def _outputs(call: Call, count: int) -> Iterator[tuple[str, ...]]:
 
 
 def _instead(name: str, known: list[str]) -> str:
-    """What can be given: the nearest names, else the first."""
+    """The names that can be given: the nearest, else the first."""
     return nearest(name, known) or (f' These can: {", ".join(known[:_TOLD])}.' if known else '')
 
 

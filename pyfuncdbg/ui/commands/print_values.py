@@ -58,7 +58,7 @@ class Named:
 
 
 def value_of(context: Context, expression: str) -> Any:
-    """What an expression means here.
+    """The value of an expression at this stop.
 
     Raises:
         CommandError: It is none, or it raises.

@@ -86,7 +86,7 @@ def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Com
 
 
 def count_argument(parser: argparse.ArgumentParser) -> None:
-    """How often."""
+    """Add the argument COUNT, the number of repetitions."""
     parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='so many times')
 
 

@@ -34,7 +34,7 @@ class RunResult:
 
 
 def at_run(context: Context) -> RunCard | RunResult | None:
-    """What the stop before or after a run shows; None at any other stop.
+    """The card of a stop before or after a run; None at any other stop.
 
     Args:
         context: Of the stop.

@@ -105,7 +105,7 @@ def _offered(before: Sequence[str], word: str) -> Iterable[str]:
 
 
 def _of_trace(before: Sequence[str], word: str) -> Iterable[str]:
-    """What may stand behind `pyfuncdbg show`."""
+    """Words that can follow `pyfuncdbg show`."""
     path, rest = newest_in(Path()), list(before)
     if before and ('/' in before[0] or Path(before[0], MANIFEST).is_file()):
         path, rest = Path(before[0]), list(before[1:])

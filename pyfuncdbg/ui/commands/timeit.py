@@ -56,7 +56,7 @@ def _timeit(context: Context, args: argparse.Namespace) -> Timing:
 
 
 def _loops(code: CodeType, names: Namespace) -> int:
-    """How often makes a round long enough: 1, 10, 100, ..."""
+    """The number of loops that makes a round long enough: 1, 10, 100, ."""
     loops = 1
     while loops < _MOST and _round(code, names, loops) < _ENOUGH:
         loops *= 10

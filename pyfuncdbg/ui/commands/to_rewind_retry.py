@@ -253,7 +253,7 @@ def refuse_next_element(site: CallSite) -> None:
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:
-    """What the call of a stop is executed on again, and which of its inputs its function has written to by now."""
+    """The inputs with which the call of a stop is executed again, and those that its function has written to by now."""
     call = stop.call
     if call is None or call.site.kind != 'python':
         return '', ()                           # between two nodes the run has the values
@@ -265,7 +265,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _again(stop: Stop) -> CallSite:
-    """What `retry` makes again."""
+    """The site that `retry` executes again."""
     if stop.call is not None:
         return stop.call.site
     place = RunPlace(stop)

@@ -122,17 +122,17 @@ class Inspector(KeyByKey):
 
     @property
     def scene(self) -> Scene:
-        """What the panes show."""
+        """The scene that the panes show."""
         return self.panes.scene
 
     @property
     def result(self) -> Result:
-        """Where answers are shown that need a screen."""
+        """The widget for answers that need a screen."""
         return self.query_one(Result)
 
     @property
     def shown(self) -> Sheet | Follower:
-        """What the user looks at: a result, or the pane that was chosen."""
+        """The widget that is shown: a result, or the pane that was chosen."""
         return self.result if self.result.here else self.panes.sheet
 
     def follow(self, scene: Scene) -> None:
@@ -237,7 +237,7 @@ class Inspector(KeyByKey):
 
     @while_open
     def on_told(self, message: Told) -> None:
-        """What came of a search."""
+        """Show the outcome of a search."""
         self.say(message.text)
 
     @while_open
@@ -320,7 +320,7 @@ class Inspector(KeyByKey):
             self.run_line(line)
 
     def action_difference(self) -> None:
-        """What has changed in the tensor that is looked at; where none is, the user names one: the call's output, say."""
+        """Show the changes in the selected tensor; where none is, the user names one: the call's output, say."""
         shown, call = self.shown, self.scene.call
         if isinstance(shown, Sheet) and shown.tensor:
             self.action_typed(f'pt --diff {shown.tensor}')

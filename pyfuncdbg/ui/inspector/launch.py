@@ -10,7 +10,7 @@ from pyfuncdbg.ui.views.escape import one_line
 
 
 def unusable() -> str:
-    """Why the inspector cannot be shown here, '' if it can."""
+    """The reason why the inspector cannot be shown here, '' if it can."""
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
         return 'stdin and stdout are not a terminal'
     if os.environ.get('TERM', '') in ('', 'dumb', 'unknown'):

@@ -72,7 +72,7 @@ class ShellCells:
         return lines[1:] if lines[1].startswith('%%') else ['\n', *lines[1:]]
 
     def options(self, header: str) -> RecordingOptions:
-        """What the line of the magic says.
+        """The options in the line of the magic.
 
         Raises:
             UsageError: It makes no sense.
@@ -108,7 +108,7 @@ class ShellCells:
             say(f'the cell is not recorded: {one_line(str(error))}')
 
     def _await_stops(self) -> None:
-        """Where something may stop, it does though the user quit in the cell before; and it is recorded from its start."""
+        """Let the cell stop though the user quit in the one before, and record from its start."""
         enabled = [entry for entry in debugger.breakpoints.entries.values() if entry.breakpoint.enabled]
         if enabled or debugger.catching:
             debugger.start()
@@ -196,7 +196,7 @@ class ShellCells:
 
 
 def _header(lines: list[str]) -> str | None:
-    """What stands behind the magic in the first line of a cell, None if it is no such cell."""
+    """The arguments of the magic in the first line of a cell, None if it is no such cell."""
     if not lines or not lines[0].startswith(MAGIC):
         return None
     rest = lines[0].removeprefix(MAGIC)
@@ -204,7 +204,7 @@ def _header(lines: list[str]) -> str | None:
 
 
 def complaint(error: PyfuncdbgError, magic: str) -> str:
-    """What is wrong, on one line; a mistake in an expression is marked on a line of its own."""
+    """The mistake on one line; in an expression it is marked on a line of its own."""
     text = error.worded('%pyfunc ')
     text = visible(text) if text.endswith('^') else one_line(text)
     return text if text.startswith(magic) else f'{magic}: {text}'

@@ -22,7 +22,7 @@ _OWN_FIRST = re.compile(r'\s*(\S+)\s')
 
 
 def matcher(recordings: Recordings, table: CommandTable) -> Any:
-    """What IPython's completer shall ask.
+    """The matcher for IPython's completer.
 
     Args:
         recordings: Whose trace has the names.

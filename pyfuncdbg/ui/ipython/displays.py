@@ -69,7 +69,7 @@ def bundle(thing: Any) -> Bundle:
 
 
 def plain_text(view: RenderableType, width: int = WIDTH) -> str:
-    """What it prints on a console without colour, no blanks at the ends of lines."""
+    """The output on a console without colour, without blanks at the ends of lines."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
                       force_jupyter=False, _environ={})
     with console.capture() as captured:
@@ -78,7 +78,7 @@ def plain_text(view: RenderableType, width: int = WIDTH) -> str:
 
 
 def terminal_text(view: RenderableType) -> str:
-    """What it prints in the terminal that this is, in its width and its colours."""
+    """The output in this terminal, in its width and its colours."""
     console = Console(file=sys.stdout, force_jupyter=False)
     with console.capture() as captured:
         console.print(view, crop=False, highlight=False)

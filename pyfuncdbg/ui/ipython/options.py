@@ -95,7 +95,7 @@ def read(text: str, command: Command) -> RecordingOptions:
 
 
 def options_of(args: argparse.Namespace) -> RecordingOptions:
-    """What a parser has found.
+    """The options that a parser has read.
 
     Raises:
         CommandError: The size is none, or the trace cannot be made there.

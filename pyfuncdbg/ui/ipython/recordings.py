@@ -189,7 +189,7 @@ class Recordings:
             before.close()
 
     def context(self, width: int, *, of_program: bool) -> Context:
-        """What a command acts on.
+        """The context of a command.
 
         Args:
             width: Columns.
@@ -198,7 +198,7 @@ class Recordings:
         return Context(self.trace(), None, width, None if self._opened and not of_program else debugger)
 
     def trace(self) -> Queries:
-        """What commands look at, as it is now."""
+        """The trace that commands show, up to now."""
         self.tidy()
         newest = None if self._opened else self._newest()
         if newest is not None and newest is not self._recorder:
@@ -216,7 +216,7 @@ class Recordings:
         return self._trace
 
     def _newest(self) -> Recorder | None:
-        """What records now and is more to the point than the cell that is shown: it is of every cell, or has newer calls."""
+        """The active recorder if it is more to the point than the shown cell: it is of every cell, or has newer calls."""
         if self.session is not None:
             return self.session
         on = recorders()

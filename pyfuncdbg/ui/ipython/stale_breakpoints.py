@@ -14,7 +14,7 @@ from pyfuncdbg.observers.debug.debugger import debugger
 
 
 def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
-    """What to tell the user of breakpoints in functions that the cell has defined anew.
+    """Notices of breakpoints in functions that the cell has redefined.
 
     Args:
         names: The user's variables.

@@ -11,7 +11,7 @@ _TEXT = '%pyfunc is not loaded yet. First: %load_ext pyfuncdbg'
 
 
 def install() -> None:
-    """Where an IPython shell is there which has no `%pyfunc`, give it one that tells how to load it."""
+    """Define `%pyfunc` in an IPython shell without one, to tell how to load it."""
     ipython = sys.modules.get('IPython')
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, 'get_ipython') else None
     magics = getattr(getattr(shell, 'magics_manager', None), 'magics', None)

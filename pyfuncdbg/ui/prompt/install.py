@@ -68,7 +68,7 @@ def expect_stop(debugger: Debugger) -> None:
 
 
 def _preferred(*, configured: bool) -> str:
-    """What 'auto' means to this user: by the environment, else by the configuration."""
+    """The front end of 'auto' for this user: by the environment, else by the configuration."""
     wanted = os.environ.get('PYFUNCDBG_UI', '')
     if wanted in UIS:
         return wanted

@@ -42,7 +42,7 @@ def _unstacked(text: str) -> str:
 
 
 def styled(text: str) -> str:
-    """What another process has drawn for a terminal: its colours stay, all other control characters become escapes."""
+    """Text that another process drew for a terminal: its colours stay, all other control characters become escapes."""
     parts: list[str] = []
     end = 0
     for style in _STYLE.finditer(text):

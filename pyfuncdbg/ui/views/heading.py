@@ -24,7 +24,7 @@ def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None
 
 
 def unrecorded(ops: bool, stepped: bool) -> str:
-    """What to say of nodes that were not recorded; '' where all were.
+    """A remark on nodes that were not recorded; '' where all were.
 
     Args:
         ops: Whether all nodes were recorded.

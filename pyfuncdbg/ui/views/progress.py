@@ -80,7 +80,7 @@ def working(what: str, console: Console | None = None, now: Clock = time.monoton
 
 @contextmanager
 def announced(what: str, say: Callable[[str], None], now: Clock = time.monotonic) -> Iterator[Tell]:
-    """Where nothing can be drawn again: one line, once the work has taken longer than a moment."""
+    """One line where nothing can be redrawn, once the work has taken longer than a moment."""
     begun, said = now(), False
 
     def tell(done: int, total: int) -> None:

@@ -19,7 +19,7 @@ def unlocated_text(reason: Unlocated) -> Text | None:
 
 
 def unlocated_count(before: int, imported: int) -> Text | None:
-    """How many nodes are missing in a list by line; None if none are."""
+    """The number of nodes that are missing in a list by line; None if none are."""
     if not before and not imported:
         return None
     words = []

@@ -54,7 +54,7 @@ class Answer:
         return unpadded(captured.get())
 
     def picture(self, title: str, width: int = 100) -> str:
-        """What a terminal would show, with its colours, as an SVG document."""
+        """The output at a terminal, with its colours, as an SVG document."""
         return svg(self.command.view(self.result), title, width)
 
     def show(self, console: Console) -> None:

@@ -28,7 +28,7 @@ _BLOCK = re.compile(r'commands(?:\s+\d+)?\s*')
 
 
 def prompt_for_more(text: str, *, at_stop: bool) -> str:
-    """What to prompt for the rest of a command; '' if it is whole.
+    """The prompt for the rest of a command; '' if it is whole.
 
     Args:
         text: What was typed or pasted so far.

@@ -60,7 +60,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def text_distance(one: str, other: str) -> float:
-    """How far apart the numbers of two texts are, as a share of their size; infinity where anything else differs.
+    """The distance of the numbers of two texts, as a share of their size; infinity where anything else differs.
 
     A number that is printed with few digits may be rounded the other way: one unit of its last place is no distance.
     """
@@ -83,7 +83,7 @@ def _between(one: str, other: str) -> float:
 
 
 def _unit(text: str) -> float:
-    """What one more in the last printed place is: 0.001 of '1.250'."""
+    """The value of one unit in the last printed place: 0.001 of '1.250'."""
     digits, _, exponent = text.lower().partition('e')
     try:
         return 10.0 ** (int(exponent or 0) - len(digits.partition('.')[2]))

@@ -98,7 +98,7 @@ def read(place: Path, written: Mapping[str, bytes]) -> dict[str, StreamText]:
 def difference(texts: tuple[bytes, bytes], said: tuple[StreamText | None, StreamText | None],
                cleaned: Callable[[bytes], bytes],
                same: Callable[[bytes, bytes], bool]) -> tuple[str, str, str] | None:
-    """Where two runs differ in what they wrote to a stream, and the two lines; None if they do not.
+    """The first stream in which the output of two runs differs, the place, and the two lines; None if none does.
 
     Args:
         texts: Of each run as it came.

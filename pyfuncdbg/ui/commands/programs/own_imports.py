@@ -152,7 +152,7 @@ class OwnImports:
             sys.modules.setdefault('threading', self._modules['threading'])
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """What the import system asks every finder: the others' answer, to be executed with our builtins if it is for us."""
+        """The answer of the other finders to the import system, to be executed with our builtins if it is for us."""
         ours = self._thread.depth or name.startswith(_PACKAGE + '.')
         withdrawn = name in self._withdrawn
         if not ours and not withdrawn:
@@ -300,7 +300,7 @@ class OwnImports:
 
 
 def find(name: str, path: Sequence[str]) -> ModuleSpec | None:
-    """What a path has under a name; what is built into the interpreter comes before every path."""
+    """The spec of a module on a path; modules built into the interpreter come before every path."""
     for finder in (BuiltinImporter, FrozenImporter):
         spec = finder.find_spec(name)
         if spec is not None:

@@ -42,7 +42,7 @@ class HostResult:
 
     @property
     def content(self) -> Hashable:
-        """What makes it the same as another one."""
+        """The key by which results are equal."""
         return self.what, tuple([(digest, dtype, tuple(shape)) for digest, dtype, shape, _ in self.values])
 
     @property
@@ -143,7 +143,7 @@ def _by_thread(results: Sequence[HostResult]) -> dict[str, list[HostResult]]:
 
 
 def _elsewhere(results: dict[str, list[HostResult]]) -> list[HostResult]:
-    """What did not come on the main thread: which thread of a pool does what is the scheduler's."""
+    """Results that came on other threads than the main one: the scheduler decides which thread of a pool does what."""
     return [one for found in results.values() for one in found]
 
 

@@ -38,13 +38,14 @@ def withdrawable(path: Sequence[str]) -> frozenset[str]:
 
 
 def _shadowed(names: frozenset[str] | set[str], path: Sequence[str]) -> set[str]:
-    """Which of these modules a program has on its path, or in a folder near it, which it may put there."""
+    """Those of the modules that a program has on its path, or in a folder near it, which it may put there."""
     front = _front(path)
     return {name for name in names if _is_shadowed(name, front, path)} | names & _near(path[0])
 
 
 def _front(path: Sequence[str]) -> Sequence[str]:
-    """What comes before the standard library: few files are there; all of the path would take a tenth of our start."""
+    """The part of the path before the standard library: few files are there; all of the path would take a tenth of our
+    start."""
     return path[:next((at for at, entry in enumerate(path) if is_standard(entry)), len(path))]
 
 
@@ -80,7 +81,7 @@ def _names(folder: str) -> set[str]:
 
 @cache
 def loaded_at_start() -> frozenset[str]:
-    """What an interpreter like this one has loaded when a program begins; from one that is started to tell.
+    """Modules that an interpreter like this one has loaded when a program begins, from one that is started to list them.
 
     Where another tool has started us, as `python -m debugpy -m pyfuncdbg run` does, also what was there before us: the tool
     works on with its modules, and the program would meet them without us too.

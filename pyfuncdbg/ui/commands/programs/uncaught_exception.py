@@ -56,7 +56,7 @@ def uncaught() -> str:
 
 
 def _left(code: object) -> str:
-    """What `sys.exit` was called with."""
+    """The argument of `sys.exit` in words."""
     if code is None or (isinstance(code, int) and not code):
         return ''
     if isinstance(code, int):

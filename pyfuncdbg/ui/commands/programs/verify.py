@@ -151,7 +151,7 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
 
 
 def _claims(answer: Answer, differences: Sequence[RunDifference]) -> tuple[Holding, Holding]:
-    """How far results are the same when calls are recorded, and when nodes are computed one by one."""
+    """The degree of equality when calls are recorded, and when nodes are computed one by one."""
     if answer in ('nondeterministic', 'nothing compared'):
         return 'not known', 'not known'
     def holding(stepped: bool) -> Holding:

@@ -210,7 +210,7 @@ def _element(args: tuple[Any, ...]) -> list[Any] | None:
 
 
 def _naming(what: str) -> Callable[[tuple[Any, ...]], tuple[str, list[str]]]:
-    """What results are called, and their names, by the arguments of what gave them."""
+    """The label of results and their names, by the arguments of the function that gave them."""
     if what == 'Session.run':
         return lambda args: (what, _fetched(args))
     return lambda args: (what or str(getattr(args[0], '_name', 'function')), [])

@@ -105,7 +105,7 @@ def request(line: bytes) -> Request:
 
 
 def cancelled(line: bytes) -> int | str | None:
-    """Which request a line breaks off; None if it is no `cancel`, and to be read as a request."""
+    """The id of the request that a line breaks off; None if it is no `cancel`, and to be read as a request."""
     if len(line) > _LONGEST_CANCEL or b'"cancel"' not in line:
         return None
     with contextlib.suppress(ValueError, RecursionError):

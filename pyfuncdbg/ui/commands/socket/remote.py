@@ -217,7 +217,7 @@ class Remote:
 
 
 def _recorded() -> dict[str, Any]:
-    """Where the trace is, with all that has happened in it; where nothing records, a recording begins."""
+    """The path of the trace, written up to now; where nothing records, a recording begins."""
     recorder = debugger.live.recorder()
     recorder.flush()
     return {**_ANSWER, 'command': 'trace', 'trace': str(recorder.path.resolve())}

@@ -68,7 +68,7 @@ def _usable(parent: str, uid: int) -> bool:
 
 
 def _refusal(folder: str, *, any_mode: bool = False) -> str:
-    """Why a folder is not to be trusted, '' if it is."""
+    """The reason not to trust a folder, '' if there is none."""
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):
         return f'{folder!r} is not a folder, perhaps a link that somebody has put there'
@@ -119,7 +119,7 @@ def programs() -> dict[int, str]:
 
 
 def refusals() -> list[str]:
-    """Why folders that may hold sockets are not looked into."""
+    """The reasons why folders that may hold sockets are not searched."""
     reasons = []
     for folder in _candidates():
         with contextlib.suppress(OSError):      # it is not there

@@ -86,7 +86,7 @@ class LiveDesk:
                      answer['error'] or '', tuple(answer['later']))
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
-        """How a text could go on at a position."""
+        """Completions of a text at a position."""
         try:
             answer = self._ask(request, complete=text, position=position)
         except CommandError:
@@ -116,7 +116,7 @@ class LiveDesk:
         self._trace.close()
 
     def _notice(self, answer: dict[str, Any]) -> None:
-        """What an answer says about the stop. That none is there is left to events: the next one may have come since."""
+        """Take the stop from an answer. That none is there is left to events: the next one may have come since."""
         self._leave(answer['left'])
         stop = answer['stop']
         if stop is not None and stop['number'] not in self._left:

@@ -66,7 +66,7 @@ class SavedDesk:
             return Reply(line, name, Text(), None, str(error))
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
-        """How a text could go on at a position."""
+        """Completions of a text at a position."""
         found = completions(text[:position], Context(self.trace))
         return list(found.words), found.start
 

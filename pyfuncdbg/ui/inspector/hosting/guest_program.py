@@ -98,7 +98,7 @@ class Guest:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words; '' while it runs."""
+        """The end of the program in words; '' while it runs."""
         if self.code is None:
             return ''
         if self.code < 0:

@@ -63,7 +63,7 @@ class Screenplay:
 
 
 def refusal() -> str:
-    """Why a full screen cannot be shown here, '' if it can."""
+    """The reason why a full screen cannot be shown here, '' if it can."""
     if not (os.isatty(0) and os.isatty(1)):
         return 'stdin and stdout are not a terminal'
     if os.environ.get('TERM', 'dumb') in ('', 'dumb', 'unknown'):
@@ -193,7 +193,7 @@ class _Host:
     # ------------------------------------------------------------------ signals
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """What is sent to this process is meant for the program."""
+        """Pass signals that are sent to this process on to the program."""
         before = {number: signal.signal(number, self._pass_on) for number in _PASSED_ON}
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         before[signal.SIGWINCH] = signal.signal(signal.SIGWINCH, lambda number, frame: None)
@@ -256,7 +256,7 @@ def _drain(descriptor: int) -> None:
 
 
 def _this_command() -> list[str]:
-    """How Python was asked for this program, with the options that the interpreter got."""
+    """The command by which Python was started for this program, with the interpreter's options."""
     words, own = sys.orig_argv, len(sys.argv) - 1
     started = words[1:len(words) - own]
     ours = started[-2:] == ['-m', 'pyfuncdbg'] or (started and os.path.basename(started[-1]) == 'pyfuncdbg')

@@ -62,7 +62,7 @@ class HostedInspector(Inspector):
         return super()._at_once and self.focused is not self._terminal      # the program gets its keys as they come
 
     def on_mount(self) -> None:
-        """Where the program has stopped already, the commands are for this stop."""
+        """Run the commands at once if the program has stopped already."""
         if not self._handed:
             self.call_after_refresh(self._first_commands)
 

@@ -47,7 +47,7 @@ class HostedDesk:
         return self._desk.answer(line, width, request)
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
-        """How a text could go on."""
+        """Completions of a text at a position."""
         return self._desk.complete(text, position, request)
 
     def listen(self, heard: Callable[[Event], None]) -> None:

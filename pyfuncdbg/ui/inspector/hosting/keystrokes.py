@@ -41,6 +41,6 @@ def encoded(key: str, character: str | None, *, application: bool = False) -> by
 
 
 def pasted(text: str, *, brackets: bool) -> bytes:
-    """What is sent for pasted text: its lines ended as Enter does, its control characters left out."""
+    """The bytes of pasted text: lines ended as by Enter, control characters left out."""
     kept = ''.join(char for char in text.replace('\r\n', '\r').replace('\n', '\r') if char.isprintable() or char in '\r\t')
     return b'\x1b[200~' + kept.encode() + b'\x1b[201~' if brackets else kept.encode()

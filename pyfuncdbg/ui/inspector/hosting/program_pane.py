@@ -166,7 +166,7 @@ class ProgramPane(ScrollView, can_focus=True):
          'home': self.scroll_home, 'end': self.scroll_end}[key](animate=False)
 
     def on_paste(self, event: events.Paste) -> None:
-        """What is pasted is typed."""
+        """Type a pasted text into the program."""
         self._guest.type(pasted(event.text, brackets=self._guest.screen.brackets_paste))
         event.stop()
 

@@ -122,7 +122,7 @@ def _keep(before: Layout, after: Layout) -> None:
 
 
 def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:
-    """What the program wrote last stays on the screen, and how it ended; one that was left before that writes on below."""
+    """Leave the program's last output on the screen, and how it ended; if it was left before, it writes on below."""
     console = Console(highlight=False, markup=False)
     goes_on = guest.let_go()
     lines = guest.screen.last_lines(max(1, console.height - 2), to_cursor=goes_on)

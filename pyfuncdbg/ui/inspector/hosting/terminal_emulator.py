@@ -289,7 +289,7 @@ class Emulator:
         return list(_segments(cells))
 
     def last_lines(self, count: int, *, to_cursor: bool = False) -> list[list[Segment]]:
-        """What was written last, without empty lines at the end.
+        """The last lines of output, without empty ones at the end.
 
         Args:
             count: As many lines at most.

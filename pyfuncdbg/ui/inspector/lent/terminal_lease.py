@@ -71,7 +71,7 @@ class Lease:
         threading.Thread(target=self._hear, name='pyfuncdbg lease', daemon=True).start()
 
     def let(self, tenant: Tenant) -> None:
-        """Who shows something from now on."""
+        """Set the tenant that is called from now on."""
         with self._lock:
             self._tenant = tenant
 
@@ -138,7 +138,7 @@ class Lease:
         self._end()
 
     def _words(self) -> Iterator[str]:
-        """What the program says until it is gone, also where a process that it has forked keeps the socket open."""
+        """The program's messages until it is gone, also where a process that it has forked keeps the socket open."""
         rest = b''
         waiting = [self._line.fileno(), *([self._program] if self._program >= 0 else [])]
         while True:
@@ -156,7 +156,7 @@ class Lease:
                 return
 
     def _more(self) -> str:
-        """What the program has written since the last time."""
+        """The program's output since the last time."""
         data = os.pread(self._held, 1 << 20, self._place)
         self._place += len(data)
         return data.decode('utf-8', 'replace')

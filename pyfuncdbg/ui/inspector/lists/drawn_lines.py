@@ -80,7 +80,7 @@ class DrawnLine:
 
     @property
     def chosen(self) -> str:
-        """What Enter types."""
+        """The command that Enter types."""
         return self.offers[0][2] if self.offers else self.command or first_link(self.text)
 
 
@@ -123,7 +123,7 @@ def _line(cells: list[Segment], command: str, piece: int = 0, offers: Sequence[s
 
 
 def _offered(text: str, commands: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
-    """Where a line proposes commands: in its first cell, or in several with three blanks between them."""
+    """Columns of the commands that a line proposes: in its first cell, or in several with three blanks between them."""
     known = {one_line(command, _SHOWN): command for command in commands}
     found = [(cell.start(), cell.end(), known[cell.group()]) for cell in _CELL.finditer(text) if cell.group() in known]
     first = _CELL.search(text)

@@ -58,7 +58,8 @@ class ListLine:
 
 
 def list_line(line: str) -> ListLine | None:
-    """What a line lists; None for a line that cannot be read, goes to a file, or asks for JSON or help."""
+    """The list that a command line asks for; None for a line that cannot be read, goes to a file, or asks for JSON or
+    help."""
     try:
         rest, file = split_redirect(line)
         given = [word.text for word in words(rest)]

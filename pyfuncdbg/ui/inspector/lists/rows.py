@@ -78,7 +78,7 @@ class Opened(Protocol):
         """Rows from a position on."""
 
     def position(self, key: str) -> int | None:
-        """Where a row is, None if it is not among these."""
+        """The index of a row, None if it is not among these."""
 
     def find(self, text: str, start: int, *, backwards: bool = False,
              wanted: Callable[[], bool] = lambda: True) -> int | None:
@@ -96,7 +96,7 @@ class Rows(Protocol):
 
     @property
     def noun(self) -> str:
-        """What a row is: 'call'."""
+        """The noun for a row: 'call'."""
 
     @property
     def columns(self) -> Sequence[ListColumn]:

@@ -77,7 +77,7 @@ class Sheet(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> int:
-        """How wide a picture may be, with room for the scrollbar; before it is first seen, the whole screen."""
+        """Columns for a picture, with room for the scrollbar; before it is first seen, those of the whole screen."""
         width = self.outer_size.width - self.styles.gutter.width if self.outer_size.width else self.app.size.width
         return max(10, width - 1)               # the same with a scrollbar and without: the picture decides if there is one
 

@@ -75,7 +75,7 @@ class CallPages:
         return [row(call) for call in self._calls.page(start, count)]
 
     def position(self, key: str) -> int | None:
-        """Where a call is."""
+        """The index of a call."""
         return self._calls.position(key)
 
     def find(self, text: str, start: int, *, backwards: bool = False,
@@ -118,7 +118,7 @@ def command_of(wish: Wish) -> str:
 
 
 def wish_of(line: str) -> Wish | None:
-    """What a command line `calls ...` asks for; None if it asks for something that is no list."""
+    """The wish of a command line `calls ...`; None if it asks for something that is no list."""
     try:
         args = parser_of(CALLS).parse_args([word.text for word in words(line)][1:])
     except CommandError:                        # or it is redirected into a file

@@ -8,7 +8,7 @@ from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
 
 
 def nothing(name: str, desk: Desk) -> DrawnPicture:
-    """What to do to see something."""
+    """A hint of what to do to see something."""
     if desk.live:
         shown = Text('the program runs; "interrupt" stops it before its next call', 'dim', overflow='fold')
         return DrawnPicture(name, [Part(shown, 'interrupt')])

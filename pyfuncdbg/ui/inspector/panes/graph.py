@@ -37,7 +37,7 @@ def graph(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
 
 
 def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
-    """What the trace knows of the nodes of a call's run; the call's own node is where we are."""
+    """The recorded nodes of a call's run; the call's own node is the position."""
     sites = _sites(desk, call)
     newest, counts = _calls(desk, call, sites)
     newest[call.site.name] = call

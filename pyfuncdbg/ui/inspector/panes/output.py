@@ -11,7 +11,7 @@ from pyfuncdbg.ui.views.calls.output import output_view
 
 
 def output(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
-    """What the call said."""
+    """The captured output of the call."""
     if scene.stopped:
         return stop_panes.output(desk, width)
     call = scene.call

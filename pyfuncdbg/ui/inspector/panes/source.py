@@ -88,7 +88,7 @@ def _current(call: CallRecord, count: int) -> int:
 
 
 def _notes(call: CallRecord) -> dict[int, list[Text]]:
-    """What stands beside the lines: the arguments, what was warned of, the error, the results."""
+    """Notes beside the lines: arguments, warnings, the error, results."""
     site = call.site
     notes: dict[int, list[Text]] = {}
     names = parameters(site)

@@ -111,7 +111,7 @@ def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
 
 
 def output(desk: Desk, width: int) -> DrawnPicture:
-    """What the last calls said."""
+    """The captured output of the last calls."""
     said = desk.trace.calls(kind='python', printed=True, newest_first=True, limit=_SAID)
     parts = []
     for call in reversed(said):
@@ -124,7 +124,7 @@ def output(desk: Desk, width: int) -> DrawnPicture:
 
 
 def _as_shown(printed: str) -> str:
-    """What a terminal shows of a text: colours apart, and of a line that is written anew its last state."""
+    """A text as a terminal shows it: without colours, and of a rewritten line its last state."""
     lines = (line.rstrip('\r').rpartition('\r')[2] for line in printed.split('\n'))
     return '\n'.join(visible(Text.from_ansi(line).plain) for line in lines)
 

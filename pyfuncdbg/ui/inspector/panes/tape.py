@@ -47,7 +47,8 @@ def _newest(desk: Desk) -> DrawnPicture:
 
 
 def tape_line(trace: Queries, call: CallRecord) -> str:
-    """What the key types: the tape of the run that is looked at, or that differentiates the call, or else of the newest."""
+    """The command of the key: the tape of the selected run, or of the one that differentiates the call, or else of the
+    newest."""
     run = call.run
     if not trace.count(kind='gradient', run=run):
         steps = trace.calls(kind='gradient', newest_first=True, limit=_SEARCHED)

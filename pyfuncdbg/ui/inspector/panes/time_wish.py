@@ -26,7 +26,7 @@ class TimeWish:
 
 
 def time_wish(line: str) -> TimeWish | None:
-    """What a line asks for; None if the pane cannot show that, or it goes to a file."""
+    """The wish of a command line; None if the pane cannot show that, or it goes to a file."""
     try:
         args = parser_of(TIMELINE).parse_args([word.text for word in words(line)][1:])
     except CommandError:

@@ -191,7 +191,7 @@ class CommandLine(Vertical):
 
     # ------------------------------------------------------------------ typing
     def edited(self, text: str) -> None:
-        """What is sought is found while it is typed; rows are narrowed likewise."""
+        """Search, or narrow the rows, while the text is typed."""
         self._hide()
         if self._mode == 'search':
             self._consumer.search(text, 0)
@@ -351,7 +351,7 @@ class CommandLine(Vertical):
 
 
 def _shared(words: Sequence[str]) -> str:
-    """What all words begin with."""
+    """The common prefix of all words."""
     first, last = min(words), max(words)
     same = next((index for index, char in enumerate(first) if index >= len(last) or last[index] != char), len(first))
     return first[:same]

@@ -53,7 +53,7 @@ class FullScreen(App[int]):
         self.theme = 'textual-light' if self.current_theme.dark else 'textual-dark'
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """What the palette has besides our commands, nodes and calls: keys are on the page of `help`."""
+        """Entries of the palette besides our commands, nodes and calls: keys are on the page of `help`."""
         wanted = ('Theme', 'Screenshot', 'Quit')
         yield from (command for command in super().get_system_commands(screen) if command.title in wanted)
 

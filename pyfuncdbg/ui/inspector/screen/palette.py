@@ -58,7 +58,7 @@ class Everything(Provider):
             yield DiscoveryHit(Content(entry.name), partial(self._choose, entry.line), entry.name, entry.help)
 
     async def search(self, query: str) -> Hits:
-        """What fits."""
+        """The entries that match."""
         matcher = self.matcher(query)
         named = await asyncio.to_thread(_called, self._typing_app.desk, query)
         for entry in (*named, *self._entries):

@@ -35,7 +35,7 @@ FIRST = Layout()
 
 
 def kept_layout(say: Say = lambda text: None) -> Layout:
-    """What was chosen last; names that are none are said."""
+    """The saved layout; unknown names are reported."""
     settings = configuration(say)
     panes = [pane.name for pane in PANES]
     for name, value, known in (('theme', settings.theme, list(BUILTIN_THEMES)), ('pane', settings.pane, panes)):

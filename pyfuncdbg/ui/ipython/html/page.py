@@ -70,7 +70,7 @@ def _fitted(view: Fitted, drawing: Console) -> Any:
 
 
 def _inline(view: Any, drawing: Console) -> Html:
-    """What stands in a cell: text without a line of its own."""
+    """The content of a cell: text without a line of its own."""
     if isinstance(view, str):
         return joined(view)                     # never read as rich's markup
     return text_html(view) if isinstance(view, Text) else _part(view, drawing)

@@ -104,7 +104,7 @@ def _what(node: TapeNode) -> str:
 
 
 def _about(node: TapeNode) -> str:
-    """What a box says on hover."""
+    """The tooltip of a box."""
     lines = [f'{node.name} {node.op_type}' + (f', {node.function}' if node.function else ''),
              f'backward step #{node.number}' + (f' of call #{node.forward}' if node.forward else '')]
     if node.inside:
@@ -114,7 +114,7 @@ def _about(node: TapeNode) -> str:
 
 
 def _values(edge: TapeEdge, mark: EdgeMark | None) -> str:
-    """What a line says on hover."""
+    """The tooltip of a line."""
     tensor = edge.gradient.tensor
     lines = [f'gradient of {edge.gradient.name}', f'{tensor.dtype} {list(tensor.shape)}',
              f'largest magnitude {value(edge.gradient.magnitude) or "not known"}'

@@ -73,7 +73,7 @@ class _Placing:
         return rows
 
     def _heights(self) -> dict[str, int]:
-        """How many rows there are below each step, at most."""
+        """The largest number of rows below each step."""
         below = dict.fromkeys(self._nodes, 0)
         for number in reversed(self._nodes):
             below[number] = max((below[edge.target] + 1 if edge.target else 1 for edge in self._out.get(number, ())),

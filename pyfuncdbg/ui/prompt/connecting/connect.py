@@ -113,7 +113,7 @@ class PipeReader:
         return line
 
     def _more(self) -> bytes:
-        """What comes next; nothing at the end. A program that is gone ends the wait for a line."""
+        """The next bytes; none at the end. A program that is gone ends the wait for a line."""
         ready, _, _ = select.select([0, self._hears], [], [])
         if self._hears in ready:
             raise EOFError

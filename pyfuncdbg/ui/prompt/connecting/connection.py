@@ -225,7 +225,7 @@ class Connection:
 
 
 def _explained(error: OSError | ProtocolError) -> str:
-    """Why there is no talking to a program."""
+    """The reason why a program cannot be talked to."""
     if isinstance(error, ProtocolError):
         return f'it does not keep to the protocol: it has sent {error}'
     return 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
@@ -263,7 +263,7 @@ def find(number: int | None) -> str:
 
 
 def name_of(pid: int) -> str:
-    """What runs under a process number, as far as the system tells."""
+    """The name of a process, as far as the system has one."""
     try:
         with open(f'/proc/{pid}/cmdline', 'rb') as file:
             words = file.read().split(b'\0')[:-1]

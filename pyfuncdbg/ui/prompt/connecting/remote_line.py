@@ -104,7 +104,7 @@ class RemoteLineEditor(io.TextIOBase):
             run_in_terminal(lambda: _print(text))
 
     def _taken(self) -> str:
-        """What waits; under the lock."""
+        """Take the waiting text; under the lock."""
         text = ''.join(self._waiting)
         self._waiting.clear()
         self._size = 0

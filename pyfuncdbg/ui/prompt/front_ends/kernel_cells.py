@@ -66,7 +66,7 @@ class KernelCells:
         kernel.shell.events.register('post_run_cell', self._end)
 
     def _own(self) -> Cell:
-        """What this thread knows as its cell: threads of its own, the last one of all."""
+        """The cell of this thread; in threads of the program's own, the last one of all."""
         return Cell(self.kernel.get_parent('shell'), self.kernel._parent_ident['shell'])
 
     def enter(self) -> Cell | None:
@@ -87,7 +87,7 @@ class KernelCells:
             return own if any(entries[-1][1].id == own.id for entries in self._running.values()) else self.last
 
     def leave(self) -> None:
-        """What was asked about is decided."""
+        """The prompt in the cell is over."""
         with self._lock:
             self._asked -= 1
 

@@ -167,7 +167,7 @@ class Borrower:
 
 @contextlib.contextmanager
 def _without_keys() -> Iterator[None]:
-    """What is evaluated at a stop and asks at the terminal finds no input: the keys are the inspector's.
+    """Give code that is evaluated at a stop and reads the terminal no input: the keys are the inspector's.
 
     Not where the main thread may be at a prompt of its own meanwhile, which would take this for its end.
     """

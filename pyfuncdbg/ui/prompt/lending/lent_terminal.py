@@ -82,7 +82,7 @@ class Lending:
             return False
 
     def why_not(self) -> str:
-        """Why it is of no use on this terminal, '' if it is."""
+        """The reason why it is of no use on this terminal, '' if it is."""
         if self.usable():
             return ''
         if self._failed:

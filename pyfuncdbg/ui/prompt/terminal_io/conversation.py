@@ -120,7 +120,7 @@ class Conversation:
         self.carry_out(PendingCommand(line), stop, display)
 
     def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
-        """How a line could go on, after others of the same command; on the stopped thread."""
+        """Completions of a line, after others of the same command; on the stopped thread."""
         return completions(text, self._context(stop), before)
 
     def _context(self, stop: Stop, display: Display | None = None) -> Context:

@@ -127,7 +127,7 @@ def tell_main(patience: float) -> None:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """What is done in here, Ctrl-C ends with a KeyboardInterrupt; on the stopped thread.
+    """A block that Ctrl-C ends with a KeyboardInterrupt; on the stopped thread.
 
     Raises:
         KeyboardInterrupt: It was interrupted.

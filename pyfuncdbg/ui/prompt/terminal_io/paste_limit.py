@@ -47,7 +47,7 @@ class PasteLimit:
         self._kept = ''                         # within a paste: may be the beginning of its end; else: what came last
 
     def passed(self, data: str) -> str:
-        """What the parser is to see of what has come."""
+        """The part of the data that the parser gets."""
         now, last = self._now(), self._last
         self._last = now
         if not self._pasting and now - last > _PAUSE and len(data) < _FEW:     # much may have waited for us

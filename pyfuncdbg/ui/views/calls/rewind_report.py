@@ -21,7 +21,7 @@ _STAYS = 'what it printed and wrote outside stays'
 
 
 def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[CallRecord]) -> Page:
-    """What a rewind leaves as it is."""
+    """The effects that a rewind leaves as they are."""
     parts: list[Part] = []
     if later:
         parts.append(Text('the function runs to its end first, then the run goes back', 'dim'))
@@ -40,7 +40,7 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
 
 def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = (),
                  held: Sequence[str] = ()) -> Page:
-    """What is made again, with which code, and on which inputs."""
+    """The call that is made again: its code and its inputs."""
     parts: list[Part] = []
     if found is not None and found.done:
         where = f'{one_line(found.filename, 200)}:{found.line}'
@@ -57,7 +57,7 @@ def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: S
 
 
 def _inputs_again(inputs: str, changed: Sequence[Difference]) -> list[Part]:
-    """What a call that is made again gets."""
+    """The inputs of a call that is made again."""
     if inputs == 'as left':
         return [Text('its inputs are as the function left them: nothing was to stop at this call when it began, so they '
                      'were not saved', 'yellow', overflow='fold')]

@@ -54,7 +54,7 @@ def stop_view(card: StopCard) -> Page:
 
 
 def keys(card: StopCard) -> Sequence[str]:
-    """What to type here first: the last line of the card."""
+    """Commands to type here first: the last line of the card."""
     words = _KEYS.get(card.phase, ())
     if card.phase in ('before', 'node') and not card.enters:
         words = words[1:]

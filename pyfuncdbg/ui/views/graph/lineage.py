@@ -51,7 +51,7 @@ def _heading(found: Lineage) -> Text:
 
 
 def _missing(found: Lineage) -> str:
-    """Why there is nothing to list."""
+    """The reason why there is nothing to list."""
     first = found.rows[0] if found.rows else None
     if found.direction == 'inputs':
         unknown = first is not None and first.sort == 'elsewhere'

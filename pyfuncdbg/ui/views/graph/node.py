@@ -123,7 +123,7 @@ def _facts(card: NodeCard) -> Table:
 
 
 def _within(card: NodeCard) -> str:
-    """Where a node is that no run announced."""
+    """The place of a node that no run announced."""
     site = card.site
     if site is not None and site.kind == 'gradient':
         return 'a backward pass'
@@ -189,7 +189,7 @@ def _below(row: Sequence[Text]) -> list[RenderableType]:
 
 
 def _taken(card: NodeCard, made: NodeOutput) -> Text:
-    """Who takes an output."""
+    """The users of an output."""
     if made.returned:
         text = returned_text(made.returned, slot=False)
         return Text.assemble(('-> ', 'dim'), _users(made.users), '; ', text, overflow='fold') if made.users else text

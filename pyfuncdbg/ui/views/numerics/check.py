@@ -78,7 +78,7 @@ def _found(outcome: EdgeOutcome) -> Text:
 
 
 def _guess(outcome: EdgeOutcome) -> str:
-    """What kind of mistake makes such a difference."""
+    """The kind of mistake that makes such a difference."""
     got, expected = outcome.got, outcome.expected
     if not got or not expected or got != got:
         return ''

@@ -77,7 +77,7 @@ def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str,
 
 
 def _otherwise(calls: Sequence[CallRecord]) -> Text:
-    """Which values the verdicts may be wrong about."""
+    """The values whose verdicts may be wrong."""
     these = ', '.join(named(call) for call in calls[:RUNS])
     more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
     return Text(f'In {these}{more} the session had another value than the node gives when it is computed again for display: '

@@ -39,7 +39,7 @@ def tape_view(tape: Tape) -> Page:
 
 
 def tape_heading(tape: Tape) -> Page:
-    """What was differentiated, and where gradients became NaN or infinite."""
+    """The target of the differentiation, and the steps where gradients became NaN or infinite."""
     title = Text.assemble(('tape ', 'bold blue'), f'of run #{tape.run} ', label(tape.source), f': {_derivative(tape)}',
                           f'{count(len(tape.nodes), "step")}', overflow='fold')
     title.append(f'   bars: |gradient| from 10^{LOW} to 10^{HIGH}', 'dim')
@@ -117,7 +117,7 @@ def _derivative(tape: Tape) -> str:
 
 
 def _births(tape: Tape) -> list[Text]:
-    """Where gradients became NaN or infinite: steps that got finite ones."""
+    """The steps where gradients became NaN or infinite, from finite ones."""
     made: dict[str, list[TapeEdge]] = {}
     for edge in tape.edges:
         if serious(edge.gradient):
@@ -267,7 +267,7 @@ def _remarks(gradient: Gradient, mark: EdgeMark | None, notes: Sequence[str]) ->
 
 
 def filled(gradient: Gradient, width: int) -> int:
-    """How many characters of a bar its magnitude fills."""
+    """The number of characters of a bar that its magnitude fills."""
     if gradient.log10 is None or math.isnan(gradient.log10):
         return 0
     share = (gradient.log10 - LOW) / (HIGH - LOW)

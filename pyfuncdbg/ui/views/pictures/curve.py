@@ -81,7 +81,7 @@ def _marks(numbers: np.ndarray, cells: int) -> str:
 
 
 def _dots(numbers: np.ndarray, wide: int, tall: int, low: float, high: float) -> np.ndarray:
-    """Which dots are set; row 0 is the top."""
+    """The dots that are set; row 0 is the top."""
     dots = np.zeros((tall, wide), bool)
     lows, highs = _columns(numbers, wide)
     span = high / 2 - low / 2

@@ -115,7 +115,7 @@ def blocks(numbers: np.ndarray, rows: int, columns: int) -> Grid:
 
 
 def starts(size: int, most: int) -> list[int]:
-    """Where blocks of equal size begin so that there are at most so many."""
+    """First indices of at most so many blocks of equal size."""
     return list(range(0, size, -(-size // max(1, most))))
 
 

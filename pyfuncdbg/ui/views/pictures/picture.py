@@ -58,7 +58,7 @@ def written(index: tuple[int | slice, ...]) -> str:
 
 
 def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple[int | slice, ...]:
-    """Which one or two axes are drawn, and where on the others.
+    """The one or two axes that are drawn, and the index on the others.
 
     Axes of one element are left out. Of more than two others, the last two are drawn; of images, height and width.
     """

@@ -42,7 +42,7 @@ def doctor_view(diagnosis: Diagnosis) -> Page:
 
 
 def _uses(uses: Sequence[Use], options: ConsoleOptions) -> Table:
-    """Who used the interpreter how: time under the GIL and how parallel it was."""
+    """Use of the interpreter by function: time under the GIL, parallelism."""
     def cells(text: Callable[[Use], str]) -> list[Text]:
         return [Text(text(use)) for use in uses]
     return fitted_table([

@@ -43,7 +43,7 @@ def info_view(info: TraceInfo) -> Page:
 
 
 def op_cost(cost: OpCost) -> str:
-    """What it cost a framework to hand over its ops."""
+    """The cost of a framework's callbacks that hand over its ops."""
     return f'{count(cost.calls, "op")} handed over: {seconds(cost.seconds)} in callbacks, {size(cost.nbytes)}'
 
 

@@ -80,7 +80,7 @@ def _remarks(cost: ProfileRow) -> Text:
 
 
 def _named(rows: Sequence[ProfileRow], by: By, *, wide: bool) -> list[Column]:
-    """What the rows are of."""
+    """Columns that name the rows."""
     places = [place(cost.filename, cost.line, full=wide and by == 'file') if cost.filename else Text() for cost in rows]
     if by == 'file':
         return [Column('place', places, 1, least=12)]

@@ -64,7 +64,7 @@ def report(summary: TraceSummary) -> Page:
 
 
 def next_commands(summary: TraceSummary) -> Page:
-    """What to type next, with this trace and these calls filled in; on one line each where that fits."""
+    """Commands to type next, with this trace and these calls filled in; on one line each where that fits."""
     rows = _suggestions(summary)
     path = visible(shlex.quote(_nearer(summary.info.path)))
     start = visible(summary.ask) or f'pyfuncdbg show {path} '
@@ -94,7 +94,7 @@ def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def _numbering(summary: TraceSummary) -> list[Part]:
-    """What the numbers above count."""
+    """An explanation of the numbers above."""
     calls = [origin.finding.call for origin in summary.origins[:1]] + [failure.call for failure in summary.failures[:1]]
     first = next((call for call in calls if call.site.kind != 'run'), None)
     if first is None:
@@ -149,7 +149,7 @@ def _suggestions(summary: TraceSummary) -> list[tuple[str, str]]:
 
 
 def _others(summary: TraceSummary) -> str:
-    """What is recorded beside the calls of Python functions."""
+    """Kinds of records beside the calls of Python functions."""
     return ' and '.join(name for kind, name in (('op', 'graph nodes'), ('gradient', 'gradient steps'))
                         if summary.calls.get(kind))
 
@@ -233,7 +233,7 @@ def _origins(summary: TraceSummary) -> list[Part]:
 
 
 def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
-    """What finds the line where NumPy named none: a stop after the call, and the call once more, line by line."""
+    """Commands that find the line where NumPy named none: a stop after the call, and the call once more, line by line."""
     finding = origin.finding
     site = finding.call.site
     if site.attrs.get(SOURCE):                  # its element is gone: no call gives it again
@@ -261,7 +261,7 @@ def _grouped(origins: Sequence[NanSource]) -> list[Text]:
 
 
 def _reached(fetch: BadFetch, summary: TraceSummary, origin: float | None = None) -> Text:
-    """Where a user sees it; `origin` is when the first recorded call that made it began, in seconds."""
+    """The fetch in which a user sees it; `origin` is when the first recorded call that made it began, in seconds."""
     early = ' already, before this call' if origin is not None and fetch.ended < origin else ''
     least = 'at least ' if summary.bad_runs > LISTED else ''
     again = f', not finite in {least}{count(fetch.runs, "run")}' if fetch.runs > 1 else ''
@@ -332,7 +332,7 @@ def _lost(summary: TraceSummary) -> list[Part]:
 
 
 def _not_kept(info: TraceInfo) -> Text:
-    """What was dropped, and how much of the budget was used: where much is left, the disk or the memory had no room."""
+    """Dropped values and the used share of the budget: where much is left, the disk or the memory had no room."""
     used = f' ({size(info.nbytes)} of the budget of {size(info.budget)} used)' if info.budget else ''
     return Text.assemble(dropped_line(info.dropped), used, overflow='fold')
 

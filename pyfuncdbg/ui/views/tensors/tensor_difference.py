@@ -37,7 +37,7 @@ class TensorChange:
 
 
 def change_view(change: TensorChange, *, limit: int = SHOWN) -> Page:
-    """How many elements are others, the greatest difference and the first, a picture of the differences, elements."""
+    """The number of changed elements, the greatest difference and the first, a picture of the differences, elements."""
     found = change.difference
     name = Text(one_line(found.tensor, 100), 'bold')
     titles = label(f'{change.title}, since {change.before_title}', 'dim')

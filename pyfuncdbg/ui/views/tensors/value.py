@@ -113,7 +113,7 @@ def named(noun: str, numbers: Sequence[int]) -> str:
 
 
 def _inside(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
-    """Which elements are in a range; None if there is no range, or the elements are no real numbers."""
+    """The elements in a range; None if there is no range, or the elements are no real numbers."""
     numbers = values if values.dtype.kind == 'b' else as_numbers(values)
     if not ranges or numbers is None or numbers.dtype.kind == 'c':
         return None
