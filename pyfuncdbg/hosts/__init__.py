@@ -35,7 +35,7 @@ class Installed(Protocol):
         """Put the framework back as it was."""
 
     def facts(self) -> Iterable[Fact]:
-        """What it has found of the framework's own faults, if it was asked to look."""
+        """Facts about the framework's own faults so far, if it was asked to look."""
 
 
 class Attachment:
@@ -82,7 +82,7 @@ class Attachment:
             _attached.pop(self.name, None)
 
     def facts(self) -> list[Fact]:
-        """What is known by now of the framework's own faults, under `pyfuncdbg doctor`."""
+        """Facts so far about the framework's own faults, under `pyfuncdbg doctor`."""
         if self._installed is not None:
             self._known = list(self._installed.facts())
         return self._known
@@ -167,13 +167,13 @@ def await_imports(examine: bool = False) -> None:
 
 
 def facts() -> Iterator[Fact]:
-    """What is known of the frameworks that are examined, also of one that the program has detached."""
+    """Facts about the frameworks that are examined, also of one that the program has detached."""
     for made in _examined:
         yield from made.facts()
 
 
 def doctors() -> list[Doctor]:
-    """Who judges the faults in a trace; no framework needs to be installed for that."""
+    """The doctors that judge the faults in a trace; no framework needs to be installed for that."""
     return [importlib.import_module(module).DOCTOR for module in DOCTORS]
 
 

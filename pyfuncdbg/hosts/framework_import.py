@@ -35,7 +35,7 @@ class Watch:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """What the import system asks every finder: the others' answer, with a loader that tells us."""
+        """The other finders' answer, with a loader that reports the import. Called by the import system."""
         if name != self._name or self._busy:
             return None
         self._busy = True

@@ -17,7 +17,7 @@ Missing = Callable[[str], Any]
 
 def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
          missing: Missing | None = None) -> tuple[Missing, Callable[[], list[str]]]:
-    """What a module calls its `__getattr__` and its `__dir__`.
+    """The `__getattr__` and the `__dir__` of a module.
 
     Args:
         module: The module's name.

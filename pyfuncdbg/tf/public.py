@@ -27,7 +27,7 @@ def publish(namespace: MutableMapping[str, Any]) -> None:
 
 
 def published(value: Any, home: str, name: str) -> Any:
-    """What a name of a namespace gives.
+    """The object that a name of a namespace gives.
 
     Args:
         value: What the package has under the name; anything but functions and classes of this package is given as it is.

@@ -74,7 +74,7 @@ class TensorFlowAttachment:
             raise
 
     def facts(self) -> Iterable[Fact]:
-        """What an examination has found by now."""
+        """Facts found by the examination so far."""
         return self._examination.facts() if self._examination is not None else ()
 
     def remove(self) -> None:

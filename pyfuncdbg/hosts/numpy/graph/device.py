@@ -81,7 +81,7 @@ class DeviceSpecV2:
 
     @property
     def device_index(self) -> int | None:
-        """Which device of its type."""
+        """The index among the devices of its type."""
         return self._device_index
 
     def __eq__(self, other: object) -> bool:

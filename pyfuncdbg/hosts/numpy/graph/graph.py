@@ -133,7 +133,7 @@ class Graph(Collections):
 
     @unwrapped
     def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
-        """`tensor` as an input of a node of this graph: itself, or what stands for it here.
+        """`tensor` as an input of a node of this graph: itself, or what represents it here.
 
         Raises:
             ValueError: It is of another graph that this one is not nested in.
@@ -151,7 +151,7 @@ class Graph(Collections):
         return self.embed(tensor)
 
     def capture(self, tensor: Tensor) -> SymbolicTensor:
-        """The placeholder that stands for an outer tensor in this function."""
+        """The placeholder of an outer tensor in this function."""
         known = self._captured.get(id(tensor))
         if known is None:
             made = ((CONSTANT, (), tensor.op.attrs, 'Const') if is_repeated(self.forward, tensor) else  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ class Graph(Collections):
         self.variables.setdefault(id(variable.handle), weakref.ref(variable))
 
     def dismantle(self) -> None:
-        """Let go of everything: the trace that owned this graph is gone, and nobody can run it any more."""
+        """Let go of everything: the trace that owned this graph is gone, and it cannot run any more."""
         for op in self._ops:
             op.inputs, op.attrs, op.control_inputs = (), {}, []
         for held in (self._ops, self._by_name, self._captured, self._repeated, self.captures, self.embedded, self.resources,
@@ -208,7 +208,7 @@ class Graph(Collections):
             held.clear()
 
     def standing_for(self, tensor: Tensor) -> SymbolicTensor | None:
-        """What an outer tensor is here; itself for one of this graph, None for one that is not captured."""
+        """The tensor here that represents an outer one; itself for one of this graph, None for one that is not captured."""
         if isinstance(tensor, SymbolicTensor) and tensor.op.graph is self:
             return tensor
         return self._captured.get(id(tensor))

@@ -30,7 +30,7 @@ def known_value(tensor: Any) -> Any:
 
 
 def captured(tensor: Any) -> Tensor | None:
-    """The tensor around a function that one in it stands for, if it does."""
+    """The outer tensor that one in a function represents, if it does."""
     op = tensor.op
     if op.type != INPUT or not op.graph.building_function:
         return None

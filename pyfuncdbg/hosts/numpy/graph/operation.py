@@ -80,7 +80,7 @@ class Operation:
 
     @property
     def op_def(self) -> Any:
-        """What TensorFlow says of the op type."""
+        """TensorFlow's definition of the op type."""
         from pyfuncdbg.hosts.numpy.graph.proto.nodedef import op_def
         return op_def(self.type, self.definition.stateful)
 

@@ -51,7 +51,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def value_index(self) -> int:
-        """Which output of its op it is."""
+        """The index of the tensor among the outputs of its op."""
         return self.index
 
     @property

@@ -90,7 +90,7 @@ def creation(op: Any) -> tuple[Frame, ...]:
 
 
 def unlocated(op: Any) -> Unlocated | None:
-    """Why the line of a node is not known; None if it is."""
+    """The reason why the line of a node is not known; None if it is."""
     kept = _graphs.get(op.graph)
     if kept is None:
         return 'before'

@@ -14,10 +14,10 @@ from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import is_constant, shape_list
 
 _UNSHOWN = ('_output_shapes', '_class')
 _SHOWN = 6
-"""Elements of a constant that are told."""
+"""Number of a constant's elements that are reported."""
 _LONGEST = 60
 _TOLD = 20
-"""Control inputs and constants of one node that are told."""
+"""Number of a node's control inputs and constants that are reported."""
 
 
 def surroundings(op: Any) -> dict[str, Any]:

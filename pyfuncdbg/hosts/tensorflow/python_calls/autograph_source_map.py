@@ -21,7 +21,7 @@ _GENERATED = '__autograph_generated_file'
 _RELAYS = os.path.join('tensorflow', 'python', 'autograph') + os.sep
 _API = 'tensorflow.python.autograph.impl.api'
 _VARIABLES = 'tensorflow.python.autograph.operators.variables'
-"""Where the classes of values are that stand for unset variables."""
+"""Module of the classes whose values represent unset variables."""
 _MARK = 'autograph_artifact'
 """What converted code calls with each function and lambda of the program."""
 _STATE = ('get_state', 'set_state')

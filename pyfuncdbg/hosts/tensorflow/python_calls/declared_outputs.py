@@ -30,7 +30,7 @@ def declared_shapes(specs: Sequence[Any]) -> dict[str, Any]:
 
 
 def eager_outputs(registered: Any) -> tuple[Any, ...]:
-    """What `Tout` says of each output of an eager `py_function`: TensorSpecs if that is all it has, else dtypes."""
+    """The declared outputs of an eager `py_function`: TensorSpecs if `Tout` has nothing else, else dtypes."""
     return tuple(output_specs(registered) or registered._out_dtypes)
 
 

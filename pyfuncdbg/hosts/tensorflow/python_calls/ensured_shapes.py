@@ -56,7 +56,7 @@ class Promise(NamedTuple):
     said_by: str = ''
 
     def reported(self, message: str, found: Shape) -> str:
-        """What the message of an error says of a result of this shape; '' if it is not about that."""
+        """The part of an error's message on a result of this shape; '' if it is not about that."""
         if self.said_by:
             return self._reported_by_user(message, _shown(found))
         head, tail = self.refusal(found)
@@ -79,7 +79,7 @@ class Promise(NamedTuple):
         return f'output {self.output} has shape {found}, and {self.said_by} says {_shown(self.shape)}: {failed.strip()}'
 
     def refusal(self, found: Shape) -> tuple[str, str]:
-        """What TensorFlow says of another shape: before the name of the node, to which it may add scopes, and from it."""
+        """TensorFlow's message on another shape: before the name of the node, to which it may add scopes, and from it."""
         wanted, given = _shown(self.shape), _shown(found)
         if self.component >= 0:
             return '', f'Incompatible shapes at component {self.component}: expected {wanted} but got {given}.'

@@ -35,7 +35,7 @@ class KnownRun(Protocol):
         """The value."""
 
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back."""
+        """The reason why the run cannot go back."""
 
 
 class RunCalls:
@@ -69,7 +69,7 @@ class RunCalls:
             self.outputs.setdefault(site.id, _copied(outputs))
 
     def place(self) -> int | None:
-        """Where in the run the call of this thread is; None on one that makes none."""
+        """The position in the run of this thread's call; None on a thread that makes none."""
         known = self._sites.get(threading.get_ident())
         return next((place for place, site in enumerate(self._plan.sites) if site.id == known), None)
 
@@ -120,7 +120,7 @@ class PendingRun:
         return range(len(self._plan.nodes))
 
     def look(self) -> RunView | None:
-        """What is known in a Python call."""
+        """The position during a Python call, as far as it is known."""
         return None if self.known is None else RunPosition(self.known, self.calls.place())
 
 
@@ -158,7 +158,7 @@ class RunPosition:
         return given[tensor] if tensor in given else self._walk.value(tensor)
 
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back."""
+        """The reason why the run cannot go back."""
         return self._walk.obstacle(position)
 
     def _given(self) -> dict[str, Any]:

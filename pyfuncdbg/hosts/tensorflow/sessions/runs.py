@@ -252,7 +252,7 @@ class Runs:
         return make_callable
 
     def _whole(self, going: Run, call: Callable[[], Any]) -> Any:
-        """A run that gives its results in the structure of its fetches: they are told where that is a plain one."""
+        """A run that gives its results in the structure of its fetches: they are reported where that is a plain one."""
         given: list[Any] = []
 
         def proceed() -> list[Any]:

@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def references(self) -> References:
-        """Which assignments its nodes see in v1 variables."""
+        """The order of its nodes' reads and assignments of v1 variables."""
         if self._references is None:
             self._references = References(
                 self.nodes, self.units.flowing, {op for op in self.nodes if self.units.sorts[op] == 'effect'},
@@ -92,7 +92,7 @@ class Plan:
         return self._callers.get(token, ())
 
     def kernel(self, op: Any) -> NodeKernel:
-        """What computes a node without state."""
+        """The kernel of a node without state."""
         found = self._kernels.get(op.name)
         if found is None:
             found = self._kernels[op.name] = NodeKernel(op)

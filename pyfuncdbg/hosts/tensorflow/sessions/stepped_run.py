@@ -252,7 +252,7 @@ class SteppedRun:
         return self._values.value(tensor)
 
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back to a node; '' if it can."""
+        """The reason why the run cannot go back to a node; '' if it can."""
         if not 0 <= position <= self.position:
             return f'cannot rewind to step {position}: next is {self.position}, the first is 0'
         units = {id(unit): unit for unit in self._plan.units.of[position:self.position]}

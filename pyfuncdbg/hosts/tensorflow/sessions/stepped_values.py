@@ -75,7 +75,7 @@ class WalkValues:
         return [Handle(f'<{tensor.dtype.base_dtype.name} {op.name!r} in the session>') for tensor in op.outputs]
 
     def inputs(self, op: Any) -> list[Any]:
-        """What a node is given; None for handles, and what only TensorFlow has."""
+        """Inputs of a node; None for handles, and what only TensorFlow has."""
         return [self._found(tensor.name) for tensor in op.inputs]
 
     def _found(self, tensor: str) -> Any:
@@ -100,7 +100,7 @@ class WalkValues:
             self.known.update(before)
 
     def feeds(self, unit: Unit) -> dict[Any, Any]:
-        """What a session is given for a unit, as `_do_run` takes it."""
+        """Feeds of a session's run of a unit, as `_do_run` takes them."""
         given = [*unit.feeds, *(tensor for tensor in unit.current if tensor.name in self.injected)]
         return {tensor.ref(): self._host.to_numpy(self.known[tensor.name]) for tensor in given if tensor.name in self.known}
 

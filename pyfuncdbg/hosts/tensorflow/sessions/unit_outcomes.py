@@ -73,11 +73,11 @@ class Outcomes:
             self._restore(unit, before)
 
     def forget(self, unit: Unit) -> None:
-        """What a unit did no longer stands."""
+        """Discard the outcome of a unit."""
         self._known.pop(unit.start, None)
 
     def obstacle(self, unit: Unit) -> str:
-        """Why a unit that has run cannot be gone back over; '' if it can."""
+        """The reason why the run cannot go back over a unit that has run; '' if it can."""
         reason = self._of(unit).obstacle if unit.session else ''
         return f'cannot rewind over {unit.nodes[0].name!r}: {reason}' if reason else ''
 

@@ -75,7 +75,7 @@ class Contents:
 
 
 def applied(op: Any, slots: Sequence[int], inputs: Sequence[Any]) -> list[Any]:
-    """What a node writes to v1 variables, by the op that does the same to resources; [] if there is none.
+    """Values that a node writes to v1 variables, computed by the op that does the same to resources; [] if there is none.
 
     Args:
         op: The node.

@@ -76,7 +76,7 @@ class AtOnce:
 
     # ------------------------------------------------------------------ a node's inputs
     def inputs(self, op: Any) -> list[Any]:
-        """What a node was given; None for handles, and what only TensorFlow has."""
+        """Inputs that a node was given; None for handles, and what only TensorFlow has."""
         python = self._python.get(op)
         given = self._pending.calls.inputs.get(python) if self._pending is not None and python is not None else None
         if given is not None and len(given) == len(op.inputs):
@@ -150,7 +150,7 @@ class AtOnce:
             for tensor in op.outputs))
 
     def outputs(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
-        """What a node gave; None if that is in the hands of TensorFlow alone."""
+        """Outputs of a node; None if only TensorFlow has them."""
         sort = self._plan.units.sorts[op]
         if sort == 'handle':
             return self._values.name_handles(op)

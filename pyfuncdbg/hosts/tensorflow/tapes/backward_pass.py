@@ -51,7 +51,7 @@ class Pass:
     # ------------------------------------------------------------------ what comes into a step
     def incoming(self, op_type: str, inputs: Any, outputs: Any, gradients: Sequence[Any],
                  made: LoggedOp | None) -> tuple[LoggedOp | None, list[_Flow]]:
-        """What a step differentiates, and the flows that its gradients are sums of.
+        """The op that a step differentiates, and the flows that its gradients are sums of.
 
         Args:
             op_type: Of what it differentiates.

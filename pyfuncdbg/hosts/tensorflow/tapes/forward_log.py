@@ -53,7 +53,7 @@ class LoggedOp:
 
 def made(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None,
          token: str = '') -> LoggedOp:
-    """What ran or was made, from its tensors."""
+    """A `LoggedOp` from the tensors of what ran or was made."""
     new = LoggedOp()
     new.type = type
     new.name = name
@@ -100,7 +100,7 @@ class Log:
         return iter(dict.fromkeys(self.by_output.values()))
 
     def note(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
-        """What TensorFlow calls after each op, and each node that is made."""
+        """Callback of TensorFlow after each op, and after each node that is made."""
         forward = self.forward
         if (graph is None) is not self.eager or forward is None or not forward.on:
             return

@@ -60,7 +60,7 @@ class Unconnected:
         self._parts = parts
 
     def why(self, going: Pass, tape: Any, targets: Sequence[Any], source: UnreachedSource) -> Why:
-        """Why a source got no gradient in a pass."""
+        """The reason why a source got no gradient in a pass."""
         trainable = self._parts.slices.IsTrainable
         if not source.variable and not trainable(source.tensor):
             return Why(f'it is {source.tensor.dtype.name}: only floating-point and complex numbers have gradients',

@@ -29,7 +29,7 @@ def _types(op: str) -> tuple[tuple[int, str, dict[int, Any], str], ...]:
 
 
 def fault(op: str, inputs: Sequence[Any]) -> str:
-    """Why TensorFlow's registry does not allow these inputs; empty where it does."""
+    """The reason why TensorFlow's registry does not allow these inputs; empty where it does."""
     seen: dict[str, DType] = {}
     for place, attr, allowed, names in _types(op):
         if place >= len(inputs):                # an op that is made of fewer here

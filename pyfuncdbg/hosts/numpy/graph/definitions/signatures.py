@@ -37,7 +37,7 @@ class Argument:
         return found * attrs[self.number] if self.number else found
 
     def count(self, attrs: Mapping[str, Any]) -> int:
-        """How many tensors it is in a node with these attrs, which may claim any number.
+        """The number of tensors that it is in a node with these attrs, which may claim any number.
 
         Raises:
             TypeError, KeyError: The attrs do not say.
@@ -90,7 +90,7 @@ def _lines() -> Mapping[str, str]:
 
 @functools.cache
 def signature(op_type: str) -> Signature | None:
-    """What is known of an op type; None for one that TensorFlow does not have."""
+    """The signature of an op type; None for one that TensorFlow does not have."""
     line = _lines().get(op_type)
     if line is None:
         return None

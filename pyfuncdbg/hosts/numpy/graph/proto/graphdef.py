@@ -24,7 +24,7 @@ class LibraryFunction(Protocol):
 
 
 def versions() -> Any:
-    """What a GraphDef says it was written by."""
+    """The version that a GraphDef was written by, as it says."""
     return VersionDef(producer=PRODUCER)
 
 

@@ -121,7 +121,7 @@ def _content(value: Any) -> tuple[str, Any]:
 
 
 def value_of(message: Any) -> Any:
-    """What an AttrValue holds, in the forms that `put` takes; None for one that holds nothing.
+    """The content of an AttrValue, in the forms that `put` takes; None for one that holds nothing.
 
     Raises:
         TypeError, ValueError: A dtype or tensor that is none.

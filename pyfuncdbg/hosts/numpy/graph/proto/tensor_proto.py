@@ -105,7 +105,7 @@ def make_tensor_proto(values: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 def make_ndarray(tensor: Any) -> Any:
-    """The array of a TensorProto; the last number of a field stands for all that are missing.
+    """The array of a TensorProto; the last number of a field is repeated for all that are missing.
 
     Raises:
         TypeError: It has no dtype that an array can have.

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def dimension_value(value: Any) -> int | None:
-    """The size that a value stands for.
+    """The size that a value gives.
 
     Raises:
         TypeError: It is neither None, an integer nor a `Dimension`.

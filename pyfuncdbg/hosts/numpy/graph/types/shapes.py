@@ -108,7 +108,7 @@ class TensorShape:
         return shape_proto(self.sizes)
 
     def num_elements(self) -> int | None:
-        """How many elements, or None if a size is unknown."""
+        """The number of elements, or None if a size is unknown."""
         return prod(self.sizes) if self.sizes is not None and None not in self.sizes else None  # type: ignore[arg-type]
 
     def is_fully_defined(self) -> bool:
@@ -133,7 +133,7 @@ class TensorShape:
             b is None or a == b for a, b in zip(self.sizes, other.sizes, strict=True))
 
     def merge_with(self, other: Any) -> TensorShape:
-        """What is known of a tensor that has both shapes.
+        """The shape of a tensor that has both shapes, as far as it is known.
 
         Raises:
             ValueError: No tensor has both.
@@ -289,7 +289,7 @@ def as_shape(value: Any) -> TensorShape:
 
 
 def unknown(rank: int | None = None) -> TensorShape:
-    """The shape of which nothing, or only the rank, is known."""
+    """The shape with unknown sizes, or of unknown rank."""
     return UNKNOWN if rank is None else TensorShape.of((None,) * operator.index(rank))
 
 

@@ -209,7 +209,7 @@ register(OpDef('LinSpace', _linspace, _linspace_types, _linspace_gradient))
 
 
 def count(value: Any, label: str, hint: DType | None = None) -> Tensor:
-    """How many of something.
+    """A count as an integer tensor.
 
     Raises:
         TypeError: It is no integer.

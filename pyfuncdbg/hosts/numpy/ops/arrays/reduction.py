@@ -331,7 +331,7 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
 
 def count_nonzero(input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = dtypes.int64,
                   name: str | None = None) -> Tensor:
-    """How many elements are not 0 (strings: not empty) over `axis`."""
+    """The number of elements that are not 0 (strings: not empty) over `axis`."""
     with scope(name, 'count_nonzero'):
         x = convert_to_tensor(input)
         zero = constant(b'') if x.dtype == dtypes.string else apply('ZerosLike', (x,))

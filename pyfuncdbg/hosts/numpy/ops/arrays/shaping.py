@@ -286,7 +286,7 @@ def _same(inputs: Sequence[TypedInput], attrs: Attrs) -> list[Output]:
 
 
 def _identity_n_gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    """That of `custom_gradient` where the node stands for one."""
+    """That of `custom_gradient` where the node represents one."""
     rule = node.attrs.get('_py_gradient')
     return list(grads) if rule is None else rule(node, *grads)
 

@@ -173,7 +173,7 @@ def getitem(tensor: Any, key: Any) -> Tensor:
 
 
 def stacked_specification(key: Any) -> tuple[list[Tensor], dict[str, int]]:
-    """What stands between the brackets as tensors (begin, end, strides) and masks."""
+    """The items between the brackets as tensors (begin, end, strides) and masks."""
     *positions, masks = _specification(key if isinstance(key, (tuple, list)) else (key,))
     stacked = [_positions(part, label) for part, label in zip(positions, ('stack', 'stack_1', 'stack_2'), strict=True)]
     return _of_one_dtype(stacked), masks

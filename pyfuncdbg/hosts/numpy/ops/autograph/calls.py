@@ -8,7 +8,8 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_cal
 
 
 def callee(function: Any) -> Any:
-    """What to call in place of a function; where nothing is traced, as in the body of a py_function, the function itself."""
+    """The function to call instead of another; where nothing is traced, as in the body of a py_function, the function
+    itself."""
     if not status.enabled:
         return function
     try:

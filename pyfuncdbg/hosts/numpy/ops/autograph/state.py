@@ -24,7 +24,8 @@ class UndefinedReturnValue:
 
 
 def returned(value: Any, _: Any) -> Any:
-    """What a converted function returns; the flag that it has is read, so that it is kept where it depends on a tensor."""
+    """The return value of a converted function; the flag that it has is read, so that it is kept where it depends on a
+    tensor."""
     return None if isinstance(value, UndefinedReturnValue) else value
 
 

@@ -64,7 +64,7 @@ def print_v2(*inputs: Any, output_stream: Any = sys.stderr, summarize: int = 3, 
 
 
 _HOLE = '{pyfuncdbg:tensor}'
-"""Stands for a tensor in a template; braces that the user prints must stay his own."""
+"""Placeholder for a tensor in a template; braces that the user prints must stay his own."""
 
 
 class _Hole:

@@ -163,7 +163,7 @@ def assert_proper_iterable(values: Any) -> None:
 # ---------------------------------------------------------------- shapes with letters
 def assert_shapes(shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
                   name: str | None = None) -> None:
-    """Check static shapes in which a letter stands for one size throughout.
+    """Check static shapes in which each letter is one size throughout.
 
     Args:
         shapes: Dict or pairs of (tensor, shape); a size is an int, None or '.' (any) or a letter, and the first may be

@@ -245,7 +245,7 @@ class TestCase(_Arrays):
 
     @context_for_program
     def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[Any]:
-        """What is inside raises this exception, with a text that matches or of which a function says so."""
+        """Assert that the block raises this exception, with a text that a pattern or function accepts."""
         wanted = expected_err_re_or_predicate
         fits = wanted if callable(wanted) else lambda error: re.search(wanted, _whole_text(error)) is not None
         try:
@@ -257,7 +257,7 @@ class TestCase(_Arrays):
         self.fail(f'{getattr(exception_type, "__name__", exception_type)} not raised')
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> AbstractContextManager[Any]:
-        """What is inside raises one of `tf.errors`."""
+        """Assert that the block raises one of `tf.errors`."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
 

@@ -44,14 +44,14 @@ def is_array(value: Any) -> bool:
 
 
 def tensors_of(leaf: Any) -> list[Any]:
-    """The tensors that stand for a leaf of a structure: the flow of a TensorArray, the components of a composite, itself."""
+    """The tensors that represent a leaf of a structure: the flow of a TensorArray, the components of a composite, itself."""
     if is_array(leaf):
         return [leaf.flow]
     return leaf._type_spec._to_components(leaf) if is_composite(leaf) else [convert_to_tensor(leaf)]
 
 
 def flat_tensors(structure: Any) -> list[Any]:
-    """The tensors that stand for all leaves."""
+    """The tensors that represent all leaves."""
     return [tensor for leaf in nest.flatten(structure) for tensor in tensors_of(leaf)]
 
 

@@ -90,7 +90,7 @@ class TensorArray:
 
     @property
     def flow(self) -> Any:
-        """The tensor that stands for it."""
+        """The tensor that represents it."""
         raise NotImplementedError
 
     def _with_flow(self, flow: Tensor) -> Any:
@@ -147,7 +147,7 @@ class GraphArray(TensorArray):
         return self._with_flow(call(op, inputs, {'element_dtype': self._dtype, **attrs}, name, **_INTEGERS))
 
     def _value(self, value: Any, inner: bool) -> Any:
-        """A tensor to put in, or one of which the slices are."""
+        """A tensor to put in, or one whose slices are put in."""
         tensor = convert_to_tensor(value, dtype_hint=self._dtype, name='value')
         shape = tensor.shape[1:] if inner and tensor.shape.rank is not None else (
             TensorShape(None) if inner else tensor.shape)
@@ -186,7 +186,7 @@ class GraphArray(TensorArray):
             'leading_dims': np.zeros(0, np.int64)}, {'element_dtype': self._dtype}, name, **_INTEGERS)[0]
 
     def size(self, name: str | None = None) -> Any:
-        """How many there are."""
+        """The number of elements."""
         if not self._dynamic and self._size is not None:
             return convert_to_tensor(self._size, dtypes.int32)
         return apply('TensorListLength', (self._flow,), None, name)
@@ -307,7 +307,7 @@ class EagerArray(TensorArray):
                                                    'least vectors.') from None
 
     def size(self, name: str | None = None) -> Any:
-        """How many there are."""
+        """The number of elements."""
         return constant(len(self._tensors))
 
     def identity(self) -> EagerArray:

@@ -42,7 +42,7 @@ class Dataset:
     # ------------------------------------------------------------------ what it is
     @property
     def element_spec(self) -> Any:
-        """What an element looks like."""
+        """The spec of an element."""
         return self._spec
 
     @property
@@ -68,10 +68,10 @@ class Dataset:
         return True
 
     def __len__(self) -> int:
-        """How many elements there are.
+        """The number of elements.
 
         Raises:
-            TypeError: Infinitely many, or nobody knows.
+            TypeError: Infinitely many, or unknown.
         """
         if context.current_graph() is not None:
             raise TypeError('`tf.data.Dataset` only supports `len` in eager mode. Use `tf.data.Dataset.cardinality()` '
@@ -84,7 +84,7 @@ class Dataset:
         return count
 
     def cardinality(self) -> Any:
-        """How many elements there are, as a tensor; -1: infinitely many, -2: unknown."""
+        """The number of elements, as a tensor; -1: infinitely many, -2: unknown."""
         return reduction.cardinality_of(self, None)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
@@ -132,7 +132,7 @@ class Dataset:
     @classmethod
     def from_generator(cls, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
                        args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
-        """What `generator(*args)` yields, begun anew for each reading."""
+        """The elements that `generator(*args)` yields, begun anew for each reading."""
         return from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
 
     @classmethod
@@ -194,7 +194,7 @@ class Dataset:
         return mapping.interleaved(self, map_func, cycle_length, block_length, num_parallel_calls, name)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
-        """What a function from dataset to dataset gives.
+        """The result of a function from dataset to dataset.
 
         Raises:
             TypeError: It gives none.

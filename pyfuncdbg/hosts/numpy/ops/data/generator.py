@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any,
                    name: str | None) -> Any:
-    """What a generator yields.
+    """The elements that a generator yields.
 
     Raises:
         TypeError: It cannot be called, or types are missing, given twice or none.
@@ -211,7 +211,7 @@ def _called(generator: Any) -> str:
 
 
 def _fits(spec: Any, value: Any) -> bool:
-    """Whether a value has the structure of a spec, as far as that goes; a list may stand for a tuple."""
+    """Whether a value has the structure of a spec, as far as that goes; a list may replace a tuple."""
     if not structure.is_row(spec):
         return True
     if isinstance(spec, dict):

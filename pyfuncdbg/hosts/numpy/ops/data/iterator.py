@@ -45,7 +45,7 @@ class ReadDataset(Protocol):
 
     @property
     def element_spec(self) -> Any:
-        """What an element looks like."""
+        """The spec of an element."""
 
 
 class OwnedIterator:

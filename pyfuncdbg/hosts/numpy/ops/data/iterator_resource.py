@@ -85,7 +85,7 @@ class Maybe:
 
 
 def end() -> OutOfRangeError:
-    """What is raised where an element is asked for after the last one."""
+    """The error raised where an element is requested after the last one."""
     return OutOfRangeError(None, None, 'End of sequence')
 
 

@@ -33,10 +33,10 @@ class ElementSource(Protocol):
 
     @property
     def depth(self) -> int:
-        """How many transformations are before this one."""
+        """The number of transformations before this one."""
 
     def cardinality(self) -> int:
-        """How many elements there are; INFINITE or UNKNOWN."""
+        """The number of elements; INFINITE or UNKNOWN."""
 
     def open(self, reading: DatasetReading, path: str) -> Pull:
         """Begin to read.

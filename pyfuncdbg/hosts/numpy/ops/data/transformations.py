@@ -12,7 +12,7 @@ Transformation = Callable[[Any], Any]
 
 
 def cardinality(dataset: Any) -> Any:
-    """How many elements there are, as a tensor."""
+    """The number of elements, as a tensor."""
     return dataset.cardinality()
 
 
@@ -87,7 +87,7 @@ def sample_from_datasets(datasets: Any, weights: Any = None, seed: int | None = 
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """What an element looks like."""
+    """The spec of an element."""
     return dataset_or_iterator.element_spec
 
 

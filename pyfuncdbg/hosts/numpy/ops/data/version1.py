@@ -136,7 +136,7 @@ class Iterator:
         return Optional(made, self.element_spec)
 
     def string_handle(self, name: str | None = None) -> Any:
-        """A string that stands for this iterator, to be fed to one `from_string_handle`."""
+        """A string that represents this iterator, to be fed to one `from_string_handle`."""
         return self._handle if name is None else apply('IteratorToStringHandle', (self._iterator_resource,), None, name)
 
     @property
@@ -166,7 +166,7 @@ class Iterator:
     @staticmethod
     def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None,
                            output_classes: Any = None) -> Iterator:
-        """Whichever iterator the handle stands for when it runs."""
+        """The iterator that the handle names when it runs."""
         spec = _spec(output_types, output_shapes)
         handle = convert_to_tensor(string_handle, dtypes.string)
         return Iterator(apply('IteratorFromStringHandleV2', (handle,), output_attrs(spec)), None, spec)

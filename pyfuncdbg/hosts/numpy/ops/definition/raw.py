@@ -25,7 +25,7 @@ _OF_OP = {'ExpandDims': {'dim': 'axis'}, 'Where': {'input': 'condition'}}
 
 
 def renamed(op: str) -> Mapping[str, str]:
-    """What a function calls arguments otherwise than the registry."""
+    """Parameter names that differ from the registry's."""
     return _RENAMED | _OF_OP.get(op, {})
 
 

@@ -224,7 +224,7 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
 
 
 def merged(a: TensorShape, b: TensorShape) -> TensorShape:
-    """What is known of a tensor that has both shapes.
+    """The known facts of a tensor that has both shapes.
 
     Raises:
         ValueError: They contradict each other.

@@ -39,7 +39,7 @@ Binary = Callable[..., Tensor]
 Part = Callable[[Tensor, Any, Any, Any], Any]
 """The gradient of one input of a binary op from (output gradient, x, y, output), before it is summed to its shape."""
 Rule = tuple[Part, Part] | Callable[[Tensor, Any, Any, Any], tuple[Any, Any]]
-"""Those of both inputs: each by itself, so that nobody works out what is not asked for, or both at once."""
+"""Those of both inputs: each by itself, so that one that is not needed is not computed, or both at once."""
 
 
 def binary(name: str, op: str, kernel: Kernel, rule: Rule | None = None, allowed: Allowed = NUMBER, *,
@@ -102,7 +102,7 @@ def _gradient(rule: Rule) -> Callable[..., Sequence[Any]]:
 
 
 def elementwise(op: str, x: Any, y: Any, name: str | None = None, names: tuple[str, str] = ('x', 'y')) -> Tensor:
-    """Apply a binary op to values of which at least one decides the dtype.
+    """Apply a binary op to values; at least one of them decides the dtype.
 
     Raises:
         TypeError: In a graph: the dtypes differ, or the op does not take them.

@@ -52,7 +52,7 @@ def custom_gradient(f: Any = None) -> Any:
 
 
 def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
-    """Run `f` unrecorded, then record the node that stands for it.
+    """Run `f` unrecorded, then record the node that represents it.
 
     Raises:
         TypeError: It reads variables that its gradient function does not take.

@@ -237,7 +237,7 @@ def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
 
 # ---------------------------------------------------------------- by singular values
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """How many singular values are above `tol` (by default TensorFlow's, from the dtype and the sizes), int32."""
+    """The number of singular values above `tol` (by default TensorFlow's, from the dtype and the sizes), int32."""
     with scope(name, 'matrix_rank'):
         x = convert_to_tensor(a)
         s = svd(x, compute_uv=False)

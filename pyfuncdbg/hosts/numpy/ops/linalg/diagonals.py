@@ -55,7 +55,7 @@ def _check_band(low: int, high: int, rows: int, columns: int) -> None:
 
 # ---------------------------------------------------------------- from diagonals to a matrix
 def _sizes(length: int | None, low: int, high: int, rows: int, columns: int) -> tuple[int | None, int | None]:
-    """The sizes of the matrix, where -1 stands for the smallest that fits."""
+    """The sizes of the matrix, where -1 means the smallest that fits."""
     if length is None:
         return (None if rows == -1 else rows), (None if columns == -1 else columns)
     least_rows, least_columns = length - min(high, 0), length + max(low, 0)

@@ -278,7 +278,7 @@ def _as_matrix(x: Tensor, sizes: Tensor, order: list[int], rows: int) -> Tensor:
 
 
 def reduce_prod_of(sizes: Tensor, axes: list[int]) -> Tensor:
-    """How many elements these axes have together."""
+    """The number of elements that these axes have together."""
     return apply('Prod', (_chosen(sizes, axes), constant(np.int32(0))), {'keep_dims': False})
 
 

@@ -114,7 +114,7 @@ def _types(op: str, rank: int) -> Callable[[Sequence[TypedInput], Attrs], Sequen
 
 
 def static_counts(sizes: Sequence[int | None], window: Sequence[int | None], attrs: Attrs) -> list[int | None]:
-    """How many windows there are along each axis, as far as it is known.
+    """The number of windows along each axis, as far as it is known.
 
     Raises:
         ValueError: A window is larger than the image.

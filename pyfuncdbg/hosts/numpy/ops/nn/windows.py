@@ -53,7 +53,7 @@ def channels_first(attrs: Attrs) -> bool:
 
 
 def count_of(size: int, window: int, stride: int, padding: str, explicit: Sequence[int]) -> int:
-    """How many windows of `window` elements in all there are along an axis; may be negative."""
+    """The number of windows of `window` elements along an axis; may be negative."""
     if padding == 'SAME':
         return -(-size // stride)
     return (size + sum(explicit) - window) // stride + 1 if stride else 0
@@ -93,7 +93,7 @@ def _pairs(values: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def windows(x: Any, axes: Sequence[Axis], fill: float = 0) -> Any:
-    """What the windows see of images [batch, spatial..., channels]: [batch, count..., window..., channels]."""
+    """Windows of images [batch, spatial..., channels]: [batch, count..., window..., channels]."""
     margins = [(0, 0), *((a.before, a.padded - a.before - a.size) for a in axes), (0, 0)]
     padded = np.pad(x, margins, constant_values=fill) if any(map(any, margins)) else np.ascontiguousarray(x)
     steps = padded.strides

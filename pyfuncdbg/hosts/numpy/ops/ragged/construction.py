@@ -47,6 +47,6 @@ def row_splits_to_segment_ids(splits: Any, name: Any = None, out_type: Any = Non
 
 
 def segment_ids_to_row_splits(segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: Any = None) -> Tensor:
-    """Where each row begins, from the row numbers of the values."""
+    """Row splits from the row numbers of the values."""
     numbers = rows.as_partition(segment_ids, 'segment_ids', None if out_type is None else as_dtype(out_type))
     return rows.of_numbers(numbers, num_segments, validate=False)

@@ -130,7 +130,7 @@ class RowsMade:
 
     @classmethod
     def as_values(cls, value: Any) -> Any:
-        """What a ragged tensor can have as values."""
+        """A value converted to one that a ragged tensor can have as values."""
         if isinstance(value, (RowsMade, Tensor)):
             return value
         if isinstance(value, RaggedTensorValue):
@@ -139,7 +139,7 @@ class RowsMade:
 
 
 def count_of(values: Any, dtype: DType) -> Tensor:
-    """How many values there are."""
+    """The number of values."""
     if isinstance(values, RowsMade):
         return values.nrows(dtype)
     known = values.shape[0] if values.shape.rank else None

@@ -43,7 +43,7 @@ def from_sparse(cls: type[RaggedTensor], st_input: Any, name: Any = None, row_sp
 
 
 def combined(self: RaggedTensor, function: Callable[[Any, Any], Any], x: Any, y: Any) -> RaggedTensor:
-    """An elementwise function of two operands, of which it is one, with broadcasting."""
+    """An elementwise function of it and another operand, with broadcasting."""
     return arithmetic.binary(function, x, y)
 
 

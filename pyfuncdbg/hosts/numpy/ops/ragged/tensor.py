@@ -78,7 +78,7 @@ class RaggedTensor(RowsMade):
 
     @property
     def ragged_rank(self) -> int:
-        """How many levels of rows there are."""
+        """The number of levels of rows."""
         return len(self.nested_row_splits)
 
     @property
@@ -101,15 +101,15 @@ class RaggedTensor(RowsMade):
         return tuple(rows.numbers_of(splits) for splits in self.nested_row_splits)
 
     def nrows(self, out_type: Any = None, name: Any = None) -> Tensor:
-        """How many rows there are."""
+        """The number of rows."""
         return shape_of(self.row_splits, out_type=self.row_splits.dtype if out_type is None else as_dtype(out_type))[0] - 1
 
     def row_starts(self, name: Any = None) -> Tensor:
-        """Where each row begins in `values`."""
+        """The index in `values` at which each row begins."""
         return self.row_splits[:-1]
 
     def row_limits(self, name: Any = None) -> Tensor:
-        """Where each row ends in `values`."""
+        """The index in `values` at which each row ends."""
         return self.row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: Any = None) -> Any:
@@ -240,7 +240,7 @@ class RaggedTensor(RowsMade):
         raise ValueError("TypeError: object of type 'RaggedTensor' has no len()")
 
     def printed(self, hole: str) -> tuple[str, list[Any]]:
-        """What `tf.print` shows: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
+        """The form for `tf.print`: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
         if not self._is_eager():
             return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
         from pyfuncdbg.hosts.numpy.ops.ragged.text import shown

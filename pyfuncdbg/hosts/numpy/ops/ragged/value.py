@@ -51,7 +51,7 @@ class RaggedTensorValue:
 
     @property
     def ragged_rank(self) -> int:
-        """How many levels there are."""
+        """The number of levels."""
         return len(self.nested_row_splits)
 
     @property

@@ -35,7 +35,7 @@ class Philox(np.random.Generator):
 
     @staticmethod
     def seeded(seed: int, seed2: int) -> Philox:
-        """The generator of a stateful op with these seeds; with (0, 0) one that nobody can repeat."""
+        """The generator of a stateful op with these seeds; with (0, 0) one that cannot be repeated."""
         if not seed and not seed2:
             seed, seed2 = (int.from_bytes(os.urandom(8), 'little') for _ in range(2))
         return Philox(seed & _WORD, (seed2 & _WORD) << 64)
@@ -47,7 +47,7 @@ class Philox(np.random.Generator):
         return int(state['state']['key'][0]), high << 64 | low
 
     def reserve(self, blocks: int) -> Blocks:
-        """What is at the counter; the counter moves on by that many blocks."""
+        """Blocks from the counter on, which moves on by that many."""
         key, counter = self.position()
         state: Any = self.bit_generator.state
         after = counter + blocks

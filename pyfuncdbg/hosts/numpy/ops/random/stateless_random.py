@@ -36,7 +36,7 @@ _SCRAMBLING = 0x02461e293ec8f720
 
 # ---------------------------------------------------------------- seeds
 def _scrambled(seed: Any) -> tuple[int, int]:
-    """The key and the counter that a seed of two numbers stands for."""
+    """The key and the counter of a seed of two numbers."""
     if seed.shape != (2,):
         raise invalid(f'seed must have shape [2], not [{",".join(map(str, seed.shape))}]')
     first, second = (int(n) & 2**64 - 1 for n in seed.tolist())

@@ -72,7 +72,7 @@ def _is_apart(value: Any) -> bool:
 
 
 def or_decorator(op: Callable[..., Any], op_name: str, func: Any, inp: Any, Tout: Any, **options: Any) -> Any:
-    """What a script op with a missing argument is: a decorator, or a mistake.
+    """The decorator that a script op without its function is.
 
     Raises:
         TypeError: An argument is missing or too many.

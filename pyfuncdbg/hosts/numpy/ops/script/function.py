@@ -96,7 +96,8 @@ class PythonFunction:
         return f'pyfunc_{self.number}'
 
     def facts(self) -> tuple[Any, ...]:
-        """What makes this record again from its function; nothing that keeps a graph or a variable alive."""
+        """Facts from which this record can be made again for its function; nothing that keeps a graph or a variable
+        alive."""
         return self.op_type, self.outputs, self.name, self.layout, True, (), self.number
 
     def replace(self, func: Any, count: int) -> None:
@@ -266,7 +267,7 @@ class PythonFunction:
     # ------------------------------------------------------------------ site
     @property
     def site(self) -> CallSite:
-        """Where it is called: the node, or in eager mode the line of the program that stands on the stack now."""
+        """The call site: the node, or in eager mode the line of the program that is on the stack now."""
         return self._eager_site() if self._site is None else self._site
 
     def place(self, op: Operation) -> None:
@@ -309,7 +310,7 @@ class PythonFunction:
 _MOST_KNOWN = 4096
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
-"""Lines that call functions eagerly, as far as somebody watched: no function, closure or value is kept."""
+"""Lines that call functions eagerly, as far as a hook watched: no function, closure or value is kept."""
 
 
 class _Identity(NamedTuple):

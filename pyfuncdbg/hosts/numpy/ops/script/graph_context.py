@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
 
 
 def readable(op: Operation) -> dict[str, Any]:
-    """What reads the facts of a node, as an attribute of its site; it does not keep the graph."""
+    """A reader of a node's facts, as an attribute of its site; it does not keep the graph."""
     return {SURROUNDINGS: partial(_read, weakref.ref(op))}
 
 

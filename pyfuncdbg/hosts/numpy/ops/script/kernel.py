@@ -74,7 +74,7 @@ def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Seq
 
 def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_function: PythonFunction | None = None,
                     owned: Collection[int] = ()) -> Sequence[Any]:
-    """Arrays that somebody else may look at are copied: the function may write to what it gets."""
+    """Arrays that may be read elsewhere are copied: the function may write to what it gets."""
     inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
               for position, value in enumerate(values)]
     try:

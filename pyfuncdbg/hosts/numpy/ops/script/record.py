@@ -92,7 +92,7 @@ class Keeping:
 
         Args:
             inputs: For a call that a hook skipped, the inputs it would have had.
-            outputs: Tensors that stand, whoever made them.
+            outputs: The final outputs, whether the function or a hook gave them.
         """
         recording = self._recording
         if recording is None:

@@ -24,7 +24,7 @@ class Record(Protocol):
 
     @property
     def token(self) -> str:
-        """What a node has in its attrs."""
+        """The token that a node has in its attrs."""
 
     def facts(self) -> tuple[Any, ...]:
         """The arguments that make this record again, after the function."""
@@ -84,5 +84,5 @@ def found(token: bytes) -> Any:
 
 
 def size() -> int:
-    """How many records live."""
+    """The number of living records."""
     return len(_living)

@@ -35,7 +35,7 @@ class DeclaredFunction(Protocol):
 
     @property
     def token(self) -> str:
-        """How messages name it."""
+        """The name in messages."""
 
 
 # ---------------------------------------------------------------- py_function
@@ -239,7 +239,7 @@ def as_found(result: Any) -> list[Any]:
 
 # ---------------------------------------------------------------- memory
 _alone = 0
-"""References to an array that nobody but the conversion holds, as `own` counts them; set by `calibrate`."""
+"""References to an array that only the conversion holds, as `own` counts them; set by `calibrate`."""
 
 
 def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
@@ -248,7 +248,7 @@ def _fits(array: np.ndarray[Any, Any], dtype: DType) -> bool:
 
 
 def own(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A returned array in C order that nobody else can write to: itself if nobody else holds it, else a copy.
+    """A returned array in C order that cannot be written to elsewhere: itself if it is held nowhere else, else a copy.
 
     Elements of a returned list have one holder more, so they are copied.
     """

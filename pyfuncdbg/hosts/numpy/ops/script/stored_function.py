@@ -38,7 +38,7 @@ def stored(function: PythonFunction) -> bytes:
 
 
 def loaded(body: bytes, op_type: str) -> PythonFunction:
-    """The function that `stored` made bytes of. It runs code: only for bytes from somebody who is trusted.
+    """The function that `stored` made bytes of. It runs code: only for bytes from a trusted source.
 
     Raises:
         ValueError: Something else is stored there.

@@ -25,7 +25,7 @@ def numbers_of(sparse: SparseTensor) -> Any:
 
 
 def by_number(numbers: Any, sizes: Any) -> Any:
-    """The coordinates that numbers stand for."""
+    """The coordinates that numbers encode."""
     return floormod(floordiv(expand_dims(numbers, 1), expand_dims(_strides(sizes), 0)), expand_dims(sizes, 0))
 
 

@@ -111,7 +111,7 @@ class SparseTensor:
         raise ValueError(f'Attempt to convert a value ({self}) with an unsupported type ({type(self)}) to a Tensor.')
 
     def printed(self, hole: str) -> tuple[str, list[Any]]:
-        """What `tf.print` shows: a text with holes, and the tensors that go there."""
+        """The form for `tf.print`: a text with holes, and the tensors that go there."""
         form = f"'SparseTensor(indices={hole}, values={hole}, shape={hole})'"
         return form, [self.indices, self.values, self.dense_shape]
 

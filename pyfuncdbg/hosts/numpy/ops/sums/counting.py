@@ -59,7 +59,7 @@ register(OpDef('DenseBincount', _dense_bincount, _dense_bincount_types, kernel_a
 
 def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = dtypes.int32,
              name: str | None = None, axis: int | None = None, binary_output: bool = False) -> Tensor:
-    """How often each number from 0 on occurs.
+    """The number of occurrences of each integer from 0 on.
 
     Args:
         arr: Integers.
@@ -109,7 +109,7 @@ for _op, _side in (('LowerBound', 'left'), ('UpperBound', 'right')):
 
 def searchsorted(sorted_sequence: Any, values: Any, side: str = 'left', out_type: Any = dtypes.int32,
                  name: str | None = None) -> Tensor:
-    """Where each value would go in a rising sequence, row by row: before equal ones ('left') or after them ('right').
+    """Insertion indices of values in a rising sequence, row by row: before equal ones ('left') or after them ('right').
 
     Raises:
         ValueError: Another side.
@@ -146,7 +146,7 @@ register(OpDef('HistogramFixedWidth', _histogram, _histogram_types, no_gradient,
 
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
                           name: str | None = None) -> Tensor:
-    """How many values are in each of `nbins` equal parts of a range; those outside count in the first or last."""
+    """The number of values in each of `nbins` equal parts of a range; those outside count in the first or last."""
     with scope(name, 'histogram_fixed_width') as full:
         values = convert_to_tensor(values)
         bounds = convert_to_tensor(value_range, values.dtype)
@@ -164,7 +164,7 @@ def _check_classes(label: str, x: Any, count: Any) -> None:
 
 def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None,
                      dtype: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """How often each label (row) was predicted as each class (column).
+    """Counts of each label (row) predicted as each class (column).
 
     Raises:
         InvalidArgumentError: A label or a prediction is negative, or not below `num_classes`.

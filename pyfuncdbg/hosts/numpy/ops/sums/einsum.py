@@ -87,7 +87,7 @@ def _kernel(*values: Any, equation: str) -> Any:
 
 
 def _dots_shape(parts: Sequence[str], values: Sequence[Any]) -> tuple[int, ...]:
-    """The common shape of the axes that the dots stand for."""
+    """The common shape of the axes that the dots represent."""
     shapes = []
     for part, value in zip(parts, values, strict=True):
         _, at, extra = _axes(part, value.ndim)

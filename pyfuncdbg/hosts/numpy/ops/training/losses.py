@@ -150,7 +150,7 @@ def log_loss(labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float =
 
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
                loss_collection: str | None = GraphKeys.LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """How far logits are from the right side of the margin; labels are 0 or 1."""
+    """Distance of logits from the right side of the margin; labels are 0 or 1."""
     with name_scope(scope or 'hinge_loss') as full:
         labels, logits = _pair(labels, logits)
         signs = 2 * labels - ones_like(labels)

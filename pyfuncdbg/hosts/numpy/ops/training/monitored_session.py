@@ -90,7 +90,7 @@ class Coordinator:
         return self._stop.is_set()
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until somebody asks; whether that came in time."""
+        """Wait for a request to stop; whether it came in time."""
         return self._stop.wait(timeout)
 
     def raise_requested_exception(self) -> None:

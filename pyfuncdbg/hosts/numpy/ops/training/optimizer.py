@@ -174,7 +174,7 @@ class Optimizer:
         return sorted(self._rule.slots)
 
     def variables(self) -> list[Any]:
-        """What the rule keeps, by name."""
+        """Variables that the rule keeps, by name."""
         found = [*(power for powers in self._powers.values() for power in powers), *self._slots.values()]
         return sorted(found, key=lambda variable: variable.name)
 

@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import storages
 
 _SUMMARISED = 1 << 22
-"""Elements of the largest variable of which the range is shown."""
+"""Elements of the largest variable whose range is shown."""
 
 
 class Storage:
@@ -46,7 +46,7 @@ class Storage:
         storages.add(self)
 
     def __repr__(self) -> str:
-        """What a debugger shows of a handle: the variable's name, and its present value by type, shape and range."""
+        """The display of a handle in a debugger: the variable's name, and its present value by type, shape and range."""
         variable = self.variable()
         name = variable.name.removesuffix(':0') if variable is not None else self.name
         if self.value is None:

@@ -24,7 +24,7 @@ def declared_shape(shape: Any, given: TensorShape) -> TensorShape:
 
 
 def in_function(initial_value: Any, dtype: Any) -> Any:
-    """What a variable made in a function starts with: a tensor of the function where it depends on one."""
+    """The initial value of a variable made in a function: a tensor of the function where it depends on one."""
     if callable(initial_value) and not context.get_default_graph().outer_is_graph:
         initial_value = initial_value()
     if isinstance(initial_value, (list, tuple)) and holds_symbolic(initial_value):

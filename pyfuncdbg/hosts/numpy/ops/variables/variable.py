@@ -151,7 +151,7 @@ class Variable:
     # ------------------------------------------------------------------ what it is
     @property
     def handle(self) -> Any:
-        """The resource tensor that stands for the variable; what tapes and functions track."""
+        """The resource tensor that represents the variable; what tapes and functions track."""
         if _bound.handles and id(self._handle) in _bound.handles:
             return _bound.handles[id(self._handle)]
         return self._handle
@@ -189,7 +189,7 @@ class Variable:
 
     @property
     def device(self) -> str:
-        """Where it is."""
+        """The device that it is on."""
         return str(self._handle.device)
 
     @property

@@ -161,7 +161,7 @@ def between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any],
 
 def plain_step(node: Node, incoming: Sequence[Any], sources: Sequence[int],
                wanted: Sequence[bool]) -> tuple[Sequence[Any], int]:
-    """Apply the rule, watched by nobody."""
+    """Apply the rule, unwatched."""
     return differentiated(node, incoming, wanted), 0
 
 

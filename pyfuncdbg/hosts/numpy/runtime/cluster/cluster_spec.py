@@ -53,7 +53,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """How many tasks a job has.
+        """The number of tasks of a job.
 
         Raises:
             ValueError: No such job.

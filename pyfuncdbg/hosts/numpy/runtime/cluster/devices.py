@@ -58,7 +58,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Say which devices are used: nothing changes for a type of which there are none.
+    """Say which devices are used: nothing changes for a type without devices.
 
     Raises:
         ValueError: A device that is not there, or no CPU is left.
@@ -77,7 +77,7 @@ def set_soft_device_placement(enabled: Any) -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """What was set."""
+    """The setting."""
     return _placement.soft
 
 
@@ -87,5 +87,5 @@ def set_log_device_placement(enabled: Any) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """What was set."""
+    """The setting."""
     return _placement.log

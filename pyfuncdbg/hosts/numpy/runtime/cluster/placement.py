@@ -41,7 +41,7 @@ def device_for(name: str, devices: Devices, soft: bool) -> DeviceSpecV2 | None:
     """The device that a name means.
 
     Args:
-        name: A device name, of which parts may be missing.
+        name: A device name; parts of it may be missing.
         devices: Those that there are.
         soft: Where there is no such device on a task, its CPU does.
 
@@ -88,7 +88,7 @@ def in_order(ops: Iterable[Operation]) -> list[Operation]:
 
 
 def unplaceable(op: Any, devices: Devices) -> str:
-    """What TensorFlow says of a node whose device is not there."""
+    """TensorFlow's message on a node whose device is not available."""
     text = (f'Cannot assign a device for operation {op.name}: {{{{node {op.name}}}}} was explicitly assigned to {op.device} '
             f'but available devices are [ {", ".join(sorted(devices.names()))} ]. Make sure the device specification refers '
             'to a valid device.')

@@ -95,7 +95,7 @@ class Server:
 
     @property
     def target(self) -> str:
-        """What a session is made with: 'grpc://localhost:2222'."""
+        """The target for sessions on this server: 'grpc://localhost:2222'."""
         return _SCHEME + self._address
 
     @staticmethod

@@ -63,13 +63,13 @@ class Branches:
                 for branch, feeds in zip(self.branches, self.feeds, strict=True)]
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """What the branch of this graph returns, each with the output of the node that it is."""
+        """Results of the branch of this graph, each with the output of the node that it is."""
         for branch, results in zip(self.branches, self.results, strict=True):
             if branch.graph is graph:
                 yield from ((branch.outputs[result], place) for place, result in enumerate(results) if result >= 0)
 
     def kept(self) -> list[list[Tensor]]:
-        """What each branch keeps for a gradient."""
+        """Values that each branch keeps for a gradient."""
         return [list(branch.kept()) for branch in self.branches]
 
 
@@ -147,7 +147,7 @@ class InputPool:
         self._places: dict[int, int] = {}
 
     def place(self, tensor: Any) -> int:
-        """Where a tensor stands among them."""
+        """The index of a tensor among them."""
         found = self._places.get(id(tensor))
         if found is None:
             found = self._places[id(tensor)] = len(self.tensors)

@@ -100,7 +100,7 @@ class TensorList:
 
 
 def zero_of(value: Any) -> Any:
-    """What counts as no gradient for a value: zeros of its shape and dtype; for a variable those of its content."""
+    """The value that counts as no gradient: zeros of a value's shape and dtype; for a variable those of its content."""
     if value is None:
         return None
     if isinstance(value, TensorList):

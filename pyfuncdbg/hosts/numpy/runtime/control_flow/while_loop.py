@@ -70,7 +70,7 @@ class Loop:
     compiled: list[LoopSource] = field(default_factory=list, compare=False, repr=False)
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """What the body returns, where this is its graph, each with the output of the node that it is at last."""
+        """Results of the body, where this is its graph, each with the output of the node that it is at last."""
         if self.body.graph is graph:            # before what is carried there are the counter and the maximum
             yield from ((self.body.outputs[result], place) for place, result in enumerate(self.next, 2))
 
@@ -176,7 +176,7 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
 
 
 def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:
-    """Iterations of which nothing is kept."""
+    """Iterations whose values are not kept."""
     assert loop.condition is not None
     carried: Sequence[Any] = pool[:loop.carried]
     count, straight = 0, loop.next == tuple(range(len(loop.body.outputs)))
@@ -209,7 +209,7 @@ def _at_full_speed(loop: Loop, ask: CompiledPlan, step: CompiledPlan, execution:
 
 
 def _gathered(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any], places: Sequence[int]) -> _Iterations:
-    """Iterations that take items, or of which something is stacked, summed or kept."""
+    """Iterations that take items, or whose values are stacked, summed or kept."""
     body, first = loop.body, len(loop.feeds)
     way = -1 if loop.backwards else 1
     carried, fixed = pool[:loop.carried], pool[loop.carried + loop.items:]

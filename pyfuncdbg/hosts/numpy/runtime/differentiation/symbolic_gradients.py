@@ -269,7 +269,7 @@ def _order(targets: Sequence[Any], sources: Sequence[Any], stops: set[Operation]
 
 
 def _reached(sources: set[Operation], roots: Sequence[Operation], edges: _Edges) -> list[Operation]:
-    """The nodes between roots and sources, all of which depend on a source by way of tensors that have gradients."""
+    """The nodes between roots and sources that depend on a source by way of tensors that have gradients."""
     needed: set[Operation] = set()
     stack = list(roots)
     while stack:

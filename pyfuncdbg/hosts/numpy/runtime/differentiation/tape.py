@@ -240,7 +240,7 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
 
 def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
                   pass_label: str = 'GradientTape.gradient') -> list[Any]:
-    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where somebody watches."""
+    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches."""
     gradients = Gradients()
     for target, seed in zip(targets, seeds, strict=True):
         if isinstance(target, Tensor) and target.dtype.is_trainable:

@@ -258,7 +258,7 @@ def eager_site(definition: OpDef, attrs: Attrs) -> CallSite:
 
 def _own_site(place: CallSite, definition: OpDef, facts: Sequence[Any], again: Callable[..., Any],
               function: Callable[..., Any]) -> CallSite:
-    """The site of an op that stands for a function of the user's: each call may have another; none is kept."""
+    """The site of an op that calls a function of the user's: each call may have another; none is kept."""
     attrs = {**place.attrs, '_call': partial(computed_again, definition, {'_py_again': partial(again, function, *facts)}),
              '_remake': partial(_own_site, place, definition, facts, again)}
     return CallSite(place.name, place.op_type, 'op', host, function=function, stack=place.stack, attrs=attrs, same_as=place,

@@ -49,7 +49,7 @@ class ElementNode:
 
     @property
     def name(self) -> str:
-        """What to call it in messages and displays."""
+        """The name for messages and displays."""
         return self.label or self.definition.name
 
     def recorded(self) -> Sequence[Any]:
@@ -79,7 +79,7 @@ def _record(definition: OpDef, inputs: tuple[Any, ...], output: EagerTensor, nam
 
 
 def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: str | None) -> Binary:
-    """The function of two operands, of which the first is an eager tensor.
+    """The function of two operands whose first is an eager tensor.
 
     Args:
         definition: Its result has the dtype of its inputs.

@@ -57,7 +57,7 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """Where TensorFlow would say the value is."""
+        """The device that TensorFlow would report for the value."""
         return DEVICE
 
     backing_device = device
@@ -173,5 +173,5 @@ class EagerTensor(Tensor):
 
 
 def restored(array: np.ndarray, dtype: str) -> EagerTensor:
-    """What a pickled tensor becomes."""
+    """The tensor that a pickled one becomes."""
     return EagerTensor(array if array.ndim or array.dtype == object else array[()], as_dtype(dtype))

@@ -102,7 +102,7 @@ class Execution:
         self.marked = None if self.locator is None else self.locator.marked(self)
 
     def look(self) -> RunView | None:
-        """What the run is at; on its thread, from within a Python call."""
+        """The position of the run; on its thread, from within a Python call."""
         return self.standing() if self.locator is None else self.locator.innermost(self)
 
     def resource(self, key: Any, make: Callable[[], Any]) -> Any:

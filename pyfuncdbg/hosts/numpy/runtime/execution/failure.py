@@ -63,7 +63,7 @@ _BROADCAST = re.compile(r'operands could not be broadcast together with shapes (
 
 
 def kernel_text(error: Exception) -> str:
-    """What a kernel raised in TensorFlow's words, where NumPy has others."""
+    """The message of a kernel's error in TensorFlow's words, where NumPy has others."""
     found = _BROADCAST.match(str(error))
     if found is None:
         return str(error)

@@ -24,10 +24,10 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 
 _SHOWN = 6
-"""Elements of a constant that are told."""
+"""Number of a constant's elements that are reported."""
 _LONGEST = 60
 _TOLD = 20
-"""Control inputs and constants of one node that are told."""
+"""Number of a node's control inputs and constants that are reported."""
 
 
 _CALLERS = frozenset((IF, STATELESS_IF, CASE, STATELESS_CASE, WHILE, STATELESS_WHILE, CALL))
@@ -43,7 +43,7 @@ def site_attrs(op: Operation) -> dict[str, Any]:
     """The attrs of a node for its site; '_device', '_control' (inputs by name), '_constants' and '_no_rank' (outputs) where
     it has some.
 
-    A constant is no node of a run, so what it holds is told here: its tensor's name, dtype, shape and first elements.
+    A constant is no node of a run, so its content is reported here: its tensor's name, dtype, shape and first elements.
     """
     found: dict[str, Any] = {name: str(value) if isinstance(value, TensorShape) else value
                              for name, value in op.shown_attrs().items()}
@@ -62,8 +62,8 @@ def site_attrs(op: Operation) -> dict[str, Any]:
 
 
 def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
-    """What tells of each output that the function of a node's graph returns: [its index, the function's name, the names of
-    what the nodes that call it give of it]. It does not keep the graph."""
+    """A reader of each output that the function of a node's graph returns: [its index, the function's name, the names of the
+    outputs that caller nodes make of it]. It does not keep the graph."""
     graph, name = weakref.ref(op.graph), op.name
 
     def read() -> list[list[Any]]:

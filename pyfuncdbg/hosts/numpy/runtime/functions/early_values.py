@@ -68,7 +68,7 @@ def _repeated(tensor: Any, wanted: SymbolicTensor, graph: Graph) -> Any:
 
 
 def _outside(tensor: SymbolicTensor, wanted: SymbolicTensor, arguments: bool) -> dict[Operation, Any]:
-    """What the placeholders of its function stand for that a tensor depends on; `arguments`: those of the first call too."""
+    """Outer values of the placeholders that a tensor depends on; `arguments`: those of the first call too."""
     graph = owner(tensor)
     known = {inner.op: outer for outer, inner in (*graph.captures, *(graph.given if arguments else ()))
              if isinstance(outer, Tensor)}          # a function traced for specs has no arguments yet

@@ -95,7 +95,7 @@ class Function:
 
     @property
     def function_spec(self) -> FunctionSignature:
-        """How arguments are read."""
+        """The signature by which arguments are read."""
         return self._signature
 
     @unwrapped
@@ -151,7 +151,7 @@ class Function:
         return self._trace_for(self._signature.bind(args, kwargs, allow_specs=True))
 
     def experimental_get_tracing_count(self) -> int:
-        """How many traces there are."""
+        """The number of traces."""
         return len(set(map(id, self._traces.found.values())))
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:

@@ -53,7 +53,7 @@ _known = ByCode[Retracing]()
 
 
 def retracing_of(function: Any) -> Retracing:
-    """What is counted for a function: one for all that were made from the same text."""
+    """The counts of a function: one object for all functions that were made from the same text."""
     code = getattr(getattr(function, '__func__', function), '__code__', None)
     if code is None:
         return Retracing()

@@ -143,7 +143,7 @@ class ExecutionHistory:
 
     # ------------------------------------------------------------------ back
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back to before a step; '' if it can."""
+        """The reason why the run cannot go back to before a step; '' if it can."""
         if not 0 <= position <= self.position:
             return f'cannot rewind to step {position}: next is {self.position}, the first is 0'
         gone = range(position, self.position)
@@ -195,11 +195,11 @@ class ExecutionHistory:
         self.values.forget(step)
 
     def forget(self, index: int) -> None:
-        """What a step did no longer stands."""
+        """Discard the outcome of a step."""
         self._outcomes.pop(index, None)
 
     def forget_below(self, index: int) -> None:
-        """What a step did, and those that depend on it, no longer stands."""
+        """Discard the outcomes of a step and of those that depend on it."""
         reached: set[int] = set(self._plan.steps[index].outputs)
         self.forget(index)
         for later, step in enumerate(self._plan.steps[index + 1:], index + 1):

@@ -28,7 +28,7 @@ class Values:
 
     def load(self, feeds: Sequence[Any], names: Mapping[str, Any] | None = None,
              live: Mapping[str, int] | None = None) -> None:
-        """What a plan is given, and the locals that hold more."""
+        """Take over what a plan is given, and the locals that hold more."""
         slots = self._plan.slots
         self.known.update((slots[id(t)], value) for t, value in zip(self._plan.feeds, feeds, strict=True))
         if names is not None and live is not None:

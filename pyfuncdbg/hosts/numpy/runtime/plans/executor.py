@@ -249,7 +249,7 @@ class Executor:
         return self.history.value(tensor)
 
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back to a step; '' if it can."""
+        """The reason why the run cannot go back to a step; '' if it can."""
         return self.history.obstacle(position)
 
     # ------------------------------------------------------------------ steering

@@ -55,7 +55,7 @@ class _Chains:
         self._read: dict[int, list[int]] = {}
 
     def before(self, index: int, step: Step) -> set[int]:
-        """What a step waits for because of the variables it uses: a reader for the last writer, a writer for all since."""
+        """The steps that a step waits for because of its variables: a reader for the last writer, a writer for all since."""
         found: set[int] = set()
         writes = not step.op.outputs or (step.op.definition.python and '_py_function' not in step.op.attrs)
         for slot, tensor in zip(step.inputs, step.op.inputs, strict=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def innermost(execution: Execution) -> RunView | None:
-    """What the innermost plan of an execution is at that is under way on this thread."""
+    """Position of the innermost plan of an execution that is under way on this thread."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename.startswith('<plan of ') and frame.f_locals.get('x') is execution:
@@ -30,7 +30,7 @@ def innermost(execution: Execution) -> RunView | None:
 
 
 def marked(execution: Execution) -> CallMark | None:
-    """How things stand before the Python call that a plan at full speed is at; None in one that runs step by step."""
+    """State before the Python call that a plan at full speed is at; None in one that runs step by step."""
     earlier = execution.marked
     if execution.used is not None and (earlier is None or execution.used is not earlier.used):
         return None                             # a step around this one keeps its own books

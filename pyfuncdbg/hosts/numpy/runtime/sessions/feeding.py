@@ -71,7 +71,7 @@ def _paired(key: Any, value: Any) -> list[tuple[Any, Any]]:
 def converter(tensor: SymbolicTensor) -> Callable[[Any], Any]:
     """The function that turns a fed value into the tensor's NumPy value.
 
-    The result may share memory with an array that the user gave: nobody writes to it.
+    The result may share memory with an array that the user gave: it is never written to.
     """
     dtype, sizes = tensor.dtype.array, tensor.shape.sizes
     scalar = dtype.type if sizes == () and dtype.kind in 'fiu' and dtype.isbuiltin == 1 else None

@@ -179,7 +179,7 @@ class PartialRuns:
         self._under_way: dict[str, PartialRun] = {}
 
     def setup(self, session: UsedSession, fetches: Any, feeds: Any) -> str:
-        """What `Session.partial_run_setup` does; what needs no feed runs now."""
+        """Begin a partial run, as `Session.partial_run_setup`; nodes that need no feed run now."""
         graph = _usable(session)
         keys = [] if feeds is None else list(feeds) if isinstance(feeds, (list, tuple)) else [feeds]
         tensors = [_to_be_fed(graph, tensor) for key in keys
@@ -203,7 +203,7 @@ class PartialRuns:
         return handle
 
     def run(self, session: UsedSession, handle: Any, fetches: Any, feed_dict: Any) -> Any:
-        """What `Session.partial_run` does."""
+        """Run one step, as `Session.partial_run`."""
         graph = _usable(session)
         flat: Mapping[Any, Any] = flat_feeds(feed_dict) if feed_dict else {}
         fed = {tensor: converter(tensor)(value) for tensor, value in ((feed_tensor(graph, k), v) for k, v in flat.items())}

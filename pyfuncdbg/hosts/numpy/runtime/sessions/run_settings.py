@@ -28,7 +28,7 @@ class Pools:
         self._lock = new_lock()
 
     def runner(self, plan: CompiledPlan, settings: RunSettings, timing: StepTimes | None) -> Runner | None:
-        """What runs a plan with these settings; None for step after step, as fast as it goes."""
+        """The runner of a plan with these settings; None for serial execution at full speed."""
         from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
         threads = 1 if settings.pool < 0 else self._options.threads[settings.pool]
         overlap = threads > 1 and overlaps(plan)

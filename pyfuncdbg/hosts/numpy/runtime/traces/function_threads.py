@@ -46,7 +46,7 @@ class FunctionThreads:
             pool.close()
 
     def get(self, kind: str) -> int:
-        """What was set, 0 for the default."""
+        """The setting, 0 for the default."""
         return self._counts[kind]
 
 
@@ -54,20 +54,20 @@ function_threads = FunctionThreads()
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """How many steps of a traced function may overlap; 0 or 1: none, they run on the caller's thread."""
+    """Set how many steps of a traced function may overlap; 0 or 1: none, they run on the caller's thread."""
     function_threads.set('inter', num_threads)
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """What was set, 0 for the default."""
+    """The setting, 0 for the default."""
     return function_threads.get('inter')
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """How many threads one op may use. It is NumPy that decides: the number is kept for who asks."""
+    """Set how many threads one op may use. NumPy decides that: the number is only stored."""
     function_threads.set('intra', num_threads)
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """What was set, 0 for the default."""
+    """The setting, 0 for the default."""
     return function_threads.get('intra')

@@ -95,7 +95,7 @@ class Traced:
         return self.name.removeprefix('__inference_').rpartition('_')[0]
 
     def results_of(self, graph: Graph) -> Iterator[tuple[Tensor, int]]:
-        """What it returns, where this is its graph, each with the output of the node that calls it."""
+        """Its results, where this is its graph, each with the output of the node that calls it."""
         if self.graph is graph:
             yield from zip(self.outputs, range(len(self.outputs)), strict=True)
 
@@ -125,7 +125,7 @@ class Traced:
         return self._pure[1]
 
     def available(self) -> list[SymbolicTensor]:
-        """What a gradient may need of a call: arguments, captured tensors, outputs, and what else is kept."""
+        """Values of a call that a gradient may need: arguments, captured tensors, outputs, and what else is kept."""
         return [*self.inputs, *(inner for _, inner in self.graph.captures), *self.outputs, *self.kept()]
 
     def plan(self, record: bool | tuple[int, ...]) -> CompiledPlan:
@@ -191,7 +191,7 @@ class Traced:
         """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
 
         Args:
-            targets: Of which tensors a gradient is given: places in `available()`; one may stand more than once.
+            targets: The tensors that a gradient is given of: places in `available()`; one may be there more than once.
             filled: Inputs that get zeros where no gradient comes to them; the others have none there.
             slices: Inputs whose gradients are `IndexedSlices` (of zeros where none comes to them), all others tensors; None:
                 each as its rule gives it.

@@ -13,7 +13,7 @@ from pyfuncdbg.hooks.tracing_notice import is_part
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
              UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
-"""Types whose only argument is their text, so that one with more text can stand for them; subclasses may differ."""
+"""Types whose only argument is their text, so that one with more text can replace them; subclasses may differ."""
 _HEAD = 'in user code:\n\n'
 
 

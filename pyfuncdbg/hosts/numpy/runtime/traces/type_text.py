@@ -23,7 +23,7 @@ def type_text(value: Any) -> str:
 
 
 def misfit(expected: Any, given: Any) -> str | None:
-    """Why a value is not of the same structure as a spec, as TensorFlow says it; None if it is."""
+    """The mismatch of a value with the structure of a spec, in TensorFlow's words; None if it fits."""
     if not nest.is_nested(expected):
         return None
     if isinstance(expected, Mapping):

@@ -141,7 +141,7 @@ def _finding(evidence: Evidence, spot: Spot, slots: Sequence[int], after: int, d
 
 
 def shape_of(shapes: Sequence[tuple[int, ...]]) -> tuple[int | None, ...] | None:
-    """What is common to shapes: None for a size that varied; None for shapes of several ranks."""
+    """The common part of shapes: None for a size that varied; None for shapes of several ranks."""
     if not shapes or len({len(shape) for shape in shapes}) > 1:
         return None
     return tuple([sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True)])

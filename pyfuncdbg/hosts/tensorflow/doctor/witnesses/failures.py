@@ -57,7 +57,7 @@ class Failures:
         return __init__
 
     def facts(self) -> Iterator[Fact]:
-        """How often each was raised, and told."""
+        """Counts of how often each was raised, and reported."""
         with self._lock:
             raised, told = Counter(self._raised), Counter(self._told)
         for origin, count in raised.items():

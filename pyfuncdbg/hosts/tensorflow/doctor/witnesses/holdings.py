@@ -38,7 +38,7 @@ class Holding:
 
 
 def holding(roots: Iterable[Any], tensor: type) -> Holding:
-    """What these objects keep alive.
+    """Memory that these objects keep alive.
 
     Args:
         roots: Registered functions, or tuples with tensors.

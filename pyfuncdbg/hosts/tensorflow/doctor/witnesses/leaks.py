@@ -78,7 +78,7 @@ class Leaks:
                 self._graphs[token] = weakref.ref(self._parts.ops.get_default_graph())
 
     def place_of(self, token: str) -> Frame | None:
-        """Where the op with this token was made."""
+        """The place where the op with this token was made."""
         known = self._entries.get(token)
         return known.place if known is not None else None
 

@@ -36,7 +36,7 @@ def watch_graphs(patches: Patches) -> None:
 
 
 def readable(op: Any) -> dict[str, Any]:
-    """What reads the facts of a node, as an attribute of its site; it does not keep the graph."""
+    """A reader of a node's facts, as an attribute of its site; it does not keep the graph."""
     return {SURROUNDINGS: partial(_read, weakref.ref(op.graph), op.name)}
 
 
