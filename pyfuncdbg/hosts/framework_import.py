@@ -1,4 +1,4 @@
-"""Notices the import of a framework, without importing it.
+"""Import hook that reports the import of a framework, without importing it.
 
 One finder in `sys.meta_path` until the framework comes; it finds nothing itself, and is gone when the import is done. Runs
 on the thread that imports.
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Watch:
-    """Calls something when a package has been imported.
+    """Finder that calls a function when a package has been imported.
 
     Args:
         name: Of the package.

@@ -1,4 +1,4 @@
-"""Lazy loading of a namespace's parts when one of their names is first used, on the using thread.
+"""Lazy loading of a namespace's parts at the first use of their names. It runs on the thread that uses the name.
 
 All of `tf` takes three times as long to load as NumPy, and a program uses a small part of it. A namespace that is left out
 here is loaded with `tf`: only slower.

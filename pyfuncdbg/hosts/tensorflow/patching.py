@@ -1,4 +1,4 @@
-"""Attributes of TensorFlow that are replaced while it is watched, and put back exactly as they were.
+"""Patches: attributes of TensorFlow that are replaced while it is watched, and restored exactly.
 
 The attachment makes them, on the thread that attaches; it puts them back on the one that detaches.
 """

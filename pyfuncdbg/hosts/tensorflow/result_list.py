@@ -1,4 +1,4 @@
-"""Result list for hooks, with the original object, which is handed on unless a hook changes the list."""
+"""Result list for hooks, with the original object. That is handed on unless a hook changes the list."""
 from __future__ import annotations
 
 from typing import Any

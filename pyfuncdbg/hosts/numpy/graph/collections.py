@@ -1,4 +1,4 @@
-"""The named lists of a graph, in which programs of TensorFlow 1 find variables, losses and what they put there."""
+"""Collections: the named lists of a graph, where TensorFlow 1 programs find variables and losses."""
 from __future__ import annotations
 
 import re

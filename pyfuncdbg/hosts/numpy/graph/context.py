@@ -1,4 +1,4 @@
-"""Context of this thread: the graph that ops are added to (or eager mode), the session, the device.
+"""Current context of a thread: its graph (or eager mode), session and device.
 
 Native threads that come and go start in the process default; a body of a wrapped function runs under `eager()`.
 """

@@ -1,4 +1,4 @@
-"""The vocabulary of graphs: every op with its kernel, shape rule and gradient, and the public functions over them.
+"""The ops of graphs, each with kernel, shape rule and gradient, and the public functions over them.
 
 Importing the package fills the registry with what most programs need; the rest is loaded when it is first asked for.
 """

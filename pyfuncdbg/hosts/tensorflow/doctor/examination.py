@@ -1,4 +1,4 @@
-"""All that is asked of TensorFlow by `pyfuncdbg doctor`: installed with the attachment, gathered when the program ends."""
+"""Examination of TensorFlow for `pyfuncdbg doctor`, installed with the attachment, gathered when the program ends."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Observers in the graphs of traced functions: nodes of ours that hand over what an op got and gave.
+"""Observers in the graphs of traced functions: nodes that report an op's inputs and outputs.
 
 TensorFlow's op callbacks may add nodes only while the program makes its own, and random ops draw their seeds from how many
 nodes there are: results would differ. So a graph gets its observers when TensorFlow makes a function of it, all at once,
@@ -108,7 +108,7 @@ class Observer:
 
 
 class Observers:
-    """Puts observers into graphs.
+    """Inserter of observers into graphs.
 
     Args:
         seen: Told of each execution.

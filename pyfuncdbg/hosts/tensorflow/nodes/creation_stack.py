@@ -24,7 +24,7 @@ Unlocated = Literal['before', 'imported']
 
 
 class _Kept:
-    """Stack data of one graph: nodes with a usable stack, the code in these, and nodes read from a file."""
+    """Stacks of one graph's nodes: those available, the code in these, and nodes from files."""
 
     __slots__ = ('code', 'imported', 'nodes')
 

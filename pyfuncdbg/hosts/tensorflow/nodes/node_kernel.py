@@ -1,4 +1,4 @@
-"""One stateless node of a graph, computed outside of it: TensorFlow's own kernel on values, in eager mode.
+"""Kernel of one stateless node: TensorFlow's own, run in eager mode outside of the graph.
 
 A stepped run computes such nodes this way: a session would make, and keep, an executor for each of them. On the
 thread of the run.
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class NodeKernel:
-    """Computes what a node does; keeps nothing of its graph alive."""
+    """Kernel of one node; keeps nothing of its graph alive."""
 
     __slots__ = ('_constant', 'attrs', 'dtypes', 'op_type', 'outputs')
 

@@ -1,4 +1,4 @@
-"""Outputs of a node that its graph's function returns, and the outputs of caller nodes that they become.
+"""Outputs of a node that its graph's function returns, and their names at the function's callers.
 
 Read when a site is recorded, on the thread of its call.
 """

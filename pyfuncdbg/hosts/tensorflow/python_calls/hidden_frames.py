@@ -1,4 +1,4 @@
-"""Keeps our frames out of the stacks that TensorFlow takes when a node is made, which its messages show.
+"""Stack filter that keeps our frames out of TensorFlow's stacks of nodes. Its messages show these.
 
 A program under `pyfuncdbg run` has frames of the runner below its own; they are no part of it. The attachment installs this.
 """

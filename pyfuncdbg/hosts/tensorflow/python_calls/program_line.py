@@ -1,4 +1,4 @@
-"""The program's line behind an object of TensorFlow's, read off the stack of the thread that makes it."""
+"""The program's line behind an object of TensorFlow's, from the stack of its thread."""
 from __future__ import annotations
 
 from types import CodeType, FrameType

@@ -1,4 +1,5 @@
-"""Results of wrapped functions that TensorFlow refuses: another number, dtype or shape than the graph says, or no tensor.
+"""Results of wrapped functions that TensorFlow refuses. Number, dtype or shape are not as the graph says, or it is no
+tensor.
 
 TensorFlow looks at a result in C++ when the call is over. Asked inside of the hooks, on the thread of the call: what will be
 refused is raised there as the call's error, and outside of them TensorFlow gets the result as it is and refuses it itself.
@@ -25,7 +26,7 @@ _NO_TENSORS = (set, frozenset, object, type, FunctionType)
 
 
 class Refusals:
-    """Calls functions as TensorFlow does, and raises what TensorFlow is about to say of the result.
+    """Caller of functions as TensorFlow calls them, which raises TensorFlow's coming error on the result.
 
     Args:
         parts: Of TensorFlow.

@@ -105,7 +105,7 @@ class Entry:
 
 
 class Sites:
-    """Finds the entry of a registered function."""
+    """Lookup of registered functions' entries."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost, call: Callable[..., Any]) -> None:
         """`call` is TensorFlow's own `FuncRegistry.__call__`."""

@@ -1,4 +1,4 @@
-"""Late reads of v1 variables: values assigned after a paused run's nodes had read them, which the session reads anew.
+"""Late reads of v1 variables, which a session reads anew. A paused run's nodes find values assigned after the first read.
 
 Asked by a walk before a node's call is shown, on the thread of the run.
 """

@@ -1,4 +1,4 @@
-"""Units of a run: nodes that TensorFlow must run together, each exactly once however often it is paused.
+"""Units of a run: nodes that TensorFlow must run together. Each runs exactly once however often the run is paused.
 
 A session that is asked for one node also runs what that waits for, and every handle it is given. So a node that waits for
 an assignment is run with it; a loop, a condition or a queue's handle with what uses it. Made with a plan; pure.

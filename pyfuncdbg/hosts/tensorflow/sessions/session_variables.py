@@ -1,4 +1,4 @@
-"""Variables of a session, saved and restored so that a paused run can go back over a node that writes.
+"""Variables of a session, saved and restored. A paused run needs that to go back over a node that writes to them.
 
 Through the nodes that the program has for that: a variable's own read and its initializer, which is fed another value. A run
 that fails makes TensorFlow write to the program's stderr: a variable that may have no value is asked for that first. On the
@@ -22,7 +22,7 @@ _PASSING = frozenset(('Identity', 'RefIdentity', 'Enter', 'RefEnter', 'Switch', 
 
 
 class _Way(NamedTuple):
-    """Nodes for one variable: its reader, its assigner of a fed value, and its test for a value."""
+    """Nodes for one variable: its reader, its assigner, and its test for a value."""
 
     reader: Any
     assigner: Any
@@ -30,7 +30,7 @@ class _Way(NamedTuple):
 
 
 class Variables:
-    """Those that the nodes of one unit may write to.
+    """Variables that the nodes of one unit may write to.
 
     Attributes:
         obstacle: Why one of them cannot be put back; '' if all can.

@@ -1,4 +1,4 @@
-"""Session run node by node, as observers see it: it can pause, go back, and take other values.
+"""Session run node by node, which observers can pause, rewind and give other values.
 
 Nodes without state are computed by TensorFlow's own kernels on what goes into them; the session runs the others, each once.
 Where no hook can pause, the session runs everything as the program asked for, and only then its nodes are gone through. On

@@ -1,4 +1,4 @@
-"""Outcomes of units that a session ran, reused when a paused run repeats them with the same inputs and state.
+"""Outcomes of units that a session ran, reused when a paused run repeats them unchanged.
 
 Kept by a walk, on the thread of the run. Variables and the generators of Python and NumPy are put back; what else a node
 did (a queue, an iterator, an op's own random numbers, files) stays, and its result stands instead.
@@ -37,7 +37,7 @@ class _Outcome:
 
 
 class Outcomes:
-    """Of one walk."""
+    """Outcomes of one walk."""
 
     def __init__(self, host: Host, run: SessionRun) -> None:
         self._host = host

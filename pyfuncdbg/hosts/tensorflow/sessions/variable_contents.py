@@ -1,4 +1,4 @@
-"""Contents of v1 variables while TensorFlow did a run in one go: versions by variable and by writing node.
+"""Contents of v1 variables during a run in one go, by variable and writing node.
 
 A version is read before the run, fetched with it, or worked out of the one before it. Written by `AtOnce`, on the thread of
 the run.
@@ -20,7 +20,7 @@ _TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'
 
 
 class Contents:
-    """Of one run.
+    """Contents of one run.
 
     Args:
         references: Of its plan.

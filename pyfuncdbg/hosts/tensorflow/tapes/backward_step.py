@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
 
 class Steps:
-    """Makes steps; those of one line and op are one site."""
+    """Maker of backward steps; those of one line and op are one site."""
 
     def __init__(self, host: TensorFlowHost, gradients: PyFunctionGradients) -> None:
         self._host = host

@@ -25,7 +25,7 @@ CUSTOM = 'CustomGradient'
 
 
 class CustomGradients:
-    """Makes them calls."""
+    """Dispatcher that reports such functions as Python calls."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost, sites: Sites, runs: Runs) -> None:
         self.on = True

@@ -1,4 +1,4 @@
-"""Forward log of a tape, for backward steps and missing gradients: which op made which tensor, and where.
+"""Forward log of a tape: which op made which tensor, and where. Backward steps and missing gradients need it.
 
 TensorFlow's tape keeps that in C++, inaccessible from Python. As long as a hook wants gradients, each tape that begins has a
 log, filled by TensorFlow's own op callbacks on the tape's thread. Tensors are known by number: none is kept alive.

@@ -22,7 +22,7 @@ _MOST = 1 << 12
 
 
 class Sinks:
-    """Tells where a pass has ended."""
+    """Reporter of a pass's sources at its end."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost) -> None:
         self._parts = parts

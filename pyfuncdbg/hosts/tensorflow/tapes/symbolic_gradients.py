@@ -66,7 +66,7 @@ class SymbolicPass(Pass):
 
 
 class Symbolic:
-    """Follows them."""
+    """Replacement for TensorFlow's functions of such passes, which reports each."""
 
     def __init__(self, parts: Parts, host: TensorFlowHost, steps: Steps, sinks: Sinks) -> None:
         self.on = True

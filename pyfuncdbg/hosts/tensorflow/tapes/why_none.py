@@ -1,4 +1,4 @@
-"""Reasons of a None gradient: what cuts the path from a source to the target, and the fix.
+"""Reasons of a None gradient: the cut between source and target, and the fix.
 
 Asked at the end of a pass, on its thread; works on the numbers of tensors in the tape's log.
 """
@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 @dataclass(frozen=True, slots=True)
 class UnreachedSource:
-    """A source without a gradient: its tensor (of a variable the handle), its name, and whether it is a variable."""
+    """A source without a gradient: its tensor (of a variable the handle), its name, whether it is a variable."""
 
     tensor: Any
     name: str
@@ -54,7 +54,7 @@ class Why:
 
 
 class Unconnected:
-    """Finds reasons."""
+    """Finder of reasons."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""Rooms of `ops` that are loaded when graph or runtime first need them, on the thread that does.
+"""Lazy loading of subpackages of `ops` when graph or runtime first need them, on the thread that does.
 
 Most programs do without them, and loading them takes as long as loading NumPy. `ops` says which they are when it is loaded.
 """

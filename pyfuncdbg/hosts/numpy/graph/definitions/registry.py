@@ -48,7 +48,7 @@ class TypedInput(Protocol):
 
 
 class Node(Protocol):
-    """Interface of a differentiated step for gradient rules: an `Operation` of a graph or a node of a tape."""
+    """Interface of a differentiated step for gradient rules. It is an `Operation` of a graph or a node of a tape."""
 
     @property
     def type(self) -> str: ...

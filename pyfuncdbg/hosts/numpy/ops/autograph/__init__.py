@@ -9,7 +9,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph import converted_call
 
 
 class _Operators:
-    """Loads the operators at first use and steps aside."""
+    """Lazy loader of the operators, which replaces itself at first use."""
 
     def __getattr__(self, name: str) -> Any:
         from pyfuncdbg.hosts.numpy.ops.autograph import operators as loaded  # programs that trace nothing do without

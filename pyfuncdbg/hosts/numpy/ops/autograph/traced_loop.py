@@ -1,4 +1,4 @@
-"""Converted loops as nodes: checks of the loop's variables, and stand-ins for those without a value before it."""
+"""Converted loops as nodes: checks of the loop's variables, and stand-ins for missing initial values."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Jacobians with a number of rows known only at run time: a loop of backward passes over rows.
+"""Jacobians with a number of rows known only at run time, as loops of backward passes.
 
 Importing it registers it with `hosts/numpy/runtime/differentiation/jacobian.py`, which calls it while a function is traced.
 """

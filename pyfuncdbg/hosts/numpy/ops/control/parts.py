@@ -1,4 +1,4 @@
-"""A program's functions as parts of a graph: their results as tensors, and tensors packed in the results' structure.
+"""A program's functions as parts of a graph: conversion of their results to tensors and back.
 
 A TensorArray is passed through parts by its flow.
 """
@@ -71,7 +71,7 @@ def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
 
 
 class Returned:
-    """Return value of a part of a graph: the structure, and the tensors in it (None stays None)."""
+    """Return value of a part of a graph: structure and tensors (None stays None)."""
 
     def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
         self.structure = function()

@@ -49,7 +49,7 @@ class ReadDataset(Protocol):
 
 
 class OwnedIterator:
-    """Reads a dataset; threads that work for it end when it is gone.
+    """Iterator over a dataset; threads that work for it end when it is gone.
 
     Args:
         dataset: What to read.

@@ -146,7 +146,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParallelMapped:
-    """The same on several threads; in the elements' order unless `ordered` is False."""
+    """Results of the function on several threads; in the elements' order unless `ordered` is False."""
 
     source: ElementSource
     step: ElementStep

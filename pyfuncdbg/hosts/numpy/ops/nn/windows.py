@@ -1,4 +1,4 @@
-"""Windows that slide over the spatial axes of images: how many there are, what they see, and the way back. No ops."""
+"""Sliding windows over the spatial axes of images: count, contents, and the way back. No ops."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

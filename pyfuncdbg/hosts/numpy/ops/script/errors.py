@@ -1,4 +1,4 @@
-"""Errors of user functions as a program sees them: TensorFlow's class and text, the original as cause.
+"""Errors of user functions as a program sees them. Class and text are TensorFlow's, the original is the cause.
 
 Kernels of the script ops call it on the thread of the call.
 """
@@ -25,7 +25,7 @@ _CLASSES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], typ
 
 
 class _Refusals:
-    """Marks errors that are the op's own verdict on what was returned, not the user's exceptions."""
+    """Marker of errors that are the op's own verdict on a result, not the user's exceptions."""
 
     mark = '_pyfuncdbg_refusal'
 

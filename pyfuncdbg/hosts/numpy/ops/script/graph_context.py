@@ -1,4 +1,4 @@
-"""Shape facts around a Python function's node, in its own graph and in those that call its function.
+"""Shape facts around a Python function's node, in its graph and in its function's callers.
 
 Read for `doctor`, when calls have ended, on their threads, and when facts are gathered.
 """

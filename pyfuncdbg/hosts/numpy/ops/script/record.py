@@ -55,7 +55,7 @@ class _Bystanders:
 
 
 class Keeping:
-    """Collects the record of one call while it runs; a call that a hook retries is collected anew.
+    """Collector of one call's record while it runs; for a call that a hook retries it starts anew.
 
     Attributes:
         call: Id of the Python call.

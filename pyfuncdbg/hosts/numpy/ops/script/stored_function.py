@@ -1,4 +1,4 @@
-"""The function of a script op stored in its node, so that a GraphDef can run in another process.
+"""Serialized function of a script op in its node, for GraphDefs that run in another process.
 
 Only nodes made with `serialize=True` hold one, and only an import with `trust=True` loads it: loading runs code.
 """

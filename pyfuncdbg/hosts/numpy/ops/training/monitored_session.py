@@ -1,4 +1,4 @@
-"""Sessions with hooks: `MonitoredSession` calls each hook before and after each run, and may be told by one to stop.
+"""Sessions with hooks: `MonitoredSession` calls each hook before and after each run. A hook may request a stop.
 
 A program of TensorFlow 1 makes them; everything runs on its own thread. There are no checkpoints and no other machines.
 """
@@ -73,7 +73,7 @@ class SessionRunHook:
 
 
 class Coordinator:
-    """Lets threads ask each other to stop."""
+    """Stop flag that threads share."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -100,7 +100,7 @@ class Coordinator:
 
 
 class SessionCreator(Protocol):
-    """Makes the session; anything with this method will do."""
+    """Protocol of a session's maker; anything with this method will do."""
 
     def create_session(self) -> Any:
         """A session whose variables are initialized."""
@@ -133,7 +133,7 @@ class Scaffold:
 
 
 class ChiefSessionCreator:
-    """Makes a `Session` of the default graph and initializes it."""
+    """Maker of an initialized `Session` of the default graph."""
 
     def __init__(self, scaffold: Scaffold | None = None, master: str = '', config: Any = None) -> None:
         self._scaffold = Scaffold() if scaffold is None else scaffold
@@ -155,7 +155,7 @@ class ChiefSessionCreator:
 
 @methods_for_program
 class StepContext:
-    """Argument of the function given to `run_step_fn`: the session, and a way to run with the hooks."""
+    """Context of the function given to `run_step_fn`: the session, and runs with hooks."""
 
     def __init__(self, session: Any, run_with_hooks: Callable[..., Any]) -> None:
         self.session = session
@@ -167,7 +167,7 @@ class StepContext:
 
 
 class MonitoredSession:
-    """Runs a graph with hooks around each run.
+    """Session that calls hooks around each run.
 
         with tf.train.MonitoredSession(hooks=[...]) as session:
             while not session.should_stop():

@@ -1,4 +1,4 @@
-"""Conversion of a function, so that its control flow over tensors becomes nodes of a graph: TensorFlow's AutoGraph.
+"""AutoGraph conversion of a function: its control flow over tensors becomes nodes of a graph.
 
 The converted function has the file, lines, names, cells, globals and defaults of the original. What it needs at run time is
 the variable `ag__`, a cell that `ops` fills. Asked while a function is traced, on that thread.

@@ -1,4 +1,4 @@
-"""AutoGraph conversion of callees: a function called while tracing is converted if it is the program's own."""
+"""AutoGraph conversion of callees: the program's own functions are converted while tracing."""
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,5 @@
-"""Conversion of expressions that may have tensor operands: `and`, `or`, `not`, `a if b else c`, chained comparisons, calls;
-and `assert`."""
+"""Conversion of expressions that may have tensor operands. These are `and`, `or`, `not`, `a if b else c`, chained
+comparisons, calls; and `assert`."""
 from __future__ import annotations
 
 import ast
@@ -20,7 +20,7 @@ _DEBUGGERS = {'pdb.set_trace', 'ipdb.set_trace'}
 
 
 class Expressions(ast.NodeTransformer):
-    """Converts the expressions of one function.
+    """Converter of the expressions of one function.
 
     Attributes:
         changed: Whether any had to be.

@@ -1,4 +1,4 @@
-"""Liveness analysis: symbols needed before and after each statement, by a backward walk over the tree.
+"""Liveness analysis: symbols needed before and after each statement. It walks backwards over the tree.
 
 A statement that becomes a node of a graph passes those that it changes and that are needed; the others are its own.
 """
@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames
 
 
 class Liveness:
-    """Of one function, whose jumps are lowered.
+    """Liveness in one function, whose jumps are lowered.
 
     Attributes:
         at: By identity of an `if` or loop: what is needed before it, and after it.

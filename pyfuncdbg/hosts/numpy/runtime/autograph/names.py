@@ -1,4 +1,4 @@
-"""Names that statements and expressions of a function read and bind: the facts that conversion rests on.
+"""Names that statements and expressions of a function read and bind, for its conversion.
 
 A symbol is a name, or a chain of attributes and simple subscripts that begins with one, as text: `x`, `self.w`, `d['a']`.
 """

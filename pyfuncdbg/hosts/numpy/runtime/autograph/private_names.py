@@ -10,7 +10,7 @@ _FIELDS = ('id', 'attr', 'arg', 'name', 'asname')
 
 
 class Mangling(ast.NodeTransformer):
-    """Spells names; inside of a class defined there it stops, for the compiler does it."""
+    """Name mangler; inside of a class defined there it stops, for the compiler does it."""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner

@@ -1,4 +1,4 @@
-"""The syntax tree of a function that runs, found in its file by line, column and name.
+"""The syntax tree of a running function, found in its file by position and name.
 
 The text is what `linecache` holds: files as they were when first read, and the cells of a notebook. Asked while tracing.
 """
@@ -21,7 +21,7 @@ class NoSourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """Syntax tree of a function, which is shared and must not be changed, and its class ('' if none)."""
+    """Syntax tree of a function, and its class ('' if none). The tree is shared and must not be changed."""
 
     node: Definition
     owner: str

@@ -1,4 +1,4 @@
-"""Gradients that are None behind a Python function without a gradient: counted for `doctor` while a program is examined.
+"""None gradients behind a Python function without a gradient. They are counted for `doctor` while a program is examined.
 
 Called at the end of `tf.gradients` and of a tape's pass, on that thread.
 """
@@ -22,7 +22,7 @@ ASKED, LOST = 'gradient asked', 'gradient lost'
 
 
 class Ways(NamedTuple):
-    """Backward traversal of a graph or tape: from a tensor to its operation, and on to its inputs.
+    """Backward traversal of a graph or tape: from a tensor to its operation's inputs.
 
     Attributes:
         made: What computed a tensor: an operation or a node of a tape; None for a source.

@@ -1,4 +1,5 @@
-"""Backward steps as calls of kind 'gradient': on a tape at once, in a graph once their values are there."""
+"""Backward steps as calls of kind 'gradient'. Those of a tape are calls at once, those of a graph once their values are
+there."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Backward step in a graph: the nodes that one gradient rule added, reported as one call when they have run."""
+"""Backward step in a graph: the nodes of one gradient rule, reported as one call. That happens when they have run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
 
 class GradientStep:
-    """The nodes that one rule added: the backward step of one forward node, to be shown as one gradient call.
+    """Backward step of one forward node: the nodes that one rule added.
 
     Attributes:
         forward: The node it differentiates: an operation, or a node of a tape.

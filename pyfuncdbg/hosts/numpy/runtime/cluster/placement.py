@@ -1,4 +1,4 @@
-"""Placement of nodes on tasks: a pure function of the nodes' device names and the available devices.
+"""Placement of nodes on tasks: a pure function of device names and available devices.
 
 Nothing here runs a node or knows how a task is reached: sessions ask before they compile a plan, and a transport to tasks of
 other processes would ask the same.

@@ -1,4 +1,4 @@
-"""`tf.distribute.Server`: a task of a cluster that lives in this process, and the registry by which sessions find it.
+"""`tf.distribute.Server`: a task of a cluster in this process, and the registry of such tasks.
 
 A server holds its port, so that another cannot take it, but answers no request: its nodes run in this process, on the thread
 of the session. Variables live on the task, for as long as the process does.
@@ -163,7 +163,7 @@ def _held(address: str) -> tuple[str, Any]:
 
 # ---------------------------------------------------------------- sessions on servers
 class Resources(dict[Any, Any]):
-    """Resources of a session on a server: variables are shared on their task, the rest is the session's own.
+    """Resources of a session on a server. Variables are shared on their task, the rest is the session's own.
 
     Args:
         target: Of the server.

@@ -1,4 +1,4 @@
-"""If and Case nodes: one of several traced branches, run within the run of the outer graph; and their gradients.
+"""If and Case nodes: one of several traced branches; and their gradients. A branch runs within the run of the outer graph.
 
 `ops` builds the branches; kernels run on the thread of the run. The gradient is such a node again, over the same selector:
 its branches are the backward functions of the branches. What these need of the forward call are hidden outputs; those of a

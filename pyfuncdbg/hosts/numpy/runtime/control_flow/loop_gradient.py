@@ -1,4 +1,4 @@
-"""While as an op, and its gradient: a While backwards, over what the forward loop stacks as hidden outputs.
+"""While as an op, and its gradient: a While backwards over the forward loop's stacked values.
 
 Called when a backward pass is added to a graph. What of the hidden outputs the backward body needs becomes its items, so
 that a plan has the forward loop stack these and no others.

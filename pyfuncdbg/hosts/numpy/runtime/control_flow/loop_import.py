@@ -1,4 +1,4 @@
-"""The loop of a While that comes from a GraphDef: its functions with the counting of TensorFlow's loops taken out.
+"""The `Loop` of a While that comes from a GraphDef, without TensorFlow's own counting of iterations.
 
 On the thread that builds. `loop_library` writes such functions.
 """

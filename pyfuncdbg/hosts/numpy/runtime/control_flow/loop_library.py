@@ -1,4 +1,4 @@
-"""The functions of a While in a GraphDef: TensorFlow counts the iterations in them, a `Loop` does that by itself.
+"""The functions of a While in a GraphDef. They count the iterations for TensorFlow, which a `Loop` does by itself.
 
 Written with the counting added, on the thread that builds; `loop_import` reads them.
 """

@@ -1,4 +1,4 @@
-"""Nested plans: branches and loop bodies, how they are built and run, and whether they have effects.
+"""Nested plans of branches and loop bodies: construction, execution, and whether they have effects.
 
 Kernels of control flow call it on the thread of the run; `ops` builds with it.
 """

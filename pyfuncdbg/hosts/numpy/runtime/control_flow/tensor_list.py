@@ -1,4 +1,4 @@
-"""Immutable list of values as one value of a graph: for TensorArrays, and for values kept per iteration.
+"""Immutable list of values as one value of a graph, for TensorArrays and loops.
 
 Kernels make and read it, on the thread of the run. Lists are values: a write gives a new list, and the old one stays what
 it was. The newest version owns the cells, so that the usual chain of writes costs one cell each (Baker, "Shallow binding

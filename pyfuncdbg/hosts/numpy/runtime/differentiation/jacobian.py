@@ -1,4 +1,4 @@
-"""Jacobians of a tape: one backward pass for each element of the target, and the rows put together.
+"""Jacobians of a tape: one backward pass for each element of the target.
 
 `GradientTape.jacobian` and `batch_jacobian` call it. Inside a function being traced each row is part of the trace, or, where
 their number is not known yet, the body of a loop, which `ops` has.

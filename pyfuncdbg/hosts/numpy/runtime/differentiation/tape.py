@@ -29,7 +29,7 @@ _PASS_SITE = CallSite('GradientTape.gradient', 'GradientTape', 'run', host, trai
 
 
 class GradientTape:
-    """Records what depends on watched tensors, for `gradient`.
+    """Recording of what depends on watched tensors, for `gradient`.
 
     Args:
         persistent: Keep the record for more than one `gradient` call.

@@ -32,7 +32,7 @@ _NO_ATTRS: dict[str, Any] = {}
 
 
 class VariableOrigin:
-    """Provenance of an eager tensor from variables, repeated as nodes by a TensorFlow 1 graph that uses it.
+    """Provenance of an eager tensor from variables. A graph of TensorFlow 1 that uses the tensor repeats it as nodes.
 
     A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
     """

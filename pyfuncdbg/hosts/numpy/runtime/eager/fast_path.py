@@ -1,4 +1,4 @@
-"""Fast path of eager ops on NumPy's real types, without lookup, name or conversion: 0.7 µs instead of 2.3.
+"""Fast path of eager ops on NumPy's own real types: 0.7 µs instead of 2.3. It does no lookup, naming or conversion.
 
 Operators and the elementwise functions try it first, on any thread. Whatever is out of the ordinary (a graph, another type,
 a hook on ops, an error) takes the general way through `dispatch.apply`, which gives the same results.
@@ -29,7 +29,7 @@ _within = current.get
 
 
 class ElementNode:
-    """Compact `TapedOp` of an op with one output and no attrs: what all of them share is not stored."""
+    """Compact `TapedOp` of an op with one output and no attrs. What all of them share is not stored."""
 
     __slots__ = ('call', 'definition', 'inputs', 'label', 'outputs')
 

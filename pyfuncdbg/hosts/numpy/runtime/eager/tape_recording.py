@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 
 
 class TapedOp:
-    """One op that was executed, or added to a graph, under a tape: what a gradient rule sees of it.
+    """One op under a tape, executed or added to a graph, as a gradient rule sees it.
 
     Attributes:
         inputs: As the program gave them: in a function's graph not yet replaced by captures.

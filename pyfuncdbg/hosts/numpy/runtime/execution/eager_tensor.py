@@ -1,4 +1,4 @@
-"""Eager tensors: a NumPy array, or a NumPy scalar at rank 0; strings are object arrays of bytes.
+"""Eager tensors: NumPy arrays, or NumPy scalars at rank 0. Strings are object arrays of bytes.
 
 A value is never written to after its tensor is made, so tensors share them freely.
 """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Locator(Protocol):
-    """Finds what an execution is at, from the frames of its thread; `plans.stack_position` is it."""
+    """Locator of an execution's position from the frames of its thread; implemented by `plans.stack_position`."""
 
     def innermost(self, execution: Execution) -> RunView | None:
         """Position of the innermost plan that is under way."""

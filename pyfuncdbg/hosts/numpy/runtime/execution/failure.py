@@ -1,4 +1,5 @@
-"""Errors of failed nodes as a program sees them: TensorFlow's class, the user's frames first, the original as cause."""
+"""Errors of failed nodes as a program sees them. The class is TensorFlow's, the user's frames come first, the original is
+the cause."""
 from __future__ import annotations
 
 import re

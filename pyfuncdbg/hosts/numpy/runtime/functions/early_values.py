@@ -1,4 +1,4 @@
-"""Initial values of variables made in a function, lifted out of it: as values, or as nodes of the outer graph.
+"""Initial values of variables made in a function, lifted out of it. They become values, or nodes of the outer graph.
 
 A variable outlives the function that makes it. What its first value depends on is lifted: captured tensors, and in eager
 code the arguments of the first call.

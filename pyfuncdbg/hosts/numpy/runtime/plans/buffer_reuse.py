@@ -1,4 +1,4 @@
-"""Alias analysis of a plan: which values it may overwrite, hand to a user's function, or must copy.
+"""Alias analysis of a plan. It decides which values may be overwritten, handed to a user's function, or must be copied.
 
 Computed once when a plan is compiled, from what each op promises (`free`, `python`, `in_execution`).
 """

@@ -1,4 +1,4 @@
-"""Execution history of a plan: its values, the state before each step, and how to go back.
+"""Execution history of a plan, step by step: values, saved states, and the way back.
 
 The executor keeps one while it runs; of a plan at full speed `stack_position` makes one to read. On the thread of the run.
 """

@@ -1,4 +1,4 @@
-"""Values by slot of a plan that runs step by step: those kept, and those that can be recomputed.
+"""Values by slot of a plan that runs step by step, kept or recomputable.
 
 The executor writes it, on the thread of the run.
 """

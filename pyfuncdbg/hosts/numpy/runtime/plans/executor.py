@@ -1,4 +1,4 @@
-"""The executor: the steps of a plan one by one, with a cursor that can be paused and moved.
+"""Stepwise executor of a plan, with a cursor that can be paused and moved.
 
 A plan hands over to it after a Python call when a pause was requested; with hooks on op calls a run starts in it. It
 runs on the thread of the run. Same kernels, same order, same values as the plan.
@@ -352,7 +352,7 @@ class Executor:
 
 
 class NextIteration:
-    """Pause callback that resumes until the next iteration of a loop's step, or the end of the loop."""
+    """Pause callback that resumes until a loop's step repeats, or the loop ends."""
 
     __slots__ = ('_on_pause', '_plan', '_position')
 

@@ -1,4 +1,5 @@
-"""Runs a plan's steps as soon as they are ready, on several threads: sessions with `inter_op_parallelism_threads`.
+"""Parallel runner of a plan's steps on several threads, for sessions with `inter_op_parallelism_threads`. A step runs as
+soon as it is ready.
 
 The thread of the run takes part, so a run inside of a call never waits for a thread. Runs with a deadline, and those whose
 steps are timed, go this way too, on their one thread.

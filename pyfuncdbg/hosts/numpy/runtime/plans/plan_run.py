@@ -1,4 +1,4 @@
-"""Execution of a plan for a program: a kernel's error becomes the program's error, which names the node.
+"""Execution of a plan for a program. A kernel's error becomes the program's error, which names the node.
 
 Inside of a run's own call, so that those who watch runs see that error too. On the thread of the run.
 """

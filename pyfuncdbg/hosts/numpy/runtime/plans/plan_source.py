@@ -1,4 +1,4 @@
-"""Generated Python source of a plan: one line per op; local names are reused when their values die."""
+"""Generated Python source of a plan: one line per op. Local names are reused when their values die."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

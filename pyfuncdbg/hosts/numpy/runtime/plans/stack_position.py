@@ -1,4 +1,4 @@
-"""Position of a run during one of its Python calls, found from the plan's frame on the stack.
+"""Position of a run during one of its Python calls, from frames of the stack.
 
 Debuggers call it, on the thread of the run. A run at full speed keeps no records for it.
 """

@@ -1,4 +1,4 @@
-"""One step of a plan: an op with the slots that its kernel takes values from and puts them in."""
+"""One step of a plan: an op, with the input and output slots of its kernel."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Undo log of steps with effects, by which a paused run goes back over them and forward again.
+"""Undo log of steps with effects: a paused run goes back over them and forward again.
 
 The executor takes a `SavedState` around each such step and keeps its `StepOutcome`; on the thread of the run.
 """
@@ -83,7 +83,7 @@ class SavedState:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """Outcome of a step with effects, reused when the step repeats with the same inputs and state.
+    """Outcome of a step with effects, reused when its inputs and state repeat.
 
     Attributes:
         outputs: Its outputs, the hidden ones last.

@@ -1,4 +1,5 @@
-"""Base of all sessions: runs parts of a graph through compiled plans, by default in the caller's thread."""
+"""Base of all sessions: runs parts of a graph through compiled plans. It does so in the caller's thread unless told
+otherwise."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -87,7 +88,7 @@ def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
 
 
 class BaseSession:
-    """Runs operations and evaluates tensors of one graph; variables have their values here.
+    """Base session: runs operations and evaluates tensors of one graph. Variables have their values here.
 
     Args:
         target: '' for this process, or that of a server in it.

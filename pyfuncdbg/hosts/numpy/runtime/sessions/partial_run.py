@@ -172,7 +172,7 @@ class PartialRun:
 
 
 class PartialRuns:
-    """Those of one session, by handle."""
+    """Partial runs of one session, by handle."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()

@@ -13,7 +13,7 @@ from pyfuncdbg.errors import InvalidArgumentError
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """Of a session.
+    """Options of a session.
 
     Attributes:
         threads: How many steps of a run may overlap, for each thread pool that a run may choose.
@@ -30,7 +30,7 @@ class SessionOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Of one run.
+    """Settings of one run.
 
     Attributes:
         deadline: The `perf_counter_ns()` at which it should be over, None without limit.

@@ -1,4 +1,4 @@
-"""The arguments of one call of a traced function: which are tensors, and which Python values a trace belongs to."""
+"""The arguments of one call of a traced function. Some are tensors; the Python values among them select a trace."""
 from __future__ import annotations
 
 import weakref

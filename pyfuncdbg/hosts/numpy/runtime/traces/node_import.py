@@ -1,4 +1,4 @@
-"""Import of NodeDefs: of a GraphDef as nodes of a program's graph, of a FunctionDef as nodes of its function.
+"""Import of NodeDefs as nodes. A GraphDef's go to a program's graph, a FunctionDef's to the graph of its function.
 
 `graphs.graph_import` and `function_library` call it, on the thread that builds. All nodes are made, or none.
 """

@@ -1,4 +1,4 @@
-"""Errors in a function that is being traced: told with the user's own lines, as TensorFlow's AutoGraph tells them."""
+"""Errors in a function that is being traced, with the user's own lines, as TensorFlow's AutoGraph reports them."""
 from __future__ import annotations
 
 import linecache

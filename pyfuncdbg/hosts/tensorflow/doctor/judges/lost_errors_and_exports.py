@@ -1,4 +1,4 @@
-"""Judges of saved models with script ops, of errors that are never reported, and of program ends inside functions.
+"""Judges of exported script ops, of errors never reported, and of program ends in functions.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

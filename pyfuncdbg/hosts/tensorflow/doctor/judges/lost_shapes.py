@@ -1,4 +1,4 @@
-"""Judges of shapes lost at a script op, with the line that restores them, from the observed shapes.
+"""Judges of shapes lost at a script op. The fix is the line that restores them, from the observed shapes.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

@@ -1,4 +1,4 @@
-"""Judges of slow pipelines: functions that wait for one another or the GIL, or run one at a time.
+"""Judges of slow pipelines: functions that wait for one another or the GIL, or run serially.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

@@ -1,4 +1,4 @@
-"""Script ops in a SavedModel: their functions are not in it, and another process cannot call them.
+"""Script ops in a SavedModel. Their functions are not in it, and another process cannot call them.
 
 Looks into each model that the program saves, on its thread, and notices calls of functions that are in no registry.
 """
@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 
 class Exports:
-    """Knows which saved models need functions of this process, and which functions were asked for in vain."""
+    """Witness of saved models that need functions of this process, and of calls for missing functions."""
 
     def __init__(self, parts: Parts, place_of: Callable[[str], Frame | None]) -> None:
         """`place_of` tells where the op of a token was made."""

@@ -25,7 +25,7 @@ class _Origin(NamedTuple):
 
 
 class Failures:
-    """Counts exceptions, and those that became errors, by origin."""
+    """Counts of exceptions, and of those that became errors, by origin."""
 
     def __init__(self, parts: Parts, causes: Causes) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""Leaks: entries of TensorFlow's registry of functions, and tapes in its cache, that are never used again.
+"""Leaks: entries of TensorFlow's registry of functions and cached tapes that are never used again.
 
 Every eager `py_function` call adds an entry that lives as long as the process; so do functions of graphs that are gone. A
 call under a tape, or of a graph that is differentiated, leaves its tape until a backward step takes it.
@@ -36,7 +36,7 @@ class _Entry:
 
 
 class Leaks:
-    """Knows where each entry of the registry was made."""
+    """Origins of the registry's entries."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

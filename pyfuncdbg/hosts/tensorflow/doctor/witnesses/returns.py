@@ -21,7 +21,7 @@ _MOST = 4096
 
 
 class Returns:
-    """Counts the forms in which each site's function returned its values."""
+    """Counts of the forms in which each site's function returned its values."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
