@@ -142,7 +142,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What the user called, and which element of it."""
+        """The label, with the element that it works on."""
         return title(self.label, self.element)
 
     def __repr__(self) -> str:

@@ -331,7 +331,7 @@ class _Passage:
         return outputs
 
     def _without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
-        """What stands after the hook at `level` has failed."""
+        """The outcome of the call after the hook at `level` has failed."""
         outcome = self.outcome
         if outcome is _NONE:
             inputs[:] = given

@@ -198,7 +198,7 @@ class Use:
 
     @property
     def computing(self) -> float:
-        """How many calls computed at once, in the mean of the time in which any was under way."""
+        """The mean number of calls that computed at once, over the time in which any was under way."""
         return self.cpu / self.busy if self.busy > 0 else 0.0
 
     @property
@@ -227,7 +227,7 @@ class Evidence(Protocol):
         """The program's statement at a place, '' if the trace does not hold it."""
 
     def use(self, spot: Spot) -> Use | None:
-        """How the function at a place used the interpreter; None if nothing was measured."""
+        """The use of the interpreter by the function at a place; None if nothing was measured."""
 
     def backward_sites(self) -> Iterable[tuple[SiteView, int]]:
         """The sites of backward steps, and how many steps each made."""
@@ -236,7 +236,7 @@ class Evidence(Protocol):
         """Backward steps that raised."""
 
     def made_at(self, number: str) -> Place:
-        """Where the program made the node of a call; an unknown place where that is not in the trace."""
+        """The place at which the program made the node of a call; an unknown place where that is not in the trace."""
 
     def announced_with(self, site: SiteView) -> Sequence[SiteView]:
         """The sites of a graph that a site is in, in order; () if none is known."""

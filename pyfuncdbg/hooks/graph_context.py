@@ -44,7 +44,8 @@ def shapes_around(outputs: Sequence[Any], returned: Returned) -> dict[str, Any]:
 
 
 def _shapeless(tensors: Sequence[Any], returned: Returned) -> tuple[int, set[str]]:
-    """How many nodes after these tensors give tensors of unknown rank, and the functions that return such a one."""
+    """The number of nodes after these tensors that give tensors of unknown rank, and the functions that return such a
+    one."""
     waiting, seen = list(tensors), {id(tensor) for tensor in tensors}
     found: set[tuple[int, str]] = set()
     ends: set[str] = set()

@@ -114,7 +114,7 @@ class RunView(Protocol):
         """
 
     def obstacle(self, position: int) -> str:
-        """Why the run cannot go back before the node at `position`; '' if it can."""
+        """The reason why the run cannot go back before the node at `position`; '' if it can."""
 
 
 class Pausable(Protocol):
@@ -135,7 +135,7 @@ class Pausable(Protocol):
         """The Python call that the run is at is about to begin: if it pauses the run, one may want to go back before it."""
 
     def look(self) -> RunView | None:
-        """What the run is at, None if that cannot be said."""
+        """The state of the run, None if that is not known."""
 
 
 class RunControl(Pausable, RunView, Protocol):
@@ -143,7 +143,7 @@ class RunControl(Pausable, RunView, Protocol):
 
     @property
     def error(self) -> Exception | None:
-        """What the node at the position has raised, where the pause is about that. It goes on unless `on_pause` goes back
+        """The error of the node at the position, if the pause is about that. It goes on unless `on_pause` goes back
         (`retry`, `rewind`)."""
 
     def go_to(self, position: int) -> None:
@@ -194,6 +194,6 @@ class RunControl(Pausable, RunView, Protocol):
 
 
 def result_stands(node: str) -> str:
-    """What a host says where a Python function cannot be entered, for it will not be called."""
+    """A host's message where a Python function cannot be entered, for it will not be called."""
     return (f"{node!r} has been called already and what it gave stands, so there is nothing to enter: 'break {node}', "
             "'node' and 'retry' make the call once more and stop before it")

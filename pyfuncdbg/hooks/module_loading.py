@@ -24,7 +24,7 @@ def watch(watcher: Watcher) -> None:
 
 
 def about_to_run(code: CodeType) -> CodeType:
-    """What to run instead of a module's code; the code itself if no observer replaces it."""
+    """The code to run instead of a module's; the same code if no observer replaces it."""
     for known in _watchers:
         watcher = known()
         if watcher is not None:

@@ -24,7 +24,7 @@ class OpCost:
     nbytes: int = 0
 
     def since(self, before: OpCost) -> OpCost:
-        """What was added since an earlier sum."""
+        """The cost that was added since an earlier sum."""
         return OpCost(self.calls - before.calls, self.seconds - before.seconds, self.nbytes - before.nbytes)
 
 

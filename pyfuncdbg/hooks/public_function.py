@@ -67,7 +67,7 @@ def _renamed(wrapper: CodeType, code: CodeType) -> CodeType:
 
 @functools.cache
 def _maker(positional_only: int, positional: int, keywords: tuple[str, ...], flags: int) -> Callable[..., Any]:
-    """What makes wrappers of functions with so many parameters; each wrapper gets the names of its own function's."""
+    """A factory of wrappers for functions with so many parameters; each wrapper gets the names of its own function's."""
     names = [f'_{index}' for index in range(positional)]
     rest, options = flags & inspect.CO_VARARGS, flags & inspect.CO_VARKEYWORDS
     parameters = [*names[:positional_only], *['/'] * bool(positional_only), *names[positional_only:],

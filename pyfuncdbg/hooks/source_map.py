@@ -80,7 +80,7 @@ def is_generated(code: CodeType) -> bool:
 
 
 def maker_of(code: CodeType) -> str:
-    """What has generated this code from the program's; '' for code that is the program's own."""
+    """The framework that generated this code from the program's; '' for code that is the program's own."""
     source_map = _map_of(code.co_filename)
     return source_map.maker if source_map is not None else ''
 

@@ -71,7 +71,7 @@ _OF_OP_TYPES = _of_op_types()
 
 
 def op_traits(op_type: str) -> Traits:
-    """What is known of an op type by its name alone."""
+    """The traits of an op type, by its name alone."""
     return _OF_OP_TYPES.get(op_type, NONE)
 
 

@@ -25,7 +25,7 @@ class ValueSummary:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         count = 1
         for length in self.shape:
             count *= length

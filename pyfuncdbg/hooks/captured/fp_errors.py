@@ -151,7 +151,7 @@ _ASKED = frozenset((numpy1_errstate.__name__, 'numpy.core._ufunc_config', 'numpy
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:
-    """Who asked `np.errstate` or `np.seterr` for a change."""
+    """The frame that called `np.errstate` or `np.seterr` for a change."""
     while frame is not None and frame.f_globals.get('__name__') in _ASKED:
         frame = frame.f_back
     return frame

@@ -87,7 +87,7 @@ class Output:
 
     @property
     def entries(self) -> tuple[OutputEntry, ...]:
-        """What was kept, in order: the head, then the tail."""
+        """The entries that were kept, in order: the head, then the tail."""
         kept = self._kept
         if kept is None:
             return ()
@@ -191,7 +191,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters of the beginning fit into `room` bytes."""
+    """The number of characters at the beginning that fit into `room` bytes."""
     encoded = text[:room].encode('utf-8', 'surrogatepass')
     characters = len(encoded[:room].translate(None, _CONTINUATION))
     cut_inside = len(encoded) > room and encoded[room] in _CONTINUATION

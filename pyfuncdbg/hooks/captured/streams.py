@@ -52,7 +52,7 @@ class Streams:
             self.known.clear()
 
     def _find(self, stream: Any) -> Callable[[], Any]:
-        """What gives the stream."""
+        """A getter of the stream."""
         known = self.known.get(id(stream))
         if known is not None:
             return known

@@ -74,7 +74,8 @@ def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
 
 
 def _place(filename: str, line: int, function: str) -> Place:
-    """Where the program said it: of a place in generated code, or in what that calls functions with, the program's line."""
+    """The place of the program that warned or logged: for generated code, or what that calls functions with, the program's
+    line."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if frame.f_lineno == line and frame.f_code.co_filename == filename:

@@ -17,7 +17,7 @@ BATCH = 500
 
 
 def read_calls(trace: Queries, tell: Tell | None, *, limit: int | None = None, **filters: Any) -> list[CallRecord]:
-    """What `trace.calls` gives.
+    """The calls of a trace, as `trace.calls` returns them.
 
     Args:
         trace: The trace.

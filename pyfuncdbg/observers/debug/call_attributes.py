@@ -13,7 +13,7 @@ ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'er
 
 
 def unknown(name: str) -> str:
-    """Why `call.NAME` cannot be asked; '' if it can."""
+    """Error message for `call.NAME`; '' if a call has that attribute."""
     if name in Call.__slots__ or hasattr(Call, name):
         return ''
     numbers = 'call.id is the number that is shown as #40, call.ordinal counts the calls of the node from 0'

@@ -228,7 +228,7 @@ class Debugger:
             self.carry_on(decided, call.run, call.thread)
 
     def _made(self, call: Call) -> ThreadPlan | None:
-        """What is wanted of the thread of a call that is over; its function may not have begun, where a stop was to be."""
+        """The plan for the thread of a call that is over; its function may not have begun, where a stop was to be."""
         flow = self.flows.get(call.thread)
         if flow is not None:
             flow.stepper.begun_not()
@@ -236,7 +236,7 @@ class Debugger:
         return self.flows.get(call.thread)
 
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
-        """What is to be done about an error that came out of a call; whether the call is made again."""
+        """Handle an error that came out of a call; returns whether the call is made again."""
         settle()
         if isinstance(error, Exception):
             self._made(call)
@@ -316,7 +316,7 @@ class Debugger:
 
     # ------------------------------------------------------------------ stops
     def flow(self, thread: int) -> ThreadPlan:
-        """What is wanted of a thread; of the one that asks, mostly."""
+        """The plan for a thread, made if there is none."""
         found = self.flows.get(thread)
         if found is None:
             found = self.flows[thread] = ThreadPlan(Stepper(self._at_line, self))
@@ -364,7 +364,7 @@ class Debugger:
             self.flows.pop(thread, None)
 
     def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
-        """What a decision at the boundary of a call asks of the rest of the run."""
+        """Apply a decision, made at the boundary of a call, to the rest of the run."""
         verb = decision.verb
         if verb in ('cont', 'run', 'quit'):
             node_stepper.resume(run)            # this stop may have interrupted a 'to' or 'node'

@@ -59,7 +59,7 @@ class LiveTrace:
             self._wake()
 
     def end(self) -> None:
-        """What was recorded for the debugger alone is over: the next recording is a new one."""
+        """End the debugger's own recording: the next one is new."""
         with self._lock:
             ended, self._own = self._own, None
             self._asleep = False

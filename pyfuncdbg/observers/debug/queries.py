@@ -38,7 +38,7 @@ class Ordered(Protocol):
         """Those from a position on."""
 
     def position(self, number: str) -> int | None:
-        """Where the call of a number ('17', '2.17') is, None if it is not among these."""
+        """The position of a call by its number ('17', '2.17'), None if it is not among these."""
 
     def find(self, text: str, start: int, *, backwards: bool = False,
              wanted: Callable[[], bool] = lambda: True) -> int | None:
@@ -56,7 +56,7 @@ class Queries(Protocol):
     """The questions; every answer is inert data."""
 
     def info(self) -> TraceInfo:
-        """What the trace is and how much it holds."""
+        """Facts about the whole trace, with the counts of its contents."""
 
     def runs(self) -> list[RunRecord]:
         """Every run, in order of starting."""
@@ -96,7 +96,7 @@ class Queries(Protocol):
     def count(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
               failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
               changed: bool | None = None) -> int:
-        """How many calls pass the same filters."""
+        """The number of calls that pass the same filters."""
 
     def call(self, number: str | int) -> CallRecord:
         """The call named '17', '#17', '2.17' or 'norm[3]'.
@@ -106,32 +106,32 @@ class Queries(Protocol):
         """
 
     def usage(self) -> list[SiteUse]:
-        """How often each site was called, and for how long; the one with the most time first."""
+        """Call counts and times by site; the one with the most time first."""
 
     def profile(self, run: int | None = None) -> list[SiteTime]:
-        """What every site that was called cost, of one run if given; most time of its own first."""
+        """The cost of every site that was called, in one run if given; most time of its own first."""
 
     def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
-        """What one site cost, what ran inside of its calls included; None if it was not called."""
+        """The cost of one site, with all that ran inside of its calls; None if it was not called."""
 
     def plans(self) -> list[PlanRecord]:
-        """What runs have in common: each set of nodes that ran together, the newest first."""
+        """The plans of runs: each set of nodes that ran together, the newest first."""
 
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         """The newest calls of just this site, of one run if given."""
 
     def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
                limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
-        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+        """The number of calls that ran between two times in seconds, and the longest of them in order of their start."""
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
-        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+        """The times at which the first call began and the last one was over, in seconds; (0, 0) if there is none."""
 
     def source(self, filename: str) -> FileText:
-        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
+        """The text of a file that the trace names, as far as it is known: its own text, or a local file that equals it."""
 
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
-        """What is no call, in order; of one kind if given."""
+        """Records that belong to no call, in order; of one kind if given."""
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 bad: bool | None = None, limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:

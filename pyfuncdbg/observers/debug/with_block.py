@@ -51,7 +51,8 @@ class WithBlocks:
         return bound_to(wrapper, self._wrapped, '__exit__')(kind, error, trace)
 
     def _inner(self, wrapper: Any) -> ExitStack:
-        """What the block around has done already, with the wrapper in the session's place. It ends nothing."""
+        """A copy of the context that the open block has entered, with the wrapper instead of the session. It ends
+        nothing."""
         block = ExitStack()
         if hasattr(self._wrapped, 'as_default'):                # a MonitoredSession is never the default
             block.enter_context(self._wrapped.graph.as_default())

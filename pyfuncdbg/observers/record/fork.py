@@ -27,7 +27,7 @@ class ForkFollower(Protocol):
         """In the child."""
 
     def stop(self) -> None:
-        """When a child process ends that does not run `atexit`."""
+        """Called when a child process ends that does not run `atexit`."""
 
 
 _followers: list[ForkFollower] = []

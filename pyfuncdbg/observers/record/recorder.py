@@ -304,7 +304,7 @@ class Recorder:
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def dropped(self, call: Call, kept: Running) -> None:
-        """What is left of it is undone; a call that was not queued counts as lost."""
+        """Undo the rest of a call that was dropped; a call that was not queued counts as lost."""
         if self._capture is not None:
             self._capture.dropped(call, kept[2])
         left = self.halves is not None and self.halves.leave(kept)

@@ -58,7 +58,7 @@ class Stats:
 
     @property
     def bad(self) -> int:
-        """How many elements are NaN or infinite."""
+        """The number of elements that are NaN or infinite."""
         return self.nan + self.neg_inf + self.pos_inf
 
 

@@ -109,7 +109,7 @@ class Trace:
         self._reading.renew()
 
     def _answer(self, ask: Callable[[], _Answer]) -> _Answer:
-        """What `ask` gives; once more from the beginning of the logs if they turn out to have changed."""
+        """The result of `ask`; once more from the beginning of the logs if they turn out to have changed."""
         with self._lock:
             try:
                 return ask()
@@ -126,7 +126,7 @@ class Trace:
         return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
 
     def info(self) -> TraceInfo:
-        """What the trace is and how much it holds."""
+        """Facts about the whole trace, with the counts of its contents."""
         return self._answer(self._info)
 
     def _info(self) -> TraceInfo:
@@ -245,7 +245,7 @@ class Trace:
         return self._answer(ask)
 
     def count(self, **filters: Any) -> int:
-        """How many calls pass the filters, as for `calls`."""
+        """The number of calls that pass the filters, as for `calls`."""
         condition = CallFilter(**filters)
         return self._answer(lambda: len(self._rows(condition)))
 
@@ -329,19 +329,19 @@ class Trace:
         return pairs[:limit]
 
     def usage(self) -> list[SiteUse]:
-        """How often each site was called, and for how long; the one with the most time first."""
+        """Call counts and times by site; the one with the most time first."""
         return self._answer(lambda: usage(self._reading))
 
     def profile(self, run: int | None = None) -> list[SiteTime]:
-        """What every site that was called cost, of one run if given; most time of its own first."""
+        """The cost of every site that was called, in one run if given; most time of its own first."""
         return self._answer(lambda: profile(self._reading, run))
 
     def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
-        """What one site cost, what ran inside of its calls included; None if it was not called."""
+        """The cost of one site, with all that ran inside of its calls; None if it was not called."""
         return self._answer(lambda: time_of(self._reading, site_key(site.process, site.id), run))
 
     def plans(self) -> list[PlanRecord]:
-        """What runs have in common: each set of nodes that ran together, the newest first."""
+        """The plans of runs: each set of nodes that ran together, the newest first."""
         return self._answer(self._reading.plans)
 
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
@@ -357,7 +357,7 @@ class Trace:
 
     def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
                limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
-        """How many calls ran between two times in seconds, and the longest of them in order of their start."""
+        """The number of calls that ran between two times in seconds, and the longest of them in order of their start."""
         condition = CallFilter(kind, site, run)
 
         def ask() -> tuple[int, list[SpanRecord]]:
@@ -373,7 +373,7 @@ class Trace:
         return self._answer(ask)
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
-        """When the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+        """The times at which the first call began and the last one was over, in seconds; (0, 0) if there is none."""
         def ask() -> tuple[float, float]:
             calls, rows = self._reading.calls(), self._rows(CallFilter(run=run))
             if not len(rows):
@@ -388,11 +388,11 @@ class Trace:
                 for step in self.calls(kind='gradient', run=run, process=process)]
 
     def source(self, filename: str) -> FileText:
-        """What is known of the text of a file that the trace names: its own text, or a local file that equals it."""
+        """The text of a file that the trace names, as far as it is known: its own text, or a local file that equals it."""
         return self._answer(lambda: self._reading.sources.file(filename))
 
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
-        """What `Recorder.note` put into the trace, in order; of one kind if given."""
+        """The notes that `Recorder.note` put into the trace, in order; of one kind if given."""
         return self._answer(lambda: self._notes(kind))
 
     def _notes(self, kind: str | None) -> list[NoteRecord]:

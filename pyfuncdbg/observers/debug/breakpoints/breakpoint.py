@@ -70,7 +70,7 @@ class Breakpoint:
 
     @property
     def cases(self) -> tuple[object, ...]:
-        """Where it stops, and when: the same of two that are alike but for their numbers and how they name a file."""
+        """Its place and conditions of stopping: equal for two that differ only in number and in how they name a file."""
         spec = replace(self.spec, text='', name='' if self.spec.kind == 'line' else self.spec.name)
         return (spec, shown(self.when), self.timing, self.do, self.once, self.every, self.after,
                 self.boundary)
@@ -160,7 +160,7 @@ class HitCount:
             return acts
 
     def _number(self, call: Call | None) -> int:
-        """Which hit this is; one of a call that is retried is the one that the first execution had in its place."""
+        """The number of this hit; that of a retried call is the number of the first execution's hit."""
         counted = self._counted_of(call) if call is not None else None
         if counted is not None and counted.met <= len(counted.numbers):
             return counted.numbers[counted.met - 1]

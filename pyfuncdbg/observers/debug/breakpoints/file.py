@@ -43,7 +43,7 @@ class Filed:
 
 
 def beside_script() -> Path:
-    """Where the file of the program that runs is, or would be."""
+    """The path of the breakpoint file of the running program, whether or not it exists."""
     script = sys.argv[0] if sys.argv and sys.argv[0] else ''
     return Path(os.path.dirname(os.path.abspath(script)) if os.path.isfile(script) else '.', NAME)
 

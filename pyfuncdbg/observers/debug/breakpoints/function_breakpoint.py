@@ -34,7 +34,7 @@ class FunctionCondition:
 
     @property
     def names(self) -> frozenset[str]:
-        """What it reads."""
+        """The names that it reads."""
         return self._condition.names if self._condition is not None else frozenset()
 
     def holds(self, frame: FrameType) -> bool:

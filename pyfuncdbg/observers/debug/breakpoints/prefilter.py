@@ -31,7 +31,7 @@ class SiteGate:
     opens: OfValues
 
     def save(self, inputs: Sequence[Any]) -> Saved | None:
-        """What `retry` needs of the inputs, before the function can write to them."""
+        """A copy of the inputs for `retry`, made before the function can write to them."""
         return save(inputs)
 
 
@@ -55,7 +55,7 @@ def gate(site: CallSite, owners: Sequence[PrefilterOwner]) -> SiteGate | None:
 
 
 def _condition(site: CallSite, breakpoint: Breakpoint) -> OfValues | None:
-    """What must be true for a hit, None if that cannot be told from the values."""
+    """The test for a hit, None if that cannot be decided from the values."""
     wanted = breakpoint.spec.ordinal
     when = None if breakpoint.when is None else breakpoint.when.of_values(site)
     if wanted is None:

@@ -58,7 +58,7 @@ def _file(module: ModuleType) -> str:
 
 
 def _member(owner: Any, name: str) -> Any:
-    """What a class itself holds under a name: to ask for the attribute could run code."""
+    """The entry of a class's own namespace under a name: to ask for the attribute could run code."""
     return _names(owner).get(name) if _is(owner, type) else None
 
 

@@ -289,7 +289,7 @@ class Breakpoints:
     # ------------------------------------------------------------------ looked at
     @property
     def entries(self) -> Mapping[int, BreakpointEntry]:
-        """What is set, by number."""
+        """All breakpoints that are set, by number."""
         return self._entries
 
     def entry(self, number: int) -> BreakpointEntry:
@@ -305,7 +305,7 @@ class Breakpoints:
             raise CommandError(f'no breakpoint {number}; {have}') from None
 
     def lines(self) -> LineBreakpoints:
-        """What puts breakpoints on lines; made when the first one is set."""
+        """The line breakpoints; made when the first one is set."""
         if self._lines is None:
             from pyfuncdbg.observers.debug.lines.line_breakpoints import (
                 LineBreakpoints,  # a program without line breakpoints need not have it

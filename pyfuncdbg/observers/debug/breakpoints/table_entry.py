@@ -63,12 +63,12 @@ class BreakpointEntry:
 
     @property
     def hits(self) -> int:
-        """How often it was hit."""
+        """The number of its hits."""
         return self._count.hits
 
     @property
     def failures(self) -> tuple[int, str]:
-        """How often its condition has raised, and what it raised first."""
+        """The number of times that its condition has raised, and the first error."""
         return self._count.failures, self._count.failure
 
     # ------------------------------------------------------------------ where
@@ -157,7 +157,7 @@ class BreakpointEntry:
 
     @property
     def placed(self) -> Placed | None:
-        """Where its line is; None for a breakpoint on calls, and while it is disabled."""
+        """The placement of its line; None for a breakpoint on calls, and while it is disabled."""
         if self.breakpoint.spec.kind != 'line' or not self.breakpoint.enabled:
             return None
         return self._lines().placed(self.breakpoint.number)

@@ -11,7 +11,7 @@ from pyfuncdbg.observers.debug.conditions.predicate import Predicate
 
 
 def timing_of(where: Spec, when: Predicate | None, timing: Timing | None, do: Action) -> Timing:
-    """When a breakpoint is tested.
+    """The time at which a breakpoint is tested.
 
     Raises:
         CommandError: Not when the user wants it.

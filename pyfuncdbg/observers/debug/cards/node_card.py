@@ -193,7 +193,7 @@ def _returned(node: RecordedNode | None, output: str) -> ReturnedOutput | None:
 
 
 def _time(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> SiteTime | None:
-    """How often it was called, and what that cost; as a step of the graph where that was recorded."""
+    """The call count and cost of a node; as a step of the graph where that was recorded."""
     if node is None:
         return None
     found = [time for site in node.sites if (time := trace.time_of(site, graph.run)) is not None]

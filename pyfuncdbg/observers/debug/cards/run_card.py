@@ -131,7 +131,7 @@ class RunEnd:
 
 
 def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[str]) -> RunCard:
-    """What is about to run; `breakpoints` are those that are set, one line each."""
+    """The card of a run that is about to begin; `breakpoints` are those that are set, one line each."""
     run = call.run
     debugged = debugger.runs.on_thread(stop.thread)
     sites = run.sites
@@ -144,7 +144,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
 
 
 def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEnd:
-    """What has run."""
+    """The card of a run that has ended."""
     run, error = call.run, stop.chain[-1] if stop.chain else None       # what the program gets
     debugged = debugger.runs.on_thread(stop.thread)
     watch = debugged.watch if debugged is not None else None
@@ -174,7 +174,7 @@ def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[Ru
 
 
 def _message(error: BaseException | None) -> str:
-    """What went wrong, without where: TensorFlow's text names the node and the stack around it."""
+    """The text of an error without its place: TensorFlow's text names the node and the stack around it."""
     if error is None:
         return ''
     try:

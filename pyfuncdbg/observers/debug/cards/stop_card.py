@@ -151,7 +151,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
 
 
 def _innermost(stop: Stop) -> FrameType | None:
-    """Where an error was raised: the innermost frame that is no library's."""
+    """The frame that raised an error: the innermost one that is no library's."""
     entries = [entry for entry in stack_of(stop) if isinstance(entry, FrameEntry)]
     if stop.phase == 'error':                   # in the function of the call, not where that was called from
         nodes = [i for i, entry in enumerate(stack_of(stop)) if isinstance(entry, NodeEntry)]
@@ -181,7 +181,7 @@ def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:
 
 
 def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[CardValue]]:
-    """What is worth to be seen here."""
+    """The values that matter here, with the name of their kind."""
     def shown(name: str, value: Any) -> CardValue:
         return _shown(stop, name, value)
     if stop.phase == 'after' and stop.call is not None:

@@ -169,7 +169,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
 
 
 def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
-    """What `locals()` gives: the parameters, as they are in a condition."""
+    """The result of `locals()` in a condition: the function's parameters."""
     getters = {name: get for name in names_of(site.function) or () if (get := parameter(site, name)) is not None}
     return lambda call: {name: get(call) for name, get in getters.items()}
 

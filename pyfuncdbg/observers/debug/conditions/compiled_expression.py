@@ -164,7 +164,7 @@ def _parsed(text: str) -> ast.Expression:
 
 
 def _column(text: str, node: ast.expr) -> int:
-    """Where a node begins, in characters: Python counts bytes of UTF-8."""
+    """The column of a node in characters: Python counts bytes of UTF-8."""
     lines = text.split('\n')
     line = lines[min(node.lineno, len(lines)) - 1]
     before = len(line.encode()[:node.col_offset].decode('utf-8', 'ignore'))

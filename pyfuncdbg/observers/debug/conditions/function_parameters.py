@@ -70,7 +70,7 @@ def reader(site: CallSite) -> Callable[[Any], Any]:
 
 
 def parameter(site: CallSite, name: str) -> Get | None:
-    """How to get a parameter's value from a call of the site, as an array; None if there is no such parameter.
+    """A getter of a parameter's value from a call of the site, as an array; None if there is no such parameter.
 
     Of nested arguments it is the structure, with arrays in it; of `*args` a tuple.
     """
@@ -91,7 +91,7 @@ def parameter(site: CallSite, name: str) -> Get | None:
 
 
 def place_of(site: CallSite, name: str) -> int | None:
-    """Which input a parameter is, None if it is not one input alone."""
+    """The index of a parameter's input, None if it is not one input alone."""
     signature = signature_of(site.function)
     if signature is None or name not in signature.parameters or site.attrs.get('_arguments') is not None:
         return None

@@ -246,7 +246,7 @@ def first_of(call: Call) -> int:
 
 
 def _fingerprint(value: Any) -> Any:
-    """What is equal for equal values: bytes for a small array, a hash for a large one."""
+    """A key that is equal for equal values: bytes for a small array, a hash for a large one."""
     if isinstance(value, tuple | list):
         return [_fingerprint(item) for item in value]
     if isinstance(value, dict):

@@ -41,7 +41,7 @@ class Predicate:
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """What it is built of."""
+        """Its operands, by which predicates are compared."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

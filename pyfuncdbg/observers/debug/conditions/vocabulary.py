@@ -97,7 +97,7 @@ BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
 
 
 def _any(test: Callable[[Any], np.bool_], x: Any) -> np.bool_:
-    """What a predicate says of a value that is no array: of any array in it."""
+    """The result of a predicate for a value that is no array: whether it is true of any array in it."""
     return np.bool_(any(test(array) for array in _arrays(x)))
 
 

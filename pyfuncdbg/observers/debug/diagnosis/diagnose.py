@@ -65,6 +65,6 @@ def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None
 
 
 def _uses(evidence: Evidence) -> tuple[Use, ...]:
-    """How functions used the interpreter: those with at least `LEAST` seconds, the most first."""
+    """The use of the interpreter by functions: those with at least `LEAST` seconds, the most first."""
     found = [use for spot in evidence.spots if (use := evidence.use(spot)) is not None and use.wall >= LEAST]
     return tuple(sorted(found, key=lambda use: -use.wall)[:_MOST])

@@ -72,7 +72,7 @@ class TraceEvidence:
         return self._statements.get(place, '')
 
     def use(self, spot: Spot) -> Use | None:
-        """How the function at a place used the interpreter; None if nothing was measured."""
+        """The use of the interpreter by the function at a place; None if nothing was measured."""
         facts = self.of('occupancy', spot)
         return _use(spot, facts) if facts else None
 
@@ -85,7 +85,7 @@ class TraceEvidence:
         return self.trace.calls(kind='gradient', failed=True, limit=limit)
 
     def made_at(self, number: str) -> Place:
-        """Where the program made the node of a call; an unknown place where that is not in the trace."""
+        """The place at which the program made the node of a call; an unknown place where that is not in the trace."""
         try:
             stack = self.trace.call(number).site.stack if number else ()
         except CommandError:
@@ -124,7 +124,7 @@ def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[S
 
 
 def _made_at(site: SiteRecord) -> Place:
-    """Where the program made a node; where its function begins if that is unknown."""
+    """The place at which the program made a node; the beginning of its function if that is unknown."""
     if site.stack:
         return Place(site.stack[-1].filename, site.stack[-1].line)
     return Place(site.filename, site.line)

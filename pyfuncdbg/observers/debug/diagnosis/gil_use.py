@@ -136,7 +136,7 @@ class Occupancy:
 
 
 def _at(site: CallSite) -> Hashable:
-    """What sites share that a diagnosis takes together: place, op type and function."""
+    """The key of sites that a diagnosis takes together: place, op type and function."""
     function = site.function
     code = getattr(function, '__code__', None)
     place = site.stack[-1][:2] if site.stack else (code.co_filename, code.co_firstlineno) if code is not None else site.id
@@ -144,7 +144,7 @@ def _at(site: CallSite) -> Hashable:
 
 
 def _column(site: CallSite) -> int:
-    """Where the body of a lambda begins in its line: several may be in one; 0 for a function with a name."""
+    """The column at which the body of a lambda begins: several may be in one line; 0 for a function with a name."""
     code = getattr(site.function, '__code__', None)
     if not isinstance(code, CodeType) or code.co_name != '<lambda>':
         return 0

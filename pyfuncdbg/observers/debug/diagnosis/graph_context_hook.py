@@ -59,7 +59,7 @@ class Surroundings:
                 self._facts[site] = _merged(self._facts.get(site, {}), found)
 
     def facts(self) -> Iterator[Fact]:
-        """What is known of each node, and what the host has counted."""
+        """The facts of each node, and the counts of the host."""
         with self._lock:
             readers = dict(self._readers)
         for site, reader in readers.items():
@@ -72,7 +72,7 @@ class Surroundings:
 
 
 def _merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """What two readings of a node say: of counts and answers the larger, for a graph may be gone; else the newer one."""
+    """Two readings of a node in one: of counts and answers the larger, for a graph may be gone; else the newer one."""
     found = {**before, **now}
     for name, value in before.items():
         if isinstance(value, int):

@@ -171,14 +171,14 @@ class Weighted:
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """What a relative step of 1 is for each element: its own size, or the usual size for those that are small."""
+    """The size of a relative step of 1 for each element: its own magnitude, or the usual one for those that are small."""
     magnitudes = np.abs(np.asarray(values, np.float64))
     usual = float(np.sqrt(np.mean(magnitudes ** 2))) if magnitudes.size else 1.0
     return np.asarray(np.maximum(magnitudes, usual) if usual > 0 else np.ones(magnitudes.shape))
 
 
 def dot(gradient: np.ndarray, direction: np.ndarray) -> float:
-    """What a gradient says the derivative along a direction is; elements that the direction leaves out do not count."""
+    """The derivative along a direction by a gradient; elements that the direction leaves out do not count."""
     used = direction != 0
     return float(np.sum(np.asarray(gradient, np.float64)[used] * direction[used]))
 

@@ -247,7 +247,7 @@ def _agree(one: Arrays, other: Arrays) -> bool:
 
 
 def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> EdgeOutcome | None:
-    """Why an input cannot be checked, or what is wrong at first sight."""
+    """The outcome for an input that cannot be checked, or whose gradient is wrong at first sight; else None."""
     if slot >= len(inputs):
         return EdgeOutcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
     values = inputs[slot]

@@ -327,7 +327,8 @@ def _node(step: CallRecord, names: _Names, inside: Mapping[str, int], within: st
 
 
 def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRecord]) -> list[TapeEdge]:
-    """Which output of which step goes where; what no step takes leaves the tape. Where sources are told, only at these."""
+    """The edges from outputs of steps to their consumers; an output that no step takes leaves the tape. If sources are
+    known, only at these."""
     targets: dict[str, list[CallRecord]] = {}
     for step in (*steps, *sources):
         for source in dict.fromkeys(step.sources):

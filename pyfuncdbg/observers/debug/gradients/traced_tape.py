@@ -63,7 +63,7 @@ def known(tensors: Sequence[TensorRecord]) -> bool:
 
 
 def _nodes(trace: Queries, wanted: set[str]) -> dict[str, TensorRecord]:
-    """What nodes gave last, by the name of the tensor."""
+    """The last outputs of nodes, by the name of the tensor."""
     found: dict[str, TensorRecord] = {}
     for site in trace.sites():
         if site.kind == 'op' and not wanted.isdisjoint(site.outputs):

@@ -32,7 +32,7 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
 
 
 def unlocated(site: SiteRecord | CallSite) -> Unlocated:
-    """Why nobody knows the line that made a node."""
+    """The reason why the line that made a node is not known; '' if there is none."""
     reason = site.attrs.get('_no_line')
     return 'imported' if reason == 'imported' else 'before' if reason == 'before' else ''
 

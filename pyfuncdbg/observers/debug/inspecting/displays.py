@@ -92,7 +92,7 @@ def _value(stop: Stop, expression: str) -> Value:
 
 
 def _look(value: Value) -> tuple[object, ...]:
-    """What tells two values apart on a card."""
+    """A key by which values that look different on a card differ."""
     data = value.array.tobytes() if value.array is not None and value.array.nbytes < 1 << 20 else None
     return value.type, value.text, value.tensor.stats if value.tensor is not None else None, data
 

@@ -299,7 +299,7 @@ def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, st
 
 
 def _open_slices(text: str) -> int:
-    """How many subscripts and dicts are open at the end, in which a colon has a meaning; a list is none."""
+    """The number of subscripts and dicts that are open at the end, in which a colon has a meaning; a list is none."""
     found: list[bool] = []
     last = ''
     for char in text:
@@ -341,7 +341,7 @@ def _run(code: CodeType, text: str, names: Namespace) -> Any:
 
 
 def _explained(error: BaseException, text: str, names: Namespace) -> str:
-    """What the typed code raised, with a caret at the part of it that did."""
+    """The error of the typed code, with a caret at the part that raised it."""
     try:
         said = str(error)
     except Exception as broken:                 # the program's own __str__ may raise anything

@@ -65,7 +65,7 @@ class NodeValues:
         return max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
 
     def tensor(self, name: str) -> TensorRecord | None:
-        """What a tensor held last; None if unknown."""
+        """The last value of a tensor; None if unknown."""
         live = self.live(name)
         if live is not None:
             return live
@@ -79,7 +79,7 @@ class NodeValues:
         return replace(call.outputs[slot], name=name)
 
     def live(self, name: str) -> TensorRecord | None:
-        """What the stopped run holds of it, if this is the graph of that run."""
+        """The value of a tensor in the stopped run, if this is the graph of that run."""
         stop, view = self._stop, self._view
         if stop is None or view is None or stop.run is None or stop.run.id != self._graph.run:
             return None

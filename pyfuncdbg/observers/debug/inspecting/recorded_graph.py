@@ -141,11 +141,11 @@ class RecordedGraph:
         return name in self.nodes or name in self.users or self.is_fed(name)
 
     def constant(self, name: str) -> Constant | None:
-        """What a constant holds, by the name of its node."""
+        """The value of a constant, by the name of its node."""
         return self.constants.get(f'{name}:0')
 
     def inputs(self, name: str, *, control: bool = False) -> list[TensorUse]:
-        """What a node takes; `TensorUse.node` is the one that it comes from."""
+        """The inputs of a node; `TensorUse.node` is the one that each comes from."""
         node = self.nodes.get(name)
         if node is None:
             return []
@@ -153,7 +153,7 @@ class RecordedGraph:
         return found + [TensorUse(other, -1, '') for other in node.control if control]
 
     def outputs(self, name: str, *, control: bool = False) -> list[TensorUse]:
-        """Who takes what a node gives."""
+        """The uses of a node's outputs by other nodes."""
         return [use for use in self.users.get(name, ()) if control or use.slot >= 0]
 
 

@@ -44,7 +44,7 @@ class LiveNode:
 
 
 def view_of(stop: Stop | None) -> RunView | None:
-    """What the run of a stop is at, None outside of one that can be looked into."""
+    """The state of the run at a stop, None outside of a run that can be inspected."""
     control: Any = stop.run.control if stop is not None and stop.run is not None else None
     look = getattr(control, 'look', None)
     return look() if look is not None else None

@@ -85,7 +85,7 @@ def _returned(stop: Stop) -> Any:
 
 
 def host_of(stop: Stop) -> Host | None:
-    """Who reads the tensors at a stop."""
+    """The host that reads the tensors at a stop."""
     run = _run_of(stop, selected_entry(stop))
     return run.host if run is not None else None
 
@@ -116,7 +116,7 @@ class RunTensors:
         return self._run.host.tensor_name(value) if self._run is not None else ''
 
     def reader(self, tensor: str) -> Read:
-        """How to get one, when it is needed."""
+        """A function that reads a tensor when it is needed."""
         return lambda: self.value(tensor)
 
     def value(self, tensor: str) -> Any:

@@ -54,7 +54,7 @@ class Threads:
 
 
 def threads_of(broker: Broker, trace: Queries) -> Threads:
-    """What the threads do now."""
+    """The current state of the threads."""
     now, focus = time.monotonic(), broker.focus
     waiting = tuple(Waiting(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,
                             now - stop.since, stop is focus) for stop in broker.stops)

@@ -145,7 +145,7 @@ class File:
 
     # ------------------------------------------------------------------ where
     def spots(self, place: int | str) -> list[InsertionPoint]:
-        """What a line or a name means in the newest text that has code there."""
+        """The insertion points for a line or a name in the newest text that has code there."""
         return next((found for source in reversed(self.sources) if (found := source.find(place))), [])
 
     def nearest(self, line: int, everywhere: bool = False) -> int | None:
@@ -178,7 +178,7 @@ class File:
         return first < len(self._lines) and self._lines[first] <= self._last_line(code)
 
     def version(self, original: CodeType) -> CodeType:
-        """What a function with this code shall have: the same object if no test is in it."""
+        """The code for a function that has this one: the same object if no test is in it."""
         known = self._settled.get(id(original))
         if known is not None:
             return known[1]
@@ -205,7 +205,7 @@ class File:
         return original
 
     def load(self, original: CodeType) -> CodeType:
-        """What to run instead of the code of the module; the same object if no test is in it."""
+        """The code to run instead of the module's; the same object if no test is in it."""
         number = self._source_of(original)
         if number is None:
             self.read_again()
@@ -225,7 +225,7 @@ class File:
         return bool(self._loaded)
 
     def _source_of(self, original: CodeType) -> int | None:
-        """Which text the module was compiled from."""
+        """The index of the text that the module was compiled from."""
         for number, source in enumerate(self.sources):
             with suppress(SyntaxError, ValueError, RecursionError):     # a text that was never run
                 if same_code(source.module(), original):
@@ -237,7 +237,7 @@ class File:
         return [*self._loaded, *(version for tested in self._tested.values() for version in tested.made.values())]
 
     def _place(self, original: CodeType, number: int, index: int, flags: int) -> int:
-        """Which code of a statement it is, in order; -1 if it was compiled from another text."""
+        """The index of the code among those of its statement; -1 if it was compiled from another text."""
         key = id(original), number, index, flags
         known = self._places.get(key)
         if known is None:

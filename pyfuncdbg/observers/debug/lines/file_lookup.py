@@ -67,6 +67,6 @@ def findable(name: str) -> str | None:
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """What to say of a file that is neither loaded nor found: a program may yet add its folder to `sys.path`."""
+    """Error message for a file that is neither loaded nor found: a program may yet add its folder to `sys.path`."""
     close = nearest(os.path.basename(name), {os.path.basename(one): one for one in known if not is_library(one)})
     return f'no file {name!r} is loaded, or found where Python looks now.{close}'

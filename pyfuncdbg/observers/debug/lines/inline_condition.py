@@ -154,7 +154,7 @@ def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabular
 
 
 def _asks(node: ast.AST) -> str:
-    """Which builtin a call asks of the frame, '' for other nodes."""
+    """The name of the function in a call without arguments, such as `locals`; '' for other nodes."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and not node.keywords:
         return node.func.id
     return ''

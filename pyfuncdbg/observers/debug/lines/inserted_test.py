@@ -17,7 +17,7 @@ OnHit = Callable[[FrameType, Exception | None], None]
 
 
 def passing(*values: Any) -> None:
-    """What is left of a test in a copy of the function, such as one that was pickled."""
+    """Placeholder for a test in a copy of the function, such as one that was pickled."""
 
 
 class Arrival:

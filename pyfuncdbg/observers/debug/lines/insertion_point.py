@@ -36,7 +36,7 @@ class InsertionPoint:
 
     @property
     def line(self) -> int:
-        """Where a tracer would see it."""
+        """The line at which a tracer would see it."""
         return self.node.body.lineno if isinstance(self.node, ast.Lambda) else self.node.lineno
 
     @property
@@ -56,7 +56,8 @@ def spots(statement: ast.stmt, module: list[ast.stmt]) -> list[InsertionPoint]:
 
 
 def find(candidates: list[InsertionPoint], line: int) -> list[InsertionPoint]:
-    """What a line means: a statement, lambdas, or both; nothing if no code comes on or after the line there."""
+    """The insertion points for a line: a statement, lambdas, or both; nothing if no code comes on or after the line
+    there."""
     lambdas = [spot for spot in candidates if isinstance(spot.node, ast.Lambda) and spot.start <= line <= spot.end]
     statements = [spot for spot in candidates if not isinstance(spot.node, ast.Lambda) and has_code(spot)]
     begun = [spot for spot in statements if spot.start == line]
@@ -154,7 +155,7 @@ def _statement_spots(node: ast.stmt, body: list[ast.stmt], scope: Scope, at_top:
 
 
 def _heads(node: ast.AST) -> Iterator[ast.AST]:
-    """What belongs to a statement itself; handlers and cases are taken apart, for their statements are no heads."""
+    """The nodes of a statement's own head; handlers and cases are taken apart, for their statements are no heads."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ExceptHandler):
             continue                            # its line is run only when something was raised

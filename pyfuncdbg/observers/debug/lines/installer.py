@@ -83,7 +83,7 @@ class Installation:
         return tested
 
     def load(self, code: CodeType) -> CodeType:
-        """What to run instead of the code of the file's module; its functions are made with their tests."""
+        """The code to run instead of that of the file's module; its functions are made with their tests."""
         loaded = self.file.load(code)
         self._publish()
         self.count()

@@ -183,7 +183,7 @@ class LineBreakpoints:
             self._sum_up()
 
     def placed(self, number: int) -> Placed:
-        """Where it is now.
+        """The current placement of a breakpoint.
 
         Raises:
             CommandError: There is none of that number.
@@ -200,8 +200,8 @@ class LineBreakpoints:
 
     # ------------------------------------------------------------------ where modules are loaded
     def about_to_run(self, code: CodeType) -> CodeType:
-        """What to run instead of the code of a module: the same with tests, for what it does itself and for the functions
-        that it makes, so that none of their calls is missed."""
+        """The code to run instead of a module's: the same with tests, for what it does itself and for the functions that it
+        makes, so that none of their calls is missed."""
         if not (self._points or self._named) or is_machinery(code.co_filename):
             return code
         try:

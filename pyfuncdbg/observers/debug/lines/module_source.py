@@ -50,15 +50,15 @@ class ModuleSource:
         return index
 
     def spots(self, index: int) -> list[InsertionPoint]:
-        """What can be meant within a top-level statement."""
+        """The insertion points within a top-level statement."""
         known = self._spots.get(index)
         if known is None:
             known = self._spots[index] = spots(self.statements[index], self.statements)
         return known
 
     def find(self, place: int | str) -> list[InsertionPoint]:
-        """What a line means, in functions or at module level; of a name, where its functions begin. Nothing where no code
-        is."""
+        """The insertion points for a line, in functions or at module level; for a name, the beginnings of its functions.
+        Empty where no code is."""
         if isinstance(place, int):
             return self._at(place)
         return [spot for index in range(len(self.statements)) for spot in beginnings(self.spots(index), place)]

@@ -121,7 +121,7 @@ def _locals(code: CodeType) -> set[str]:
 
 
 def _assigned(tree: list[ast.stmt]) -> set[str]:
-    """What a module's own code makes global, as far as names tell."""
+    """The names that a module's own code makes global, as far as its text shows."""
     found: set[str] = set()
     pending: list[ast.AST] = list(tree)
     while pending:

@@ -59,7 +59,7 @@ def same_interface(base: CodeType, changed: CodeType) -> bool:
 
 
 def counterpart(code: CodeType, base: CodeType, changed: CodeType) -> CodeType | None:
-    """What `code` of the program became in a changed statement; None if it is not from that text."""
+    """The code in a changed statement for `code` of the program; None if it is not from that text."""
     for mine, its in zip(nested(base), nested(changed), strict=True):
         if mine.co_firstlineno == code.co_firstlineno and mine.co_qualname == code.co_qualname and same_code(mine, code):
             return its

@@ -58,7 +58,7 @@ class Fate:
 
 
 def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
-    """What became of each origin, in order of time."""
+    """The consequences of each origin, in order of time."""
     heirs: dict[str, list[NanVerdict]] = {}
     for finding in health.findings:
         if finding.origin:

@@ -210,7 +210,7 @@ class _Activation:
                 self._look((name,), given[name], None)
 
     def on_event(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """What `sys.settrace` calls."""
+        """The callback of `sys.settrace`."""
         if event == 'line':
             line = frame.f_lineno if not self._generated else exact_line(frame.f_code, frame.f_lineno)
             if not line:
@@ -352,7 +352,7 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib'
 
 
 def _place(function: Any) -> tuple[str, int, str] | None:
-    """Where the code behind a callable is; None if it has none in Python."""
+    """The place of the code behind a callable; None if it has none in Python."""
     while isinstance(function, partial | MethodType):
         function = function.func if isinstance(function, partial) else function.__func__
     if not isinstance(function, FunctionType) and callable(function):

@@ -32,7 +32,7 @@ class Provenance:
 
 
 def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Provenance | None:
-    """Where it began; None for a tensor that is finite, and where nothing recorded tells.
+    """The origin of a tensor's non-finite values; None for a tensor that is finite, and where nothing recorded tells.
 
     Args:
         trace: Which holds them.

@@ -88,7 +88,7 @@ class Health:
 
     @property
     def origins(self) -> tuple[NanVerdict, ...]:
-        """Where non-finite values began: born, suspected, fed or entered."""
+        """The origins of non-finite values: born, suspected, fed or entered."""
         return self.having('born', 'suspected', 'fed', 'entered')
 
     def by_call(self) -> dict[str, NanVerdict]:
@@ -227,7 +227,7 @@ class _Tracker:
                           certain=False)
 
     def _forward(self, call: CallRecord) -> str | None:
-        """Where a gradient step got it from although its inputs are finite: it also uses the values of the forward pass."""
+        """The origin for a gradient step whose inputs are finite: it also uses the values of the forward pass."""
         if call.site.kind != 'gradient':
             return None
         known = (self._origin.get(call.forward) or self._behind.get(call.forward)

@@ -40,7 +40,7 @@ class Statement:
 
     @property
     def touched(self) -> tuple[Path, ...]:
-        """What may be another value after it, or the same object with other contents."""
+        """The variables that may have another value after it, or be the same object with other contents."""
         return tuple(dict.fromkeys((*self.writes, *self.reads))) if self.mutates else self.writes
 
 

@@ -117,7 +117,7 @@ def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int
 
 
 def _levels(node: str, beyond: Callable[[str], Sequence[TensorUse]]) -> dict[str, int]:
-    """How far each node is away at least."""
+    """The distance of each node from the first one."""
     levels = {node: 0}
     queue = deque([node])
     while queue:

@@ -89,7 +89,7 @@ class Pulses:
         self._peak = 0
 
     def take(self) -> Pulse:
-        """How it is now.
+        """The current counts.
 
         Raises:
             TraceError: The trace cannot be read.

@@ -15,7 +15,7 @@ _READ = 64
 
 
 def unattributed(trace: Queries, site: SiteRecord, run: int | None) -> int:
-    """How many calls of a Python site may be of a run; 0 without a run.
+    """The number of calls of a Python site that may be of a run; 0 without a run.
 
     They were made while it went on, in a run that does not announce the site; counted up to a limit.
     """

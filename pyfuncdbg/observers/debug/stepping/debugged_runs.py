@@ -34,7 +34,7 @@ class RunOrder:
     until: TensorTest | None = None
 
     def rest(self) -> RunOrder | None:
-        """What it asks for of the next run, None if nothing."""
+        """The order for the next run, None if nothing is left of it."""
         if self.until is not None:
             return self
         return replace(self, times=self.times - 1) if self.times > 1 else None
@@ -136,7 +136,7 @@ class DebuggedRuns:
         self.generation += 1
 
     def policy_of(self, call: Call) -> Policy | None:
-        """How a run that begins is debugged; None: not at all, or as part of the one that it is in."""
+        """The policy of a run that begins; None if it is not debugged, or as part of the one that it is in."""
         found = policy.get()
         if found is None and self.sessions is not None and call.site.traits.fed_run and (
                 self.on_thread(call.thread) is None):
@@ -155,7 +155,7 @@ class DebuggedRuns:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of debugged runs under way."""
         return len(self._under_way)
 
     def on_thread(self, thread: int) -> DebuggedRun | None:

@@ -42,7 +42,7 @@ _WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
 
 
 def obstacle(site: CallSite) -> str:
-    """Why a Python call cannot be made again without using up what the program is to get; '' if it can."""
+    """The reason why a Python call cannot be made again without using up what the program is to get; '' if it can."""
     source = site.attrs.get(SOURCE, '')
     if source:
         return taken(source)
@@ -55,7 +55,8 @@ def obstacle(site: CallSite) -> str:
 
 
 def as_left(function: Any) -> tuple[str, ...]:
-    """What a function holds that each call takes from, such as 'lines, an open file': a further call goes on there."""
+    """The consumable objects that a function holds, such as 'lines, an open file': a further call takes from where they
+    are."""
     around = getattr(function, '__globals__', {})
     found: dict[str, str] = {}
     for name, value in held(function):
@@ -86,13 +87,13 @@ def _module_generators(function: Any) -> dict[str, str]:
 
 
 def taken(source: str) -> str:
-    """Why a call that takes the next element of something cannot be made again."""
+    """The reason why a call that takes the next element of something cannot be made again."""
     return (f'each call takes the next element from the {source}, and another call would take one that the program is to '
             f'get. Stop in it and step')
 
 
 def _used_up(value: Any) -> str:
-    """What kind of thing that can be used up it is, '' if it is none."""
+    """The kind of a value that can be used up, '' for others."""
     kind = type(value)
     if _is(value, io.IOBase):
         try:
@@ -210,7 +211,7 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _of_module(name: str, module: ModuleType, attributes: list[str]) -> Iterator[tuple[str, Any]]:
-    """What is taken from a module by one of these names, also by way of its packages."""
+    """The objects that code takes from a module by one of these names, also by way of its packages."""
     for attribute in attributes:
         value = vars(module).get(attribute)
         if module is sys and attribute in _WRITTEN:

@@ -52,7 +52,7 @@ class RunPolicy:
 
     @property
     def progress(self) -> tuple[int, RunOrder | None]:
-        """How many runs there were, and what is asked for of the next one: for the policy that goes on from here."""
+        """The number of runs so far, and the order for the next one: for the policy that goes on from here."""
         return self._count, self.order
 
     def go_on(self, progress: tuple[int, RunOrder | None]) -> None:

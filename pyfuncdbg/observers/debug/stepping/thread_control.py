@@ -34,7 +34,7 @@ class ThreadControl(Protocol):
         """Whether calls are watched."""
 
     def flow(self, thread: int) -> ThreadPlan:
-        """What is wanted of a thread."""
+        """The plan for a thread."""
 
     def stopped(self, stop: Stop) -> Decision:
         """Hold the thread until the user has decided.

@@ -72,7 +72,7 @@ class ThreadPlans(dict[int, ThreadPlan]):
             super().__setitem__(threading.get_native_id(), mine)
 
     def of(self, call: Call, make: Callable[[int], ThreadPlan]) -> ThreadPlan | None:
-        """What is wanted of the thread of a call, also what was wanted of another that waits for it."""
+        """The plan for the thread of a call, to which that of another thread that waits for it is moved."""
         waits = call.run.thread
         waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
         if waiting is None or not (waiting.entering or waiting.next_call):

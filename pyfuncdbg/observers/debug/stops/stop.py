@@ -140,7 +140,7 @@ class Stop:
 
     @property
     def control(self) -> RunControl | None:
-        """How to steer the run, None where it is not paused at a node boundary."""
+        """The control of the run, None where it is not paused at a node boundary."""
         control = self.run.control if self.run is not None else None
         return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
 

@@ -81,7 +81,7 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def call_number(process: int, call: int) -> str:
-    """How the user names a call; '' for none."""
+    """The number of a call as users write it; '' for none."""
     if not call:
         return ''
     return str(call) if process == 1 else f'{process}.{call}'
@@ -205,7 +205,7 @@ def _summary_of(data: bytes, dtype: str, shape: tuple[int, ...]) -> Stats | None
 
 
 def output_records(items: Any, reader: Callable[[tuple[int, ...] | None], SourceReader]) -> tuple[OutputRecord, ...]:
-    """What a call said; until version 3 of the format a warning did not say which text of its file it is of."""
+    """The output of a call; until version 3 of the format a warning did not say which text of its file it is of."""
     records = []
     for item in listed(items):
         kind, said, category, filename, line, function, offset, *more = listed(item)
@@ -308,7 +308,7 @@ def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
 
 
 def _retry(numbers: CallNumbers, fields: Any) -> dict[str, Any]:
-    """What a record says of retries; of a run's own call by the number of the run."""
+    """The fields of a record about retries; of a run's own call by the number of the run."""
     if fields is None:
         return {}
     first, broken_off = listed(fields, 2)

@@ -224,7 +224,7 @@ class _LogIndexing:
             self._expected(self.index.calls.count + int(ends[-1]), positions[-1]))
 
     def _expected(self, rows: int, position: int) -> float:
-        """How many rows there will be if the rest of the log is like the part before `position`."""
+        """The expected number of rows, if the rest of the log is like the part before `position`."""
         return rows * (self._size - self._start) / max(1, position - self._start)
 
     def _is_bad(self, entry: Any) -> bool:

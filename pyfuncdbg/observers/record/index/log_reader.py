@@ -64,7 +64,7 @@ class DecodedLog:
         return self._index.runs.view()
 
     def entries(self) -> dict[int, SiteEntry]:
-        """What sites are searched by."""
+        """The search entries of sites."""
         return self._index.sites
 
     def sites(self) -> list[SiteRecord]:

@@ -90,7 +90,7 @@ class SiteTime:
 
 
 def profile(reading: DecodedLog, run: int | None = None) -> list[SiteTime]:
-    """What every site that was called cost, of one run if given; most time of its own first."""
+    """The cost of every site that was called, in one run if given; most time of its own first."""
     calls = reading.calls()
     rows = CallFilter(run=run).rows(calls, reading.entries())
     inner = _inner(calls, rows)
@@ -99,7 +99,7 @@ def profile(reading: DecodedLog, run: int | None = None) -> list[SiteTime]:
 
 
 def time_of(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime | None:
-    """What one site cost, with what ran inside of its calls counted as its own; None if it was not called."""
+    """The cost of one site, with what ran inside of its calls counted as its own; None if it was not called."""
     calls = reading.calls()
     rows = CallFilter(run=run).rows(calls, reading.entries())
     sums = _sums(calls, rows[calls['site'][rows] == key])

@@ -65,7 +65,7 @@ class Ordering:
         return self._fetch(list(zip(self._calls['process'][rows].tolist(), self._calls['id'][rows].tolist(), strict=True)))
 
     def position(self, number: str) -> int | None:
-        """Where the call of a number is ('17', '2.17'), None if it is not among these."""
+        """The position of a call by its number ('17', '2.17'), None if it is not among these."""
         self._check()
         process, _, id_ = number.rpartition('.')
         row = self._calls.row(int(process or 1), int(id_))

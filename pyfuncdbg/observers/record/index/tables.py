@@ -162,7 +162,7 @@ class Table:
         self.count = added.stop
 
     def view(self) -> View:
-        """What there is so far."""
+        """The rows so far."""
         with self._lock:
             known = self._view
             if known is None or len(known['id']) != self.count:

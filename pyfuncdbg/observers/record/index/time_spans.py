@@ -83,7 +83,7 @@ class Spans:
         self._cancelled = False
 
     def extent(self) -> Extent:
-        """When the calls began and ended, and how many there are."""
+        """The beginning and end of the calls, and their number."""
         self._check()
         rows = CallFilter().rows(self._calls, self._sites)
         if not len(rows):

@@ -119,7 +119,7 @@ class TraceSources:
         return found if found is not None else SourceText()
 
     def file(self, filename: str) -> FileText:
-        """What is known of one file: its last text."""
+        """The last text of one file, as far as it is known."""
         found = [version for process in sorted(self._index.sources) for version in self._of(process).values()
                  if version.filename == filename]
         if not found:
@@ -170,7 +170,7 @@ def _take(known: dict[int, _Version], fields: Any) -> None:
 
 
 def _near(filename: str) -> Iterator[str]:
-    """Where the file may be on this machine: under the current folder by the end of its path, the longest first."""
+    """Candidate paths of the file on this machine: under the current folder by the end of its path, the longest first."""
     try:
         here = os.getcwd()
     except OSError:                             # it was removed
@@ -181,6 +181,6 @@ def _near(filename: str) -> Iterator[str]:
 
 
 def _whole(version: _Version, lines: dict[int, str], missing: str) -> str:
-    """Why lines may be missing; '' of a text that the trace holds from end to end, such as a cell's."""
+    """The reason why lines may be missing; '' of a text that the trace holds from end to end, such as a cell's."""
     size = sum(len(line.encode('utf-8', 'surrogatepass')) + 1 for line in lines.values())
     return '' if lines and size >= version.size and max(lines) == len(lines) else missing or NOT_RECORDED

@@ -50,7 +50,7 @@ class Store:
         self.missed = {'tensors': 0, 'bytes': 0}
 
     def count_missed(self) -> dict[str, int]:
-        """What had no room since the last time of asking: how many tensors, of how many bytes."""
+        """Counts of the tensors, and of their bytes, that had no room since the last call."""
         missed, self.missed = self.missed, {'tensors': 0, 'bytes': 0}
         return missed
 
@@ -114,7 +114,7 @@ class Store:
         return None
 
     def roll_back(self, rows: Iterable[Row]) -> None:
-        """What was described of these calls was not written after all."""
+        """Undo the descriptions of calls that were not written after all."""
         self._stored.clear()                    # a blob may be written twice, which readers do not mind
         self._once.clear()
         self.count_missed()

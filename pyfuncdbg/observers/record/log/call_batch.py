@@ -92,7 +92,7 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
 
 
 def _marks(descriptions: list[Any]) -> list[bool]:
-    """Which tensors have a NaN or infinity, by description; sets the last field of those that are not tested yet.
+    """Flags of the tensors with a NaN or infinity, by description; sets the last field of those that are not tested yet.
 
     Those have few bytes each: one test of all of a type together costs a tenth.
     """
@@ -236,7 +236,7 @@ class Batch:
         return values[:split], values[split:]
 
     def summary(self, is_bad: IsBad) -> BatchSummary:
-        """What its calls are found by: for records of version 2, which do not say."""
+        """The search keys of its calls: for records of version 2, which have none."""
         descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
         bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])

@@ -34,7 +34,7 @@ def pack(column: Sequence[int] | np.ndarray) -> Packed:
 
 
 def checked(column: Any, count: int) -> Packed:
-    """What was read, if it is a column of so many numbers.
+    """A column that was read, if it has so many numbers.
 
     Raises:
         ValueError: It is not.

@@ -25,7 +25,7 @@ def margin(descriptor: int) -> int:
 
 
 def largest_size(descriptor: int, size: int, margin: int) -> tuple[int, int]:
-    """How large an open file of `size` bytes may become, and the `errno` of what would prevent more."""
+    """The size to which an open file of `size` bytes may grow, and the `errno` of what would prevent more."""
     known, free = _disk(descriptor)
     largest, why = size + max(free - margin, 0) if known else 1 << 62, errno.ENOSPC
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

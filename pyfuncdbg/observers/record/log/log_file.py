@@ -95,7 +95,7 @@ class LogFile:
             raise
 
     def largest_size(self) -> tuple[int, int]:
-        """How large the disk lets it become, as far as is known, and the `errno` of what would prevent more."""
+        """The size to which the disk lets it grow, as far as is known, and the `errno` of what would prevent more."""
         known = disk_room.largest_size(self._file.fileno(), self.size, self._margin)
         return known if self._refused is None else min(known, self._refused)
 

@@ -82,7 +82,8 @@ class Backlog:
         return [*self.running.values(), *self.passing()]
 
     def linked(self, forward: int) -> int:
-        """What a backward step is linked to: the call that it differentiates, or 0 if that is in no log of this process."""
+        """The call that a backward step is linked to: the one that it differentiates, or 0 if that is in no log of this
+        process."""
         return forward if forward >= self.first else 0
 
     def has_room(self) -> bool:
@@ -109,7 +110,7 @@ class Backlog:
 
 
 def lost_with(row: Row) -> dict[str, int]:
-    """What goes when a whole call goes, to be counted; its output may be plain data by now."""
+    """Counts of what is lost with a whole call; its output may be plain data by now."""
     tensors = size = 0
     said: Any = row[11]
     prints = len(said.entries) + said.lost if type(said) is QueuedOutput else len(said or ())

@@ -28,7 +28,7 @@ def encode(runs: Sequence[tuple[int, ...]]) -> list[int | Packed]:
 
 
 def decode(content: Any) -> tuple[int, list[Packed]]:
-    """How many runs a record of any version has, and their numbers, plans, starts and elements (`NO_ELEMENT` for none).
+    """The number of runs in a record of any version, and their numbers, plans, starts and elements (`NO_ELEMENT` for none).
 
     Raises:
         ValueError: It is no record of runs.

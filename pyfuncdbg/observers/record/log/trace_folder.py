@@ -95,7 +95,7 @@ def refused(path: Path, error: OSError) -> TraceError:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """What tells the folder of a trace from another that is at its path later.
+    """A key that tells the folder of a trace from another that is at its path later.
 
     Raises:
         OSError: It is not there.
@@ -163,7 +163,7 @@ def _write_whole(path: Path, text: str) -> None:
 
 
 def draft(path: Path) -> Path:
-    """Where a file is written before it has its name."""
+    """The path at which a file is written before it has its name."""
     return path.with_suffix('.new')
 
 
@@ -201,7 +201,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def log_path(path: Path, process: int) -> Path:
-    """Where the log of this process goes, the `process`-th to record into the trace."""
+    """The path for the log of this process, the `process`-th to record into the trace."""
     return path / f'{os.getpid()}-{process:04d}.log'
 
 
@@ -277,7 +277,7 @@ class Ledger:
             fcntl.flock(number, fcntl.LOCK_UN)
 
     def _recounted(self) -> tuple[int, int]:
-        """What the logs tell where the ledger was cut off; grants of others that are not written yet are lost."""
+        """The totals by the logs, for a ledger that was cut off; grants of others that are not written yet are lost."""
         try:
             listed = logs(self._folder)
             written = sum(log.lstat().st_size for _, log in listed)
@@ -309,7 +309,7 @@ class Ledger:
         return True
 
     def refund(self, size: int) -> None:
-        """What was afforded was not written."""
+        """Give back bytes that were granted and not written."""
         self.balance += size
 
     def return_balance(self) -> None:

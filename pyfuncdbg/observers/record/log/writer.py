@@ -119,7 +119,7 @@ class Writer:
         return self._alone(lambda: None if self.failed else self._journal.write_through(content))
 
     def _alone(self, work: Callable[[], _T], *, anew: bool = False, wait: bool = True) -> _T | None:
-        """What `work` gives, which no other thread does meanwhile.
+        """The result of `work`, which no other thread does meanwhile.
 
         None without it where the lock cannot be had: the writer stalls, or it is at work on this very thread, which runs a
         finalizer or a signal handler below.
@@ -240,7 +240,7 @@ class Writer:
                 [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]))
 
     def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
-        """What calls that are in the log held in memory."""
+        """Release the memory that calls held until they were in the log."""
         self._backlog.losses.add(lost)
         for row in rows:
             if row[15]:                         # looking into each takes a third of the writer's time
@@ -305,7 +305,7 @@ class _Worker:
 
 
 def reason(error: Exception) -> str:
-    """Why a trace cannot be written."""
+    """Error message for a trace that cannot be written."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return 'the trace was removed or moved'
     why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'

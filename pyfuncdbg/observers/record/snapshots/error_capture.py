@@ -101,7 +101,7 @@ class Failure:
 
     @property
     def count(self) -> int:
-        """How many variables are kept."""
+        """The number of variables that are kept."""
         return sum(len(rows) for _, _, rows in self._variables)
 
     def record(self, describe: Callable[[Copied | Snapshot], list[Any]] | None, sources: LoadedSources) -> list[Any]:

@@ -112,7 +112,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def plan_key(run: Run) -> tuple[Any, ...]:
-    """What is equal for runs that share label, names and announced sites.
+    """A key that is equal for runs that share label, names and announced sites.
 
     Up to 32 sites count each; of longer lists the tuple's identity and 16 samples do, because hashing 10,000 ids would cost
     a fifth of the run that executes them.

@@ -172,7 +172,7 @@ class Snapshots:
         return self.take_array(array)
 
     def _summarized(self, value: ValueSummary) -> Snapshot:
-        """What the host has counted in the place of a value."""
+        """A snapshot of the counts that the host has made of a value."""
         taken = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
         if self.level != 'none':
             taken.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)

@@ -72,7 +72,7 @@ class _Text:
         return known
 
     def block(self, code: CodeType) -> int:
-        """How many lines the text of a function has; 0 if it is not there, or too long."""
+        """The number of lines in the text of a function; 0 if it is not there, or too long."""
         first = code.co_firstlineno
         count = self.blocks.get(first)
         if count is None:
@@ -126,7 +126,7 @@ class LoadedSources:
         return number
 
     def taken(self) -> Iterator[list[Any]]:
-        """What is to be put into the log now: of each text its number, file, size, hash and new lines."""
+        """The entries to be put into the log now: of each text its number, file, size, hash and new lines."""
         for text in self._texts.values():
             if text.waiting or not text.said:
                 text.said = True
@@ -179,7 +179,7 @@ def _runs(filename: str, lines: Sequence[str], code: CodeType | None) -> bool:
 
 
 def _stamp(filename: str) -> tuple[int, int] | None:
-    """When a file was changed, and its size; None if there is no such file, or another loader has its text."""
+    """The time at which a file was changed, and its size; None if there is no such file, or another loader has its text."""
     entry: Any = linecache.cache.get(filename)
     if entry is not None and len(entry) == 4 and entry[1] is None:
         return None
@@ -192,7 +192,7 @@ def _stamp(filename: str) -> tuple[int, int] | None:
 
 
 def _started() -> int:
-    """When this process began, in nanoseconds since 1970; where the system does not tell, when this module was loaded."""
+    """The start of this process, in nanoseconds since 1970; where the system does not tell, when this module was loaded."""
     now = time.time_ns()
     try:
         with open('/proc/self/stat', 'rb') as file:
