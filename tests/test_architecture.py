@@ -455,6 +455,11 @@ def test_hooks_and_observers_know_no_framework() -> None:
     assert not found, '\n'.join(found)
 
 
+def test_no_source_names_a_character() -> None:
+    """Python imports `unicodedata` to compile such a literal: a program under `run` may have a module of that name."""
+    assert not [name_of(path) for path in sources() if re.search(r'\\N[{]', path.read_text())]
+
+
 def tracked() -> list[Path]:
     git = shutil.which('git')
     if git is not None and (ROOT / '.git').exists():

@@ -13,8 +13,8 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
 
-MARK = '\N{LATIN LETTER BILABIAL CLICK}'
-"""Stands for '$' in compiled text: a letter, so that columns stay as typed."""
+MARK = '\u0298'
+"""The bilabial click, for '$' in compiled text: a letter, so that columns stay as typed."""
 
 _DOLLAR = re.compile(r'''("""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|'''
                      r'''"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*)'''

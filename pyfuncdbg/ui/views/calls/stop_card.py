@@ -21,7 +21,7 @@ from pyfuncdbg.ui.views.unknown_line import unlocated_text
 _MESSAGE = 400
 _LINES = 4
 _FRAMES = 3
-_DOT = ' \N{MIDDLE DOT} '
+_DOT = ' \u00b7 '
 _KEYS: Mapping[Phase, Sequence[str]] = {
     'before': ('s into it', 'n over it'), 'node': ('s into it', 'n over it'),
     'call': ('n to its first line', 'r to its end'),
