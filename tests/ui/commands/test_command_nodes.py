@@ -335,6 +335,32 @@ def test_at_a_stop_the_values_of_the_run_are_shown():
     assert 'ops not recorded' in typist.texts[3] and 'did not run' not in typist.texts[3]
 
 
+def test_at_a_stop_in_a_loop_values_around_it_are_not_those_of_its_body(tmp_path):
+    """Nodes of the body have names of nodes around it, and the run's view is about the body."""
+    @tf.function
+    def whole(x):
+        outside = tf.negative(x, name='same')
+
+        def body(i, values):
+            grown = tf.numpy_function(quick, [tf.multiply(values, 10.0, name='same')], tf.float32, name='in_body')
+            grown.set_shape([2])
+            return i + 1, grown
+        return tf.while_loop(lambda i, values: i < 1, body, [tf.constant(0), outside])[1]
+
+    with pyfuncdbg.record(tmp_path / 'live.pfd', ops=True), typing('cont', nodes=False) as typist:
+        typist.lines = iter(['cont', 'graph', 'li while', 'cont'])
+        debugger.breakpoints.set('in_body')
+        try:
+            assert whole(tf.constant([1.0, 2.0])).numpy().tolist() == [-20, -40]
+        finally:
+            for entry in list(debugger.breakpoints.entries):
+                debugger.breakpoints.clear(entry)
+    assert not any(isinstance(answer, str) for answer in typist.answers), typist.answers
+    values = [row.value.to_numpy().tolist() for row in typist.answers[1].rows if row.site.name == 'same' and row.value]
+    values += [row.value.to_numpy().tolist() for row in typist.answers[2].lineage.rows if row.node == 'same']
+    assert values == [[-1, -2]] * 2
+
+
 def test_at_a_stop_with_nodes_recorded_what_has_not_run_may_run_yet(tmp_path):
     program = Program()
     with pyfuncdbg.record(tmp_path / 'live.pfd', ops=True), typing('cont', nodes=False) as typist:

@@ -36,6 +36,7 @@ class NodeValues:
         self._graph = graph
         self._stop = stop
         self._view: RunView | None = view_of(stop)
+        self._in_view = frozenset(site.id for site in self._view.sites) if self._view is not None else frozenset()
         self._calls: dict[str, CallRecord | None] = {}
         self._given: dict[str, TensorRecord] | None = None
         self._node = node
@@ -84,13 +85,20 @@ class NodeValues:
         if stop is None or view is None or stop.run is None or stop.run.id != self._graph.run:
             return None
         node = self._graph.nodes.get(owner(name))
-        if not (name in view.feeds or (node is not None and name in node.site.outputs)) or not view.holds(name):
+        # Inside of a function the view is about that, whose tensors may have the names of others.
+        is_here = self._shows(node) if node is not None else name in view.feeds and any(
+            map(self._shows, self._graph.nodes.values()))
+        if not is_here or not view.holds(name):
             return None
         found = described(view.value(name), stop.run.host)
         if found.tensor is None or found.array is None or found.array.nbytes > _SMALL or found.array.dtype.hasobject:
             return found.tensor and replace(found.tensor, name=name)
         stored = little_endian(found.array).tobytes()
         return replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored)
+
+    def _shows(self, node: Node) -> bool:
+        """Whether the view of the stopped run is about a node."""
+        return any(site.id in self._in_view for site in node.sites)
 
     def _fed(self) -> dict[str, TensorRecord]:
         """Feeds of the run, by name."""
