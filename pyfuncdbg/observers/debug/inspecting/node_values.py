@@ -96,7 +96,7 @@ class NodeValues:
         stored = little_endian(found.array).tobytes()
         return replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored)
 
-    def _shows(self, node: Node) -> bool:
+    def _shows(self, node: RecordedNode) -> bool:
         """Whether the view of the stopped run is about a node."""
         return any(site.id in self._in_view for site in node.sites)
 
