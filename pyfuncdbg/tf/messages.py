@@ -12,7 +12,7 @@ CLUSTER = frozenset(('ClusterDef', 'JobDef', 'ServerDef'))
 
 
 _KERAS = frozenset(('keras', 'optimizers', 'losses', 'metrics', 'layers', 'estimator', 'feature_column'))
-"""What TensorFlow takes from Keras."""
+"""Names that TensorFlow takes from Keras."""
 
 
 def message(name: str, among: frozenset[str], module: str) -> Any:

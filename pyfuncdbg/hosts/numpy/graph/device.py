@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 _TYPES = frozenset(('CPU', 'GPU', 'TPU'))
-"""What may stand alone in a name: 'cpu:0' for 'device:CPU:0'."""
+"""Device types that may be used alone in a name: 'cpu:0' for 'device:CPU:0'."""
 _PARTS = ('job', 'replica', 'task', 'device_type', 'device_index')
 
 

@@ -54,7 +54,7 @@ class DeviceScopes:
 
     @context_for_program
     def beside(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Where `op` is.
+        """Place new nodes where `op` is.
 
         Raises:
             ValueError: None, without `ignore_existing`.

@@ -125,7 +125,7 @@ class SymbolicTensor(Tensor):
 
 
 def _clash(a: TensorShape, b: TensorShape) -> str:
-    """What is wrong with two shapes that no tensor has both of, in the words of TensorFlow's shape functions."""
+    """The conflict of two shapes that no tensor has both of, in the words of TensorFlow's shape functions."""
     first, second = a.as_list(), b.as_list()
     if len(first) != len(second):
         return f'Shapes must be equal rank, but are {len(first)} and {len(second)}'

@@ -40,7 +40,7 @@ _PASSED = frozenset(('Identity', 'IdentityN', 'NoOp', '_Retval'))
 _UNREADABLE = frozenset(('resource', 'variant'))
 _SEEN = '_pyfuncdbg_observed'
 SCOPE = 'pyfuncdbg/'
-"""How the names of our nodes begin."""
+"""Prefix of our nodes' names."""
 _HEALTH, _COUNTS = 4, 11
 """`FULL_HEALTH` of TensorFlow's `TensorDebugMode`, and how many figures it gives: the last six are counts of elements."""
 

@@ -221,7 +221,7 @@ class OpCalls:
         op_cost.add((perf_counter_ns() - began) / 1e9, size)
 
     def _eager(self, op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> Any:
-        """What TensorFlow calls after each op of a thread, and after each node that is made."""
+        """Callback of TensorFlow after each op of a thread, and after each node that is made."""
         if graph is not None:
             # What this one returns goes to the next callback, and to the program, which has lists.
             return list(outputs) if outputs is not None else None
@@ -262,7 +262,7 @@ class OpCalls:
 
 
 def _plain_name(function: Any) -> str:
-    """What the program calls a function that TensorFlow calls '__inference_step_17'."""
+    """The program's name of a function that TensorFlow calls '__inference_step_17'."""
     name = function.name.decode() if isinstance(function.name, bytes) else str(function.name)
     found = _NAME.match(name)
     return f'{found[2]} (backward)' if found and found[1] else found[2] if found else name

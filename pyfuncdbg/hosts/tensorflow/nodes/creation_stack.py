@@ -20,7 +20,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _DEEPEST = 64
 Unlocated = Literal['before', 'imported']
-"""Why the line of a node is not known: it was made before attaching, or read from a GraphDef."""
+"""Reasons why the line of a node is not known: it was made before attaching, or read from a GraphDef."""
 
 
 class _Kept:

@@ -13,8 +13,8 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import maker, prefix
 
 
 def reads_returned(op: Any) -> Callable[[], list[list[Any]]]:
-    """What tells of each output that the function of a node's graph returns: [its index, the function's name, the names of
-    what callers give of it]. It does not keep the graph."""
+    """A reader of each output that the function of a node's graph returns: [its index, the function's name, the names of the
+    callers' outputs]. It does not keep the graph."""
     graph, name = weakref.ref(op.graph), op.name
 
     def read() -> list[list[Any]]:

@@ -23,9 +23,9 @@ _API = 'tensorflow.python.autograph.impl.api'
 _VARIABLES = 'tensorflow.python.autograph.operators.variables'
 """Module of the classes whose values represent unset variables."""
 _MARK = 'autograph_artifact'
-"""What converted code calls with each function and lambda of the program."""
+"""Name of the function that converted code calls with each function and lambda of the program."""
 _STATE = ('get_state', 'set_state')
-"""How names of functions begin that hand variables to a branch or loop and back: no line of the program is in them."""
+"""Name prefixes of functions that hand variables to a branch or loop and back: no line of the program is in them."""
 _COMPREHENSIONS = ('<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>')
 
 
@@ -154,7 +154,7 @@ def _nested(code: CodeType) -> list[CodeType]:
 
 
 def _kind(code: CodeType) -> tuple[Any, ...]:
-    """What a function of the program shares with the one generated from it."""
+    """Properties that a function of the program shares with the one generated from it."""
     return code.co_name, code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
 
 

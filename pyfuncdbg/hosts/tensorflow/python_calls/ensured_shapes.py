@@ -21,9 +21,9 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 Shape = tuple[int | None, ...]
 _WAITING = 32
 _AGAIN = 'Graph execution error:'
-"""How the message of an error begins that TensorFlow makes of one it has made before."""
+"""Beginning of the message of an error that TensorFlow makes of one it has made before."""
 _DATASET = 'Dataset_'
-"""How names of graphs begin that `tf.data` traces; no node of such a function is left out that its elements need."""
+"""Name prefix of graphs that `tf.data` traces; no node of such a function is left out that its elements need."""
 _UNARY = frozenset(('Identity', 'Cast', 'Neg', 'Abs', 'Square', 'Sqrt', 'Exp', 'Log', 'Tanh', 'Sigmoid', 'Relu',
                     'StopGradient', 'ZerosLike', 'OnesLike', 'CheckNumerics', 'Snapshot'))
 _BINARY = frozenset(('Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'FloorDiv', 'Maximum', 'Minimum', 'Pow', 'FloorMod'))
@@ -31,7 +31,7 @@ _BINARY = frozenset(('Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'FloorDiv',
 _BATCH = re.compile(r'Cannot batch tensors with different shapes in component (\d+)\.[^\n]*|'
                     r'Cannot add tensor to the batch: [^\n]*?Shapes are: \[tensor\]: \S+, \[batch\]: [\d,\[\]]+')
 _SCOPE = re.compile(r'^(?:.*\}\} )?(?:.*Iterator::\S+:\s)?')
-"""Where an error happened, in front of what it is."""
+"""Place of an error, in front of its text."""
 
 
 class Promise(NamedTuple):

@@ -21,7 +21,7 @@ from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 _KEPT = 16
 """So many exceptions wait for their error: one that the graph swallows (`ignore_errors`) waits in vain."""
 CAUSE = '_pyfuncdbg_cause'
-"""Where an error of TensorFlow's keeps the exception that it was made of."""
+"""Attribute in which an error of TensorFlow's keeps the exception that it was made of."""
 
 
 class _Failure:

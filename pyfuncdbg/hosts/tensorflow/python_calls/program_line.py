@@ -11,7 +11,7 @@ NOWHERE = Frame('', 0, '')
 _MOST = 1 << 12
 _BETWEEN, _PROGRAM, _LIBRARY = range(3)
 _sorts: dict[str, int] = {}
-"""What a file's code is: of what runs or watches the program, the program's, a library's."""
+"""Classes of files, by name: of what runs or watches the program, the program's, a library's."""
 _lines: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
 """By a code's id and the instruction: reading the line off a frame costs 1 µs, and most lines come again and again."""
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
 
 _RESULT = '_pyfuncdbg_refused'
-"""Where an error that tells of a refusal keeps the result."""
+"""Attribute in which the error of a refusal keeps the result."""
 _NONE: Any = object()
 _PLAIN = frozenset('biufc')
 _NO_TENSORS = (set, frozenset, object, type, FunctionType)
@@ -100,7 +100,7 @@ class Refusals:
         return None, str(error).partition('(')[2].rpartition(')')[0] or str(error)
 
     def _conversion(self, value: Any) -> Exception | None:
-        """What TensorFlow says of a value that can be no tensor."""
+        """TensorFlow's message on a value that can be no tensor."""
         try:
             with self._parts.context.eager_mode():
                 self._parts.ops.convert_to_tensor(value)

@@ -153,7 +153,7 @@ class References:
                     path.append((other, iter(self._before(other))))
 
     def _put_in_order(self, order: Sequence[Any]) -> None:
-        """Which of the nodes that use a variable's memory have run whenever a node runs, as a set of bits."""
+        """Compute which nodes that use a variable's memory have run whenever a node runs, as a set of bits."""
         for op in order:
             if op not in self._flowing and any(
                     tensor.name in self.aliases for tensor in (*op.inputs, *op.outputs)):

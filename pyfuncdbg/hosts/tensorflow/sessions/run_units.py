@@ -102,7 +102,7 @@ class Units:
         return 'pure'
 
     def _reached(self, op: Any) -> tuple[set[Any], list[Any]]:
-        """What a session also runs when it is asked for a node whose inputs are fed: nodes with effects; and what else.
+        """Nodes that a session also runs for a node whose inputs are fed: nodes with effects; and others.
 
         TensorFlow's optimizer makes a NoOp of a node that only control edges lead to, which then waits for those whose
         tensors it took; a feed cuts none of these edges. So what such a node takes runs, fed or not.
@@ -132,7 +132,7 @@ class Units:
         return bool(self._reached(op)[0])
 
     def _complete(self, unit: Unit, wanted: set[str], targets: set[Any]) -> None:
-        """What a unit takes and gives."""
+        """Set the feeds, fetches and targets of a unit."""
         own = set(unit.nodes)
         unit.flows = any(op in self.flowing for op in unit.nodes)
         unit.session = any(self.sorts[op] in ('read', 'effect') for op in unit.nodes)

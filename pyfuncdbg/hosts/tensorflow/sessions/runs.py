@@ -146,7 +146,7 @@ class Runs:
         going.fed = ()
 
     def _do_run(self, original: _DoRun) -> _DoRun:
-        """What every run of a session goes through once its fetches and feeds are found to be right."""
+        """The replacement for a session's run, which is called once fetches and feeds are checked."""
         @begins_call(described_by('fed'))
         def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
                     run_metadata: Any) -> list[Any]:
@@ -280,8 +280,8 @@ def looked_on(inputs: Any) -> tuple[Call | None, Any]:
 
 
 def described_by(name: str) -> Callable[[FrameType], Entrance | None]:
-    """What tells the call that a frame makes by the compiled passage from the inputs in this variable of the frame; of a
-    call that `chain` makes, frames of that tell."""
+    """A function that finds the call that a frame makes by the compiled passage from the inputs in this variable of the
+    frame; of a call that `chain` makes, frames of that tell."""
     def described(frame: FrameType) -> Entrance | None:
         call, hook = looked_on(frame.f_locals.get(name))
         return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None

@@ -134,7 +134,7 @@ class SteppedRun:
             self._asking = False
 
     def _remark(self) -> str:
-        """What is to be known of the nodes that come next."""
+        """A remark on the nodes that come next."""
         if self._once is not None:
             return 'TensorFlow has done this run in one go already: these are its values, and nothing can be changed'
         unit = self._plan.units.of[self.position] if self.position < len(self._plan.nodes) else None
@@ -194,7 +194,7 @@ class SteppedRun:
             values.keep(op, outputs)
 
     def _computed(self, op: Any, inputs: Sequence[Any]) -> list[Any] | None:
-        """What a node gives without a run of the session of its own; None if that is not known."""
+        """Outputs of a node without a run of the session of its own; None if they are not known."""
         if self._once is not None:
             return self._once.outputs(op, inputs)
         if self._plan.units.sorts[op] == 'handle':

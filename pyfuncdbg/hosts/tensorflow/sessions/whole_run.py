@@ -94,7 +94,7 @@ class AtOnce:
             self._references.writers.get(variable) for variable in alias.variables))
 
     def _seen(self, tensor: Any, op: Any, value: Any) -> Any:
-        """What a node found in a tensor that lies in a variable's memory; `value` was there when it was made."""
+        """The content that a node found in a tensor that lies in a variable's memory; `value` was there when it was made."""
         alias = self._references.aliases[tensor.name]
         if not self._alone:
             return self._shifted(tensor, alias)

@@ -20,7 +20,7 @@ _Flow = tuple[int, int]
 
 
 _Parts = tuple[int, list[_Flow]]
-"""What the gradient of one tensor is the sum of, behind the number of that tensor, 0 if that is not known."""
+"""Summands of one tensor's gradient, behind the number of that tensor, 0 if that is not known."""
 
 
 class Pass:

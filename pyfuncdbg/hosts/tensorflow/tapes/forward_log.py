@@ -174,7 +174,7 @@ class Forward:
 
     @property
     def _thread(self) -> Any:
-        """What TensorFlow keeps for this thread."""
+        """TensorFlow's data of this thread."""
         module = self._parts.context
         return (module._context or module.context())._thread_local_data
 

@@ -193,7 +193,8 @@ class Tapes:
         return _gradient_function
 
     def _recording(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """What is recorded with a rule of its own: a traced function, a `tf.custom_gradient`."""
+        """The replacement for the function that records operations with a rule of their own: a traced function, a
+        `tf.custom_gradient`."""
         def record_operation(op_type: Any, output_tensors: Any, input_tensors: Any, backward_function: Any, *rest: Any,
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):

@@ -116,7 +116,7 @@ class Symbolic:
         self._sinks.reached(going, None, targets, sources, going.run.fetches, found)
 
     def _noted(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """What TensorFlow calls when a rule has made its nodes."""
+        """Callback of TensorFlow when a rule has made its nodes."""
         def _LogOpGradients(op: Any, out_grads: Any, in_grads: Any) -> Any:  # noqa: N802
             going = getattr(self._thread, 'going', None)
             if going is not None and self.on:

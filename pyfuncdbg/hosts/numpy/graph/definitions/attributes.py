@@ -264,7 +264,7 @@ def _signed(op: str) -> list[tuple[str, str, str]] | None:
 
 
 def _places(attr: str, arguments: Sequence[Argument]) -> list[str]:
-    """Where a type is used; after a list of tensors the place is not known, but for the list itself."""
+    """Places where a type is used; after a list of tensors the place is not known, but for the list itself."""
     count = next((i for i, argument in enumerate(arguments) if argument.number), len(arguments) - 1)
     return [str(i) for i, argument in enumerate(arguments[:count + 1]) if argument.type == attr]
 

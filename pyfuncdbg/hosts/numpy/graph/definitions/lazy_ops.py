@@ -7,9 +7,9 @@ from __future__ import annotations
 from importlib import import_module
 
 VOCABULARY, JACOBIAN = 'vocabulary', 'jacobian'
-"""What they are needed for: an op type that is not in the table, jacobians of unknown size."""
+"""Needs for which they are loaded: an op type that is not in the table, jacobians of unknown size."""
 rooms: dict[str, str] = {}
-"""Which module to load for it; none once it is loaded."""
+"""Module to load for each need; none once it is loaded."""
 
 
 def load(need: str) -> None:

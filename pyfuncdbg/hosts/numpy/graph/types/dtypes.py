@@ -19,7 +19,7 @@ _REAL = {'complex64': 'float32', 'complex128': 'float64'}
 _TRAINABLE = frozenset(('float16', 'bfloat16', 'float32', 'float64', 'complex64', 'complex128', 'resource', 'variant'))
 _OPAQUE = frozenset(('resource', 'variant'))
 _REFERENCE = 100
-"""What the number of a type with a reference is more than that without."""
+"""Difference of the numbers of a reference type and its base type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

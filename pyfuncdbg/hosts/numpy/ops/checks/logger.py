@@ -61,7 +61,7 @@ def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def _seen() -> int:
-    """How often the caller's caller came to its line before."""
+    """The number of times that the caller's caller came to its line before."""
     frame = calling_frame()
     with _lock:
         key = frame.f_code.co_filename, frame.f_lineno

@@ -47,7 +47,7 @@ def _cell_shape(sizes: TypedInput) -> TensorShape:
 
 
 def _zeros(cells: TensorList, sizes: Any, dtype: DType) -> Any:
-    """What is read from a cell without a value: zeros in the shape that cells are said to have, or that another has."""
+    """The value read from an empty cell: zeros in the shape that cells are said to have, or that another has."""
     shape = None if np.ndim(sizes) == 0 or (np.asarray(sizes) < 0).any() else tuple(np.asarray(sizes).tolist())
     if shape is None:
         shape = next((np.shape(value) for value in cells.items() if value is not None), None)

@@ -62,7 +62,7 @@ class TensorArray:
         return object.__new__(EagerArray if eager else GraphArray)
 
     def _begin(self, dtype: Any, dynamic_size: Any, infer_shape: bool, element_shape: Any) -> None:
-        """What both kinds have."""
+        """Set the attributes of both kinds."""
         self._dtype = as_dtype(dtype)
         self._dynamic = dynamic_size
         self._infer_shape = infer_shape

@@ -72,7 +72,7 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
 
 
 def _at(spec: Any, given: Any) -> list[Any]:
-    """What is given for each leaf: a structure of it, or one for all."""
+    """The value for each leaf: from a structure of values, or one for all."""
     if not structure.is_row(spec):
         return [given]
     if isinstance(spec, dict) and isinstance(given, dict):

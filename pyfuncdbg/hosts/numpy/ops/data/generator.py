@@ -90,7 +90,7 @@ class _Generators:
         return np.int64(number)
 
     def next(self, number: Any) -> Any:
-        """What it yields next."""
+        """The next value that it yields."""
         return next(self._running[int(number)])
 
     def drop(self, number: Any) -> None:

@@ -248,7 +248,7 @@ class Prefetched:
 
 
 _AHEAD = 2
-"""How many elements `prefetch(AUTOTUNE)` keeps ready."""
+"""Number of elements that `prefetch(AUTOTUNE)` keeps ready."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hosts.numpy.ops.data.source import DatasetReading, Element, EndOfSequence, Pull
 
 THREAD = 'pyfuncdbg data'
-"""What the names of the threads begin with."""
+"""Prefix of the threads' names."""
 
 Work = Callable[[int, Element], Element]
 

@@ -54,7 +54,7 @@ def check_dtype(op: str, parameter: str, dtype: DType, allowed: Allowed | None) 
 
 
 def _listed(op: str, parameter: str) -> Sequence[DType]:
-    """What TensorFlow's registry lists for an input."""
+    """The entry of TensorFlow's registry for an input."""
     from pyfuncdbg.hosts.numpy.graph.definitions.signatures import signature  # takes 1 ms, and eager programs do without
     known = signature(op)
     argument = next((a for a in known.inputs if a.name == parameter), None) if known is not None else None

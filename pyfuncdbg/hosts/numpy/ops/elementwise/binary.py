@@ -344,7 +344,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 _WIDE = {dtypes.uint8: dtypes.float32, dtypes.int8: dtypes.float32, dtypes.uint16: dtypes.float32,
          dtypes.int16: dtypes.float32, dtypes.int32: dtypes.float64, dtypes.int64: dtypes.float64,
          dtypes.uint32: dtypes.float64, dtypes.uint64: dtypes.float64}
-"""What integers become before they are divided."""
+"""Dtypes to which integers are cast before division."""
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:

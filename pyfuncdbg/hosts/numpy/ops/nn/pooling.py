@@ -83,7 +83,7 @@ def _max_grad_grad(rank: int) -> Callable[..., Any]:
 
 # ---------------------------------------------------------------- the mean
 def _counts(shape: Sequence[int], attrs: Attrs, rank: int, dtype: Any) -> Any:
-    """How many elements of the image each window sees."""
+    """The number of elements of the image in each window."""
     rows, _ = _seen(np.ones((1, *shape[1:]), dtype), attrs, rank, 0)
     return rows.sum(-2)
 

@@ -124,7 +124,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _depths(value: Any) -> tuple[int | None, int]:
-    """How deep the elements are (None: there are none), and the deepest list.
+    """The depth of the elements (None: there are none), and of the deepest list.
 
     Raises:
         ValueError: Elements are of different depth.

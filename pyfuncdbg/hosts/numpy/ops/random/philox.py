@@ -18,7 +18,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _WORD = 2**64 - 1
 _PER_OUTPUT = 256
-"""How many numbers TensorFlow reserves for each group of outputs of a distribution that may reject."""
+"""Count of numbers that TensorFlow reserves for each group of outputs of a distribution that may reject."""
 
 
 class Philox(np.random.Generator):

@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 _DEFAULT_GRAPH_SEED = 87654321
-"""What TensorFlow uses where only the op has a seed."""
+"""Graph seed that TensorFlow uses where only the op has a seed."""
 _nodes = itertools.count(1)
 _counters: WeakKeyDictionary[Graph, itertools.count[int]] = WeakKeyDictionary()
 """For each graph with a seed, how many ops took theirs from it."""

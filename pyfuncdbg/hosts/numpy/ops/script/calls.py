@@ -33,7 +33,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 _HOST = '/job:localhost/replica:0/task:0'
-"""Where TensorFlow 2 puts script ops in functions."""
+"""Task to which TensorFlow 2 assigns script ops in functions."""
 
 
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None, *, serialize: bool = False) -> Any:
@@ -191,7 +191,7 @@ def _numpy_call(graph: Graph | None, func: Any, items: Sequence[Any], layout: Ar
 
 
 def _array(item: Any) -> Any:
-    """What the function gets for one input in eager mode: an array of its own, also at rank 0."""
+    """The array that the function gets for one input in eager mode: its own, also at rank 0."""
     convert = getattr(item, '_as_tensor', None)
     if convert is not None and not is_composite(item):
         item = convert()

@@ -56,7 +56,7 @@ def _is_within(graph: Graph | None, outer: Graph) -> bool:
 
 
 def _reached(thing: Any, kind: type) -> Iterator[Any]:
-    """What one object leads to."""
+    """Objects that one object refers to."""
     if kind is FunctionType:
         yield from _of_function(thing)
     elif kind is MethodType:
@@ -94,7 +94,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _attributes(thing: Any, kind: type) -> Iterator[Any]:
-    """What an object of a user's class holds, and its `__call__`."""
+    """Values that an object of a user's class holds, and its `__call__`."""
     for base in kind.__mro__:
         attributes = base.__dict__
         holder = attributes.get('__dict__')

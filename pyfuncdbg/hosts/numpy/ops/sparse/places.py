@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.ops.sums.sorting import argsort, cumprod
 
 
 def _strides(sizes: Any) -> Any:
-    """How far apart neighbours along each axis are, in row-major order."""
+    """Distances of neighbours along each axis, in row-major order."""
     return cumprod(concat([sizes[1:], constant([1], int64)], 0), reverse=True)
 
 

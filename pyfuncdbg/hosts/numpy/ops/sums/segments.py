@@ -78,7 +78,7 @@ _INDEX: Allowed = (dtypes.int32, dtypes.int64)
 
 
 def _there(segments: Any, rows: Any) -> Any:
-    """Which rows count, of a shape that broadcasts against them."""
+    """The rows that count, as a mask that broadcasts against them."""
     inner = fill(expand_dims(rank(rows) - rank(segments), 0), np.int32(1))
     return reshape(segments >= 0, concat([shape(segments), inner], 0))
 
@@ -150,7 +150,7 @@ def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: s
 
 
 def _counts(data: Any, segments: Any, num_segments: Any) -> Any:
-    """How many rows each segment has, at least 1, of a shape that broadcasts against the sums."""
+    """The number of rows in each segment, at least 1, of a shape that broadcasts against the sums."""
     number = unsorted_segment_sum(ones(shape(segments), data.dtype), segments, num_segments)
     inner = fill(expand_dims(rank(data) - rank(segments), 0), np.int32(1))
     return apply('Maximum', (reshape(number, concat([shape(number), inner], 0)), constant(1, data.dtype)))

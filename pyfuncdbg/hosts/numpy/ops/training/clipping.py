@@ -30,7 +30,7 @@ def _values(t: Any, name: str) -> Any:
 
 
 def _in_place_of(t: Any, clipped: Any) -> Any:
-    """What was clipped, with the places of its slices if it was slices."""
+    """The clipped tensor, with the places of its slices if it was slices."""
     return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
 
 

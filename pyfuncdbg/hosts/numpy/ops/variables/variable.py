@@ -250,7 +250,7 @@ class Variable:
     _as_tensor = value
 
     def _as_graph_element(self, graph: Graph) -> Any:
-        """What a session fetches for it."""
+        """The tensor that a session fetches for it."""
         if self._graph is not None:
             return self._snapshot
         if self._parent_op is not None:

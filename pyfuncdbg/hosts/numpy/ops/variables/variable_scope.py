@@ -238,7 +238,7 @@ def _shared(known: Variable, scope: VariableScope, name: str, shape: Any, dtype:
 
 
 def _initial_value(name: str, shape: Any, dtype: Any, initializer: Any, asked: bool) -> tuple[Any, Any]:
-    """What to make the variable with: a value or a function, and its dtype (None: the value's)."""
+    """The initial value of a variable: a value or a function, and its dtype (None: the value's)."""
     if initializer is None:
         if shape is None:
             raise ValueError(f'Variable {name} did not get an initializer, so its `shape` argument must be specified.')

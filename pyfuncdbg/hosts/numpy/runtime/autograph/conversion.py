@@ -27,7 +27,7 @@ OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter
 """Functions of Python that mean an op for a tensor or a dataset."""
 _FACTORY = 'ag__factory'
 _FUNCTION = 'ag__function'
-"""What a function is called while it is compiled: under its own name it would hide itself where it is global."""
+"""Name of a function while it is compiled: under its own name it would hide itself where it is global."""
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     if _name != 'nested_scopes':                # its flag says of a function that it is nested

@@ -31,7 +31,7 @@ class Liveness:
         self._block(body, set(always))
 
     def _read(self, names: UsedNames) -> set[str]:
-        """What is read, also by functions of this one that are read: they may be called."""
+        """Symbols that are read, also by functions of this one that are read: they may be called."""
         found, todo = set(), set(names.read)
         while todo:
             name = todo.pop()

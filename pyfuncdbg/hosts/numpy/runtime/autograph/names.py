@@ -107,7 +107,7 @@ class UsedNames(ast.NodeVisitor):
         self.read |= free(node)
 
     def _visit_around(self, node: Any) -> None:
-        """What a function definition evaluates itself."""
+        """Visit the parts that a function definition evaluates itself."""
         for part in (*getattr(node, 'decorator_list', ()), *node.args.defaults, *node.args.kw_defaults):
             if part is not None:
                 self.visit(part)

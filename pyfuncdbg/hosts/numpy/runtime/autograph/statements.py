@@ -115,7 +115,7 @@ class Statements:
         return [*made, self._call('for_stmt', node, [node.iter, test, body], changed, options)]
 
     def _options(self, node: ast.For | ast.While) -> list[tuple[str, ast.expr]]:
-        """What `set_loop_options` at the beginning of the loop says; the call goes."""
+        """The options of `set_loop_options` at the beginning of the loop; the call goes."""
         for statement in node.body:
             call = statement.value if isinstance(statement, ast.Expr) else None
             if isinstance(call, ast.Call) and _last_name(call.func) == 'set_loop_options':

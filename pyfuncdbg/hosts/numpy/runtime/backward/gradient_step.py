@@ -76,7 +76,7 @@ def graph_step(graph: Graph, gated: bool = False) -> Step:
 
 
 def _tensor(gradient: Any) -> Any:
-    """What is shown of a gradient: of `IndexedSlices` the slices."""
+    """The tensor shown for a gradient: of `IndexedSlices` the slices."""
     return gradient.values if isinstance(gradient, IndexedSlices) else gradient
 
 

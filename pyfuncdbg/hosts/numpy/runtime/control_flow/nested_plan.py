@@ -73,7 +73,7 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
 
 
 def _variables_noted(graph: Graph, outer: Graph) -> None:
-    """What reads a variable inside reads it outside: the function around and every tape learn of it."""
+    """Report variables that are read inside to the function around and to every tape."""
     if outer.variables_made is not None and graph.variables_made:
         outer.variables_made += graph.variables_made
     for reference in graph.variables.values():

@@ -81,7 +81,7 @@ class Loop:
 
 
 _OWN_NAMES = re.compile(r'\b([rckaog]\d+(?:_\d+)?)\b')
-"""What a plan calls its locals, constants, kernels and attrs: those of the condition get a name of their own."""
+"""Names of locals, constants, kernels and attrs in a plan: those of the condition get a name of their own."""
 
 
 class LoopSource:
@@ -153,7 +153,7 @@ def _assigned(targets: Sequence[str], values: Sequence[str]) -> list[str]:
 
 
 _Iterations = tuple[int, Sequence[Any], list[Any], list[TensorList]]
-"""How many there were, the carried values, what is stacked and summed, and what is kept for a gradient."""
+"""The number of iterations, the carried values, stacked and summed ones, and those kept for a gradient."""
 
 
 def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: Loop, asked: Sequence[bool] = (),

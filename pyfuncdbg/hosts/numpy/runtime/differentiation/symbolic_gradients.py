@@ -300,7 +300,7 @@ def _outer_first(ops: set[Operation]) -> list[Operation]:
 
 
 def _depth(graph: Graph) -> int:
-    """How many graphs are around a function's."""
+    """The number of graphs around a function's."""
     depth, around = 0, graph.outer if graph.building_function else None
     while around is not None:
         depth, around = depth + 1, around.outer if around.building_function else None

@@ -213,7 +213,7 @@ def _tensor(item: Any) -> Tensor:
 
 
 def _values(item: Any) -> Any:
-    """What is differentiated of a target or source: of a ragged tensor its values."""
+    """The tensors to differentiate of a target or source: of a ragged tensor its values."""
     return getattr(item, 'flat_values', item)
 
 

@@ -94,7 +94,7 @@ class Execution:
             raise error
 
     def standing(self) -> RunView | None:
-        """What a step that is no part of a plan on this thread's stack is in."""
+        """Position of a step that is no part of a plan on this thread's stack."""
         return None
 
     def mark(self) -> None:

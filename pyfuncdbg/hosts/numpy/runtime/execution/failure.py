@@ -10,7 +10,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 
 KERNEL_ERRORS = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
-"""What a kernel may raise: TensorFlow's errors, and NumPy's."""
+"""Errors that a kernel may raise: TensorFlow's, and NumPy's."""
 
 
 def host_error(error: Exception) -> OpError:

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 storages: weakref.WeakSet[Any] = weakref.WeakSet()
-"""Where variables have their values; `variables.handles` puts each in. A value is replaced, never written to."""
+"""Storages of variables' values; `variables.handles` puts each in. A value is replaced, never written to."""
 
 
 @contextmanager

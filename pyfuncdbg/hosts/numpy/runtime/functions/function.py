@@ -184,13 +184,13 @@ class Function:
 
 
 def _unknown_sizes(key: Any) -> int:
-    """How much is not known of the shapes of a trace's arguments."""
+    """The amount of unknown sizes in the shapes of a trace's arguments."""
     shapes = [part[1] for part in key[0] if type(part) is tuple and len(part) == 2]
     return sum(1000 if shape is None else sum(size is None for size in shape) for shape in shapes)
 
 
 def _home(graph: Graph | None) -> int:
-    """What keeps traces of different graphs of TensorFlow 1 apart; eager code and functions in it share theirs."""
+    """A key that keeps traces of different graphs of TensorFlow 1 apart; eager code and functions in it share theirs."""
     while graph is not None and graph.building_function:
         graph = graph.outer
     return 0 if graph is None else id(graph)

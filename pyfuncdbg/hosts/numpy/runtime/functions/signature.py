@@ -178,7 +178,7 @@ class FunctionSignature:
 
 
 def _misfit(spec: Any, value: Any) -> str:
-    """Which part of a composite does not fit, or that the whole does not."""
+    """The message on the part of a composite that does not fit, or on the whole."""
     given = spec_of(value)
     for ours, part in zip(spec._component_specs, [] if given is None else components(value), strict=False):
         if not ours.is_compatible_with(part):

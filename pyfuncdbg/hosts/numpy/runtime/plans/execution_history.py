@@ -162,7 +162,7 @@ class ExecutionHistory:
         return ''
 
     def _irrevocable(self, step: Step) -> str:
-        """Why a step that ran unobserved cannot be gone back over; '' if it can.
+        """The reason why the run cannot go back over a step that ran unobserved; '' if it can.
 
         What it gave stands, if it was kept. A handle, or what was read from a variable, can be had again.
         """

@@ -169,7 +169,7 @@ def _is_wider(wide: Any, part: Any) -> bool:
 
 
 def _static_key(leaf: Any) -> Any:
-    """What a Python argument contributes to the key: equal values share a trace; objects are held weakly."""
+    """The part of the key for a Python argument: equal values share a trace; objects are held weakly."""
     if isinstance(leaf, _BY_VALUE):
         return leaf
     try:

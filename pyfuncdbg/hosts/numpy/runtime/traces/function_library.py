@@ -86,7 +86,7 @@ def _dtype(argument: Any) -> Any:
 
 
 def _name_given(message: Any, index: int) -> dict[str, Any]:
-    """What the user called an argument."""
+    """The user's name of an argument."""
     if index not in message.arg_attr or '_user_specified_name' not in message.arg_attr[index].attr:
         return {}
     return {'_user_specified_name': value_of(message.arg_attr[index].attr['_user_specified_name'])}

@@ -44,7 +44,7 @@ def texts(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
-    """What the program's functions got as text: 'bytes', 'array of bytes', ... by input."""
+    """Kinds of text that the program's functions got: 'bytes', 'array of bytes', ... by input."""
     kinds: dict[int, str] = {}
     for known in evidence.of('occupancy', spot):
         found = known.data.get('texts')

@@ -96,7 +96,7 @@ def _entries(evidence: Evidence, known: RecordedFact) -> Finding:
 
 
 def _without_op(call: ScriptCall | None, known: RecordedFact) -> tuple[str, str]:
-    """How to do without the op in eager code: call the function, or trace it once."""
+    """The fix that avoids the op in eager code: call the function, or trace it once."""
     name = known.text('function')
     if known.data.get('backward'):
         return 'call the function itself in the forward pass, without py_function: then nothing is registered', ''

@@ -97,7 +97,7 @@ def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _after(evidence: Evidence, site: SiteView) -> int:
-    """How many nodes after one, in a graph that it is in, have no rank either."""
+    """The number of nodes after one, in a graph that it is in, without a rank either."""
     reached, found = set(site.outputs), 0
     for other in evidence.announced_with(site):
         if other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):

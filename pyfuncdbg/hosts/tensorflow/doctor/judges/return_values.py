@@ -38,7 +38,7 @@ def _declared(spot: Spot) -> list[str]:
 
 
 def _raised(evidence: Evidence, spot: Spot) -> Finding | None:
-    """What the call itself said, as our own runtime and a `py_function` do."""
+    """Mismatches that the call itself raised, as in our own runtime and in a `py_function`."""
     for call in spot.calls:
         if call.error is None:
             continue
@@ -53,7 +53,7 @@ def _raised(evidence: Evidence, spot: Spot) -> Finding | None:
 
 
 def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
-    """What TensorFlow refuses after the function has returned: a `numpy_function` in a graph is held to `Tout`."""
+    """Results that TensorFlow refuses after the function has returned: a `numpy_function` in a graph is held to `Tout`."""
     declared = _declared(spot)
     if spot.site.op_type not in ('PyFunc', 'PyFuncStateless') or spot.site.attrs.get('graph') is None:
         return None
@@ -173,7 +173,7 @@ def _cast(evidence: Evidence, spot: Spot) -> Finding | None:
 
 
 def _changed(found: Any, slot: int) -> tuple[int, float]:
-    """How many elements a cast changed, and by how much at most."""
+    """The number of elements that a cast changed, and by how much at most."""
     figures = found.get(str(slot)) if isinstance(found, dict) else None
     if isinstance(figures, list) and len(figures) == 2 and all(
             isinstance(number, float) and math.isfinite(number) for number in figures):

@@ -73,7 +73,7 @@ _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), type, typ
 
 
 def _inside(value: Any, kind: type) -> list[Any] | None:
-    """What a thing refers to; None for one that is not looked into."""
+    """Things that a thing refers to; None for one that is not looked into."""
     if kind in _PLAIN or isinstance(value, type):
         return None
     if kind is FunctionType:
