@@ -1,4 +1,4 @@
-"""Control dependencies: which ops a new node waits for, beside those that it gets its inputs from.
+"""Control dependencies: ops that a new node waits for beside those of its inputs.
 
 A `Graph` has one stack of groups; it changes only under the graph's own scopes, on the thread that builds.
 """

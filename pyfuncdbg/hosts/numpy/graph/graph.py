@@ -1,4 +1,4 @@
-"""A dataflow graph: operations in order of creation, their names, and the scopes that new ones fall into.
+"""A dataflow graph: operations in order of creation, their names, and current scopes.
 
 A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
 """

@@ -1,4 +1,4 @@
-"""Symbolic tensors: the edges of a graph, each one output of a node; and how a program has them evaluated."""
+"""Symbolic tensors: the edges of a graph, each one output of a node; and their evaluation."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A SavedModel as it would be without observers: they are of this process, and no other could run them.
+"""SavedModels without observers, which belong to this process and could not run in another.
 
 Functions that were traced while ops are watched have observers, and the model that is saved has their graphs. TensorFlow
 calls this on the thread that saves, before the model is written.

@@ -1,4 +1,4 @@
-"""Names of nodes and tensors inside of traced functions, unique among a function and its branches, loops and callees.
+"""Unique names of nodes and tensors in traced functions, their branches, loops and callees.
 
 TensorFlow's own names are unique within one graph only. Read by what observes ops and by the sites of wrapped functions.
 """

@@ -1,4 +1,4 @@
-"""A run that TensorFlow does in one go, and what is known of its nodes after that.
+"""A run that TensorFlow does in one go, and its values, known afterwards.
 
 The session runs what the program asked for, and is asked for what nodes with state or effects gave beside it. Nodes without
 are computed again, on what they had in the session; where that cannot be known they have no value. On the thread of the run.

@@ -1,4 +1,4 @@
-"""One backward pass: which gradient came from which step, and which op of the forward pass a step differentiates.
+"""One backward pass: the steps that gave each gradient, and the forward op that each step differentiates.
 
 TensorFlow hands gradients on as objects; some rules hand on the very one they got, so an object alone does not tell whose
 it is. The tensors that ops were made of do, where the tape's log has them; else the latest that is left. Thread of the pass.

@@ -1,4 +1,4 @@
-"""`tf.gradients`, and the backward function of a traced one: passes that make nodes, in graphs of TensorFlow 1 and 2.
+"""Passes that make nodes: `tf.gradients`, and backward functions of traced functions, in graphs of TensorFlow 1 and 2.
 
 Stands where TensorFlow goes back through a graph and notes what a rule gave. Runs on the thread that builds; what the nodes
 compute is seen when they run.

@@ -1,4 +1,4 @@
-"""Gradient rules that a program registers by name, and nodes that use one in place of their op's own.
+"""Gradient rules registered by a program, and nodes that use one instead of their op's own.
 
 `tf.RegisterGradient` fills the table, `Graph.gradient_override_map` names rules for new nodes. The table is the process's.
 """

@@ -1,4 +1,4 @@
-"""The table of operations: what each computes, which types and shapes it gives, and how it is differentiated.
+"""The registry of operations: kernel, shape rule and gradient of each.
 
 `ops` fills the table; graph, dispatch, plan and executor read it. Nothing else knows an op. Rooms of `ops` that programs can
 do without are loaded when an op is not found, or all are asked for.

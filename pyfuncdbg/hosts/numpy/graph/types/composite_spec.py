@@ -1,4 +1,4 @@
-"""The algebra of specs of composites: what they have in common follows from the facts that make up each.
+"""Algebra of composite specs, from the facts that make up each.
 
 `RaggedTensorSpec`, `SparseTensorSpec` and `IndexedSlicesSpec` derive from it. Values are immutable.
 """

@@ -1,4 +1,4 @@
-"""Nested Python sequences, laid out flat: their shape, their leaves and the kind of number the leaves are.
+"""Nested Python sequences, flattened: their shape, leaves and kind of number.
 
 `convert` calls it for everything that is neither a scalar nor an array. A level at a time, so a list of a million floats
 is checked by C code. Any thread may call it.

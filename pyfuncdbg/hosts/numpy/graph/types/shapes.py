@@ -1,4 +1,4 @@
-"""Static shapes: what is known of a tensor's sizes before the graph runs, and the algebra on that knowledge.
+"""Static shapes: sizes of tensors known before the graph runs, and their algebra.
 
 Shape rules, `Tensor`, specs and the user's program call it; values are immutable, so any thread may. A size that is not
 known is None; a shape of unknown rank knows nothing. The results and texts are TensorFlow 2's.

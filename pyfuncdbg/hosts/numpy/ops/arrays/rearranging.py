@@ -1,4 +1,4 @@
-"""Elements in other places: rolled, repeated, dealt out, put from axes into blocks and back; and their bits read anew."""
+"""Rearrangement of elements: rolls, repeats, partitions, blocks to axes and back; and bit casts."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Functions of Python that mean an op where converted code gives them a tensor or a dataset: `len`, `range` ..."""
+"""Python's builtins in converted code: `len`, `range` and others become ops for tensors and datasets."""
 from __future__ import annotations
 
 import builtins

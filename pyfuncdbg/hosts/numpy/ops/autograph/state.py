@@ -1,4 +1,4 @@
-"""The variables that a statement of converted code changes: read from and written to the cells of its blocks."""
+"""Variables that a converted statement changes, in the cells of its blocks."""
 from __future__ import annotations
 
 import contextlib

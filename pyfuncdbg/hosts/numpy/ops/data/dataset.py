@@ -1,4 +1,4 @@
-"""`tf.data.Dataset`: a description of elements to come, as a node or an eager value; and what is made of it.
+"""`tf.data.Dataset`: the description of a pipeline, as a node or an eager value; and its transformations.
 
 Programs build them, in eager code, in functions and in graphs; nothing is read until an iterator does.
 """

@@ -1,4 +1,4 @@
-"""Python generators as datasets: each element is got by a Python function of a node, which debuggers see as one.
+"""Python generators as datasets. Each element comes from a Python function of a node, which debuggers see as such.
 
 As in TensorFlow, the generator is kept by a number that is passed through the graph.
 """

@@ -1,4 +1,4 @@
-"""An iterator as a resource: the ops that make one, begin to read a dataset with it, and get elements.
+"""Iterator resources, and the ops that make one, begin to read a dataset, and get elements.
 
 Sessions and functions run them; eager iterators call the resource directly. On the thread of the run.
 """

@@ -166,7 +166,7 @@ class ParallelMapped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filtered:
-    """The elements for which a function gives True; with `whole`, only those before the first for which it does not."""
+    """Elements for which a function gives True; with `whole`, only those before the first for which it does not."""
 
     source: ElementSource
     step: ElementStep

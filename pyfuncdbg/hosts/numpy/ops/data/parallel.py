@@ -1,4 +1,4 @@
-"""A function called for several elements at once, on threads that belong to one reading and end with it.
+"""Parallel calls of a function for several elements, on threads that end with their reading.
 
 The thread that pulls takes elements from upstream, in order, and hands them out; the workers call. They hold nothing of the
 iterator, so that one which is abandoned goes away and takes them along.

@@ -1,4 +1,4 @@
-"""A source: what a dataset is once it runs, and how its elements are read one by one.
+"""Element sources: datasets at run time, read element by element.
 
 Kernels of datasets make sources; iterators open them. A reading is pulled by one thread at a time.
 """

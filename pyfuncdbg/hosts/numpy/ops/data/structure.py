@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 
 
 class VariantSpec:
-    """The spec of something that is no tensor but travels as one of dtype variant: a dataset or an optional.
+    """Spec of a dataset or an optional, which travel as tensors of dtype variant.
 
     Args:
         made: From the variant tensor and the spec of what is in it to the object.

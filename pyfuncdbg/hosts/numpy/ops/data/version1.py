@@ -1,4 +1,4 @@
-"""Datasets and iterators of TensorFlow 1: iterators are nodes of a graph, with an operation that begins to read."""
+"""Datasets and iterators of TensorFlow 1. Iterators are nodes of a graph, with an operation that begins to read."""
 from __future__ import annotations
 
 from typing import Any

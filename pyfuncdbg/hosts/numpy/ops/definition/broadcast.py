@@ -1,4 +1,4 @@
-"""Broadcasting: `tf.broadcast_to`, and the way back, which gives each input of an elementwise op a gradient of its shape."""
+"""Broadcasting: `tf.broadcast_to`, and its reverse for gradients of elementwise ops."""
 from __future__ import annotations
 
 import math

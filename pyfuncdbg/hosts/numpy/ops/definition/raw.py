@@ -1,4 +1,4 @@
-"""`tf.raw_ops`: each op of the registry as a function of keywords, with the arguments of TensorFlow's registry."""
+"""`tf.raw_ops`: each op as a function of keywords, with the arguments of TensorFlow's registry."""
 from __future__ import annotations
 
 import functools

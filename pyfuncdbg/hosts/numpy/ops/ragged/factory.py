@@ -1,4 +1,4 @@
-"""The class methods that make ragged tensors: from splits, lengths, starts, limits, row numbers, of one level or several."""
+"""Factory methods of ragged tensors: from splits, lengths, starts, limits, row numbers, of one level or several."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self

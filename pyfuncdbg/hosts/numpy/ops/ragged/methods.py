@@ -1,4 +1,4 @@
-"""The methods of `RaggedTensor` that are built of its other functions, bound to it when the package is loaded."""
+"""Methods of `RaggedTensor` built of its other functions, bound to it when the package is loaded."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`tf.RaggedTensor`: rows of different length, kept as one tensor of all values and the places where rows begin.
+"""`tf.RaggedTensor`: rows of different length, stored as flat values and row splits.
 
 The values may be ragged themselves. Programs make them in eager code, graphs and traced functions.
 """

@@ -1,4 +1,4 @@
-"""The rows of a ragged tensor as `repr` shows them: lists, with NumPy's own text for each element."""
+"""Text of a ragged tensor for `repr`: lists, with NumPy's own text for each element."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random tensors that depend on a seed and on nothing else: equal seeds give equal numbers, TensorFlow's."""
+"""Stateless random tensors: equal seeds give equal numbers, TensorFlow's."""
 from __future__ import annotations
 
 import math

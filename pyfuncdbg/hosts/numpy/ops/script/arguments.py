@@ -1,4 +1,4 @@
-"""`inp`: what the user gives, as a flat list of inputs, and back to the arguments that the function sees.
+"""`inp`: the user's arguments as a flat list of inputs, and back to what the function sees.
 
 The public functions call it on the caller's thread; kernels call `ArgumentLayout.arguments` on the run's.
 """

@@ -1,4 +1,4 @@
-"""The gradient of py_function: an op that walks back through what the call recorded, and can be differentiated itself.
+"""The gradient of py_function: an op that walks back through the call's record. It can be differentiated itself.
 
 Its inputs are those inputs of the forward op that have a gradient, the forward op's record, and the gradients of its
 outputs. Its own record continues the forward one, so the same rule serves every order.

@@ -1,4 +1,4 @@
-"""`tf.SparseTensor`: the elements of a tensor that are kept, where they stand, and the size of the whole."""
+"""`tf.SparseTensor`: coordinates and values of the stored elements, and the dense shape."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

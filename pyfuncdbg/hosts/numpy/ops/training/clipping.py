@@ -1,4 +1,4 @@
-"""Clipping by norm: gradients and other tensors are scaled down where their Euclidean norm is too large."""
+"""Clipping by norm: scaling of gradients and other tensors whose Euclidean norm is too large."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The variables of the default graph, and the operations that start, test and assign them in TensorFlow 1's style."""
+"""Variables of the default graph, and operations that initialize, test and assign them in TensorFlow 1's style."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`return`, `break` and `continue` inside control flow that may depend on tensors, as flags and conditions on them.
+"""Lowering of `return`, `break` and `continue` in control flow over tensors to flags and conditions.
 
 Statements that may depend on a tensor become functions, which cannot jump out. Others keep their jumps.
 """

@@ -1,4 +1,4 @@
-"""`if`, `while` and `for` that may depend on tensors, as calls that are given their blocks as functions.
+"""Conversion of `if`, `while` and `for` over tensors to calls that take their blocks as functions.
 
 The blocks share the variables of the function as cells. Python values run them at once; tensors make nodes of them.
 """

@@ -1,4 +1,4 @@
-"""The backward pass: walk nodes in reverse and let each op's rule turn output gradients into input gradients.
+"""The backward pass: a reverse walk over nodes, whose rules turn output gradients into input gradients.
 
 Tapes and `tf.gradients` share it; the rules are written in ops, so a gradient can be recorded and differentiated again.
 """

@@ -1,4 +1,4 @@
-"""`tf.IndexedSlices`: slices of a larger tensor and where they stand in it; what the gradient of `gather` is.
+"""`tf.IndexedSlices`: slices of a larger tensor with their indices, such as the gradient of `gather`.
 
 Backward passes make and add them; whatever needs a tensor gets the sum of the slices in a tensor of zeros.
 """

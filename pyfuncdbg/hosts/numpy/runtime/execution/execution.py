@@ -1,4 +1,4 @@
-"""One execution: the run it belongs to, the state its ops share, and the user's floating-point error state.
+"""One execution: its run, the state shared by its ops, and the user's floating-point error state.
 
 A Session makes one for each run, eager code has one per thread. Kernels that need it get it as first argument.
 """

@@ -1,4 +1,4 @@
-"""The resources of executions: variables and random generators that ops share by key, and those of eager code.
+"""Resources of executions: variables and random generators that ops share by key.
 
 A session has its own, eager code those of the process. Ops use them on the thread that executes.
 """

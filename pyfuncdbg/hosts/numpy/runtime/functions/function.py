@@ -1,4 +1,4 @@
-"""`tf.function`: a Python function traced once per kind of arguments into a graph, and run through plans."""
+"""`tf.function`: a Python function traced into graphs, one per kind of arguments, and run through plans."""
 from __future__ import annotations
 
 import functools

@@ -1,4 +1,4 @@
-"""The parameters of a traced function: how the arguments of a call are read, checked and cast."""
+"""Signature of a traced function: the arguments of a call are read, checked and cast by it."""
 from __future__ import annotations
 
 import inspect

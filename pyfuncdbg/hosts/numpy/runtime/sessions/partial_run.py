@@ -1,4 +1,4 @@
-"""`Session.partial_run`: one run of a graph in several steps, each with some of the feeds and some of the fetches.
+"""`Session.partial_run`: one run of a graph in several steps. Each has some of the feeds and some of the fetches.
 
 A node runs once, in the first step in which all it needs is there, whether or not that step asks for it; what later steps
 need is kept. Each step is a run for those who watch. On the caller's thread.

@@ -9,7 +9,7 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
 
 
 class Session(BaseSession):
-    """A session; as a context it and its graph are the default ones, and it is closed at the end."""
+    """A session. As a context it and its graph are the default ones, and it is closed at the end."""
 
     def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
@@ -36,7 +36,7 @@ class Session(BaseSession):
 
 
 class InteractiveSession(BaseSession):
-    """A session that is the default one from its making to its `close`; its graph too, if one is given."""
+    """A session that is the default one until its `close`; its graph too, if one is given."""
 
     def __init__(self, target: str = '', graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)

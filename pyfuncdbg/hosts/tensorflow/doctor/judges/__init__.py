@@ -1,1 +1,1 @@
-"""Faults at script ops, found in the calls and facts of a trace; TensorFlow need not be installed."""
+"""Judges of faults at script ops, from the calls and facts of a trace. TensorFlow need not be installed."""

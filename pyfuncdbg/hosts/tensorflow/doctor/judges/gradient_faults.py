@@ -1,4 +1,4 @@
-"""Gradients that are None because of a script op, and backward steps that fail by a fault of TensorFlow's.
+"""Judges of None gradients because of a script op, and of backward steps that fail by TensorFlow's fault.
 
 Judges of the doctor: evidence in, findings out, on the thread that asks.
 """

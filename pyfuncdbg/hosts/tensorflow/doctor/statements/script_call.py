@@ -1,4 +1,4 @@
-"""The statement of the program that makes a script op, taken apart: what a fix is written with.
+"""Parsed statement of the program that makes a script op, for writing a fix.
 
 The judges of the doctor ask; the texts are those of the trace. Nothing is executed.
 """

@@ -1,4 +1,4 @@
-"""Exceptions of wrapped functions that no error of TensorFlow's tells of: a dataset that ignores errors drops them.
+"""Exceptions of wrapped functions that no error of TensorFlow's reports. A dataset that ignores errors drops them.
 
 Notices each exception on the thread of its call, and each error that is made of one.
 """
