@@ -1,4 +1,4 @@
-"""The command line: what each subcommand of `pyfuncdbg` does.
+"""The command line: the actions of the subcommands of `pyfuncdbg`.
 
 Reads arguments and hands over; called once, on the main thread. Everything heavy is imported by what needs it.
 """
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _without_reader() -> int:
-    """Nobody reads our output any more: what is left of it goes nowhere, also at the interpreter's end."""
+    """The reader of our output is gone: what is left of it goes nowhere, also at the interpreter's end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
 

@@ -29,11 +29,11 @@ from typing import Any
 
 
 class RunAborted(BaseException):
-    """The user ended the run. A BaseException, so that `except Exception` in a program does not keep it."""
+    """End of the run by the user's `abort`. A BaseException, so that `except Exception` in a program does not keep it."""
 
 
 class RunInterrupted(RunAborted, KeyboardInterrupt):
-    """The user interrupted the kernel at a stop. It bears the name under which users, and front ends, know interrupts."""
+    """Interrupt of the kernel at a stop. It bears the name under which users, and front ends, know interrupts."""
 
 
 RunInterrupted.__name__ = RunInterrupted.__qualname__ = 'KeyboardInterrupt'
@@ -56,7 +56,7 @@ class Retried(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class TypedCommand:
-    """A command in a message: how it is typed depends on the face."""
+    """A command in a message, whose spelling depends on the front end."""
 
     line: str
 
@@ -116,7 +116,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
 
 
 class OpError(Exception):
-    """TensorFlow's base class for what goes wrong in a graph.
+    """TensorFlow's base class for errors in a graph.
 
     Args:
         node_def, op, message: As the attributes.
@@ -276,7 +276,7 @@ class UnauthenticatedError(OpError):
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """A symbolic tensor was used where Python needs a value."""
+    """Use of a symbolic tensor where Python needs a value."""
 
 
 class InaccessibleTensorError(ValueError):

@@ -36,7 +36,7 @@ _COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Breakpoints after something was done to them; 'is there already' of one that was not set a second time."""
+    """Breakpoints that a command changed; 'is there already' of one that was not set a second time."""
 
     action: Literal['set', 'is there already', 'enabled', 'disabled', 'cleared', 'changed']
     breakpoints: tuple[BreakpointState, ...]

@@ -1,4 +1,4 @@
-"""`commands`: what is carried out where a breakpoint stops, as in pdb and gdb; and the carrying out.
+"""`commands`: lines that are carried out where a breakpoint stops, as in pdb and gdb.
 
 Set on any thread; carried out on the stopped one, once for each stop, by whichever front end has it.
 """

@@ -1,4 +1,4 @@
-"""`calls`, `call` and `out`: the list of calls, one of them, what one said."""
+"""`calls`, `call` and `out`: the list of calls, one of them, its captured output."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""`check`: are the gradients of a tape the derivatives of what was recorded."""
+"""`check`: comparison of the gradients of a tape with numerical derivatives."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""The user's configuration: `config.toml`, what holds where neither the command line nor the environment says otherwise.
+"""The user's configuration `config.toml`: defaults below the command line and the environment.
 
 Read by the command line, the front ends and the inspector, which keeps its theme and layout there. It is data: nothing in it
 runs. A mistake in the file is reported in one line, and the rest of it holds. Breakpoints are Python, and of one program:

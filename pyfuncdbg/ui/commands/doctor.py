@@ -1,4 +1,4 @@
-"""`doctor`: faults at script ops, on a trace; and `pyfuncdbg doctor`, which runs a program under examination first.
+"""`doctor`: faults at script ops, in a trace; and `pyfuncdbg doctor`, which runs a program under examination first.
 
 The program runs in a process of its own, so that however it ends, the findings follow. That process gathers facts when it
 ends, and now and then before: who is killed or leaves by `os._exit` has left those.
@@ -117,7 +117,7 @@ def attend(args: Sequence[str], path: Path, as_json: bool, unasked: bool) -> int
         args: What the process gets after `pyfuncdbg doctor --examined PATH`.
         path: Folder of its trace.
         as_json: Tell it as one line of JSON.
-        unasked: Nobody has asked for a trace at this path: one that holds nothing is taken away.
+        unasked: The user has not asked for a trace at this path: one that holds nothing is taken away.
 
     Returns:
         The program's exit code; 128 and the number of the signal that killed it.

@@ -1,4 +1,4 @@
-"""From a command line to an answer: what the prompt, the inspector, the magics and `pyfuncdbg show` all call.
+"""Execution of a command line to its answer, for the prompt, the inspector, the magics and `pyfuncdbg show`.
 
 Runs on the caller's thread. What the user did wrong is a CommandError; nothing exits.
 """

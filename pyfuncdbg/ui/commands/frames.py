@@ -49,7 +49,7 @@ class Backtrace:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """One error of a chain: its number, type and message; of the selected one also its frames and their variables."""
+    """One error of a chain: number, type and message; of the selected one also frames and variables."""
 
     number: int
     type: str

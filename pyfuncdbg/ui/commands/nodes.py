@@ -26,7 +26,7 @@ _NODE = "node name or the end of it, such as 'norm'; a tensor 'norm:0', a call '
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A lineage, and how it is to be drawn."""
+    """A lineage and its options for drawing."""
 
     lineage: Lineage
     types: bool

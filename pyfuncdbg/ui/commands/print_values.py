@@ -37,7 +37,7 @@ _LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class PrintedValue:
-    """The value of an expression; `value` is None for a statement, and for an expression that gave None in `!`.
+    """The value of an expression; `value` is None for a statement, or if it is None in `!`.
 
     Attributes:
         kept: Variables of the session that a statement has set, as there is no frame to set them in.

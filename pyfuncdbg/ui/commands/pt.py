@@ -1,4 +1,4 @@
-"""`pt`: one tensor, a slice of it, or what is different in it since the call before."""
+"""`pt`: one tensor, a slice of it, or its differences from the call before."""
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""`report` and `info`: what happened, and what the trace is."""
+"""`report` and `info`: summary of a trace, and its properties."""
 from __future__ import annotations
 
 import argparse

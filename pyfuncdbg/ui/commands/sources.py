@@ -55,7 +55,7 @@ class FileList:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A file, and what was asked for; `missing` nodes belong to no file."""
+    """A file and the options of its listing; `missing` nodes belong to no file."""
 
     source: AnnotatedSource
     missing: Missing

@@ -1,4 +1,4 @@
-"""`stop`: where the thread is. A face carries it out and prints the answer at each new stop.
+"""`stop`: the card of the current stop. A face carries it out and prints the answer at each new stop.
 
 On the stopped thread.
 """

@@ -1,4 +1,4 @@
-"""`timeit`: how long an expression takes at a stop, as IPython's `%timeit`.
+"""`timeit`: timing of an expression at a stop, as IPython's `%timeit`.
 
 On the stopped thread, in the entry of the stack that is selected: what is timed is carried out many times.
 """

@@ -22,7 +22,7 @@ _UNITS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, None: 1e-3}
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window of the trace, and what was asked for."""
+    """A window of the trace and the filters of its calls."""
 
     timeline: Timeline
     filters: dict[str, object]

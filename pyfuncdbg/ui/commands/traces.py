@@ -53,10 +53,10 @@ def clean(folder: str | None, keep: int, sure: bool, ask: Callable[[str], str] |
         folder: Where, and not in folders below it; None for the one of the configuration.
         keep: How many stay.
         sure: Remove them without asking.
-        ask: How to ask for a line; None where nobody can be asked.
+        ask: How to ask for a line; None without a user to ask.
 
     Returns:
-        0 if they are gone, there were none, or the user said no; 1 if some could not be removed, or nobody could be asked.
+        0 if they are gone, there were none, or the user said no; 1 if some could not be removed, or there was no user to ask.
 
     Raises:
         TraceError: The directory cannot be read.

@@ -1,4 +1,4 @@
-"""A line of a list as values by column: what a row of a DataFrame is.
+"""Values of a list's lines by column, for the rows of a DataFrame.
 
 The columns have the headers of the list on the screen, and hold numbers where it has words: times in seconds, but for
 'time ms'. Pure; called by `conversion`.

@@ -1,4 +1,4 @@
-"""`%debug` and `%pdb` after the error of a host: they begin in the function that raised the original.
+"""`%debug` and `%pdb` after an error of a host: they begin in the function that raised the original.
 
 A host raises its own error from that of a wrapped function. IPython's debugger, on the main thread, gets the original with
 the frames of both: below is the function, `up` leads to the cell.

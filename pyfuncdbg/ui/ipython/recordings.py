@@ -1,4 +1,4 @@
-"""The recordings of one IPython session: of single cells, of every cell, and which trace `%pyfunc` commands look at.
+"""The recordings of one IPython session: of single cells or of every cell; the trace that `%pyfunc` shows.
 
 Used on the main thread, by the magics and between cells.
 """

@@ -1,4 +1,5 @@
-"""`%pyfunc` before `%load_ext pyfuncdbg`: says what to do. Put there by `import pyfuncdbg` where IPython runs already.
+"""`%pyfunc` before `%load_ext pyfuncdbg`: a hint to load the extension. Put there by `import pyfuncdbg` where IPython runs
+already.
 
 It loads nothing. Called on the main thread.
 """

@@ -1,4 +1,4 @@
-"""The front ends of this process: `install` offers those that a program may need, and is what all faces call.
+"""Registration of the front ends of this process; every entry point calls `install`.
 
 At each stop the broker picks the usable one of greatest priority; without one a stop is logged and the program goes on.
 """

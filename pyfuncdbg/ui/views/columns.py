@@ -1,4 +1,4 @@
-"""Tables that fit: of a list's columns those for which there is room, the dispensable ones left out first.
+"""Tables fitted to the width: the dispensable columns of a list are left out first.
 
 A row is one line wherever possible: names are cut in the middle, and only remarks go on in a second line. What room there is
 goes to the cells that it makes whole.

@@ -1,4 +1,4 @@
-"""Text that came out of a program, made safe to show: control characters and invisible ones as escapes.
+"""Escaping of program text: control characters and invisible ones become visible escapes.
 
 Every name, print and message of a trace goes through here, and only ever into `rich.text.Text`, which reads no markup.
 """

@@ -1,4 +1,4 @@
-"""The first line of every list: its count, what is shown of it, the order and the active filters."""
+"""The first line of every list: its count, the shown part, the order and the active filters."""
 from __future__ import annotations
 
 from collections.abc import Mapping

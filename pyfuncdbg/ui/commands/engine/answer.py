@@ -16,7 +16,7 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import print_page, unpadded
 
 MOST_LATER = 1_000
-"""Commands that one line may stand for, as an alias does; a program that wants more keeps the user from the prompt."""
+"""Commands that one line may expand to, as an alias does; a program that wants more keeps the user from the prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Argument types that several commands share: they say what was expected, and the nearest valid word."""
+"""Argument types of several commands: errors show what was expected, and the nearest valid word."""
 from __future__ import annotations
 
 import argparse

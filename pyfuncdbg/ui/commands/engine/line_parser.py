@@ -1,4 +1,4 @@
-"""Reading a command line: words with quotes and brackets, the redirection at its end, the raw expression.
+"""Parser of command lines: words with quotes and brackets, the redirection at the end, the raw expression.
 
 The faces hand lines in as typed, or word lists that a shell has already taken apart.
 """
@@ -28,7 +28,7 @@ def refuse_overlong(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CommandWord:
-    """One word: its text without quotes, and where it stands in the line."""
+    """One word: its text without quotes, and its position in the line."""
 
     text: str
     start: int

@@ -1,4 +1,5 @@
-"""Finding what the user names: a call ('17', '#17', 'norm[3]', 'norm'), a tensor ('norm:0', '#17:in1', 'norm[3]:0[1:3]')."""
+"""Lookup of a call ('17', '#17', 'norm[3]', 'norm') or a tensor ('norm:0', '#17:in1', 'norm[3]:0[1:3]') by its typed
+name."""
 from __future__ import annotations
 
 import glob

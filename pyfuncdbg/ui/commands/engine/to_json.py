@@ -1,4 +1,4 @@
-"""Results as JSON: what `--json` prints and what crosses the command socket.
+"""Results as JSON, for `--json` and for the command socket.
 
 Records become objects, NaN and infinities the strings 'NaN', 'Infinity' and '-Infinity', bytes text (what is no UTF-8 as
 backslash escapes), arrays `{"dtype", "shape", "size", "values"}`. An array or list above the limit is cut, and says so.

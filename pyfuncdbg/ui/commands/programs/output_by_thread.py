@@ -41,7 +41,7 @@ class StreamText:
 
 
 class Listener:
-    """Notes which thread writes what to `sys.stdout` and `sys.stderr`, in this process."""
+    """Recorder of writes to `sys.stdout` and `sys.stderr` by thread, in this process."""
 
     def __init__(self, place: Path) -> None:
         self._owner, self._main = os.getpid(), threading.get_ident()

@@ -1,4 +1,4 @@
-"""Import system of this package beside the program's: what plain Python has not loaded yet, the program loads itself.
+"""Import system of this package beside the program's, which loads anew what plain Python would not have loaded yet.
 
 A program with a `json.py` in its folder, or in one that it adds to its path, imports that, though we have loaded the
 library's: `script` takes what we have loaded out of `sys.modules`. It is kept here for our modules and the libraries that

@@ -1,4 +1,4 @@
-"""A program under the recorder: where its trace goes, and the report when it has ended.
+"""A program under the recorder: the place of its trace, and the report at its end.
 
 Called by the command line on the main thread. The report is drawn by a process of its own from the finished trace,
 so that nothing the program did to this one (its own `rich.py`, a closed stdout, a limit on memory) can spoil it.

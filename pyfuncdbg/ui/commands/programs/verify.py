@@ -1,4 +1,4 @@
-"""`pyfuncdbg verify`: does a program do exactly the same while it is watched, and what does watching cost.
+"""`pyfuncdbg verify`: comparison of a program's results while it is watched and while not, and the cost of watching.
 
 Runs the program again and again in child processes, on the caller's thread. Each gets what the first one read from stdin;
 a terminal is not read.
@@ -39,7 +39,7 @@ _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, 
     bytes(_PACKAGE)), re.MULTILINE)
 
 _LOOK = 0.25
-"""Seconds between two looks at a run, where somebody is told how far all have come."""
+"""Seconds between two looks at a run, where progress is reported."""
 _STEPPED = ('ops', 'debugger')
 """Levels at which TensorFlow computes node by node what it else runs in one go."""
 _RUN = 'Session.run'
@@ -290,7 +290,7 @@ def _without_frames(text: bytes) -> bytes:
 
 # ---------------------------------------------------------------- comparing
 def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> RunDifference | None:
-    """The first difference at a level; where TensorFlow computes node by node, one in the last bits is told as that."""
+    """The first difference at a level; where TensorFlow computes node by node, one in the last bits is reported as such."""
     found = _first_difference(level, plain, watched)
     if found is None or level not in _STEPPED or not plain.tensorflow:
         return found

@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 
 class Requests(Protocol):
-    """Does what clients ask for; neither raises."""
+    """Executor of clients' requests; neither method raises."""
 
     def urgent(self, client: Client, line: bytes) -> bool:
         """On the server's thread: do what cannot wait for the requests before it; False if that can wait."""

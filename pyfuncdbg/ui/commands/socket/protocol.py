@@ -131,7 +131,7 @@ def _number(value: Any, name: str, least: int, most: int) -> int:
 
 
 class LineBuffer:
-    """Puts what arrives in pieces together to lines, in linear time and bounded memory.
+    """Buffer that joins pieces of input to lines, in linear time and bounded memory.
 
     Args:
         longest: Most bytes of a line.

@@ -1,4 +1,4 @@
-"""Reader of what a program sends over the command socket: fields have their types, or the message is refused.
+"""Reader of a program's messages on the command socket: fields have their types, or the message is refused.
 
 Pure; called by clients, on the thread that receives.
 """

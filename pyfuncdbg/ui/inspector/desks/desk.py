@@ -74,7 +74,7 @@ class Desk(Protocol):
         Args:
             line: As typed.
             width: Columns for what is drawn.
-            request: Breaks it off; None where nobody will.
+            request: Breaks it off; None if that cannot happen.
         """
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:

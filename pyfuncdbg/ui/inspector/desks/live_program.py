@@ -201,7 +201,7 @@ class LiveDesk:
 
 
 class GrowingTrace:
-    """The newest trace of the program, opened when first asked for something, and another one once that is newer.
+    """The newest trace of the program, opened at the first query and replaced once there is a newer one.
 
     Attributes:
         pause: Seconds to wait before the next look.

@@ -1,4 +1,4 @@
-"""The program under our pseudo-terminal, as the inspector's process has it: its screen, its keyboard, and how it ended.
+"""The program under our pseudo-terminal, in the inspector's process: screen, keyboard and end.
 
 One thread reads what it writes, one writes what the user types, one hears from the process that started both. Any thread
 may ask.
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pyfuncdbg.ui.inspector.hosting.terminal_emulator import Emulator
 
 _AT_ONCE = 512
-"""Bytes that are typed at once; a terminal takes few thousand before somebody reads them."""
+"""Bytes that are typed at once; a terminal takes few thousand before they are read."""
 
 
 class Guest:

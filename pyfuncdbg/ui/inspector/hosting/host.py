@@ -1,4 +1,4 @@
-"""`pyfuncdbg run --ui inspector` and `--live`: the process that the user started, with the program and the screen under it.
+"""Host process of `pyfuncdbg run --ui inspector` and `--live`: parent of the program and of the screen.
 
 It gives the program a pseudo-terminal and the screen the user's terminal, and waits on its main thread. It holds the pseudo-
 terminal open and passes signals on, so neither of the two takes the other along: without a screen the program goes on
@@ -36,7 +36,7 @@ _SCREEN = ('import sys; sys.argv[0] = "pyfuncdbg"; sys.path.append(sys.argv[1]);
            'from pyfuncdbg.ui.inspector.hosting.screen_process import main; sys.exit(main(sys.argv[2]))')
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
 _PATIENCE = 3.0
-"""Seconds that the screen has to go when it is told to."""
+"""Seconds that the screen has to end when it is asked to."""
 LEFT = 0
 """Exit code of a screen that the user has left when the program was over; others than these three mean that it failed."""
 NOTHING = 3

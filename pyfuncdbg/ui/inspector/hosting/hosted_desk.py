@@ -1,4 +1,4 @@
-"""The desk of a program that the inspector has started: while it runs it answers itself, then its trace does.
+"""The desk of a program that the inspector started: answers come from the program, after its end from its trace.
 
 Worker threads of the app ask; a thread of the desk's own changes over.
 """
@@ -15,7 +15,7 @@ from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 
 class HostedDesk:
-    """A program, and later what it left.
+    """The desk of a running program, and later of its trace.
 
     Args:
         program: While it runs.

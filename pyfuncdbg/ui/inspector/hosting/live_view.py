@@ -1,4 +1,4 @@
-"""`pyfuncdbg run --live`: a program and how it goes on, without the debugger.
+"""`pyfuncdbg run --live`: a program and its live figures, without the debugger.
 
 One worker thread reads the growing trace, at most a tenth of the time; the program itself is asked nothing.
 """
@@ -59,7 +59,7 @@ class LiveView(FullScreen):
         Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
 
     class Beat(Message):
-        """The pulse was taken, at a time of the monotonic clock; or it could not be, and why."""
+        """A pulse at a time of the monotonic clock, or the reason why there is none."""
 
         def __init__(self, pulse: Pulse | None, at: float, why: str = '') -> None:
             super().__init__()

@@ -39,7 +39,7 @@ class ProgramPane(ScrollView, can_focus=True):
     ProgramPane { background: $background; overflow-x: hidden; overflow-y: scroll; scrollbar-size: 1 1; }
     """
     class Left(Message):
-        """The user wants to have the keys back."""
+        """Request of the user to have the keys back."""
 
     class Said(Message):
         """There is something to tell the user."""

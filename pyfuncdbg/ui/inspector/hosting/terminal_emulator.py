@@ -192,7 +192,7 @@ class _Screen(Screen):
 
 
 class _Stream(Stream):
-    """A parser that survives what it does not know, and knows what programs made for xterm may send."""
+    """A parser that survives unknown sequences, and knows those for xterm."""
 
     def __init__(self, screen: _Screen) -> None:
         self.csi = Stream.csi | {'b': 'repeat', 'S': 'scroll_up', 'T': 'scroll_down', 'Z': 'back_tab'}

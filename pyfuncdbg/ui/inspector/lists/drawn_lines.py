@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """Parts under one another, and what stands in the frame."""
+    """Parts under one another, and the title in the frame."""
 
     title: str
     parts: Sequence[Part]

@@ -1,4 +1,4 @@
-"""Feeds a virtual list: finds, sorts, pages and searches on worker threads, and tells the list by messages.
+"""Feed of a virtual list: finds, sorts, pages and searches on worker threads, and answers by messages.
 
 A new question breaks off the one before; an answer to an old one is thrown away. The list calls this on the main thread.
 """
@@ -73,7 +73,7 @@ class Feed:
     """
 
     class Glimpsed(Message):
-        """The first rows are there; how many there are is not known yet."""
+        """The first rows of a list whose length is not known yet."""
 
         def __init__(self, turn: int, found: list[RowLine]) -> None:
             super().__init__()
@@ -103,7 +103,7 @@ class Feed:
             self.opened, self.text, self.at, self.sought = opened, text, at, sought
 
     class Failed(Message):
-        """It cannot be had: why."""
+        """The reason why a list cannot be had."""
 
         def __init__(self, turn: int, why: str) -> None:
             super().__init__()

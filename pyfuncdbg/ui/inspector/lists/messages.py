@@ -55,7 +55,7 @@ class Happened(Message):
 
 
 class Picked(Message):
-    """The cursor of a list of calls, or the choice in a timeline, rests on a call: all follow it."""
+    """Selection of a call by the cursor of a list or in a timeline: all panes follow it."""
 
     def __init__(self, key: str) -> None:
         super().__init__()

@@ -49,7 +49,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: a cell for each column, and the name by which it is known when the list is another."""
+    """One line: a cell for each column, and a key by which it is found in another list."""
 
     key: str
     cells: tuple[Text, ...]

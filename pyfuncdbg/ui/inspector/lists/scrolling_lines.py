@@ -1,4 +1,4 @@
-"""Lines that scroll: what every pane and every result is shown on. Cursor, search, and words that type commands.
+"""A widget of scrolling lines, for every pane and every result. Cursor, search, and words that type commands.
 
 Main thread of the app; the lines come drawn from worker threads, so a long one costs nothing here.
 """

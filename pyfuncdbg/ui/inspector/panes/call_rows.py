@@ -29,7 +29,7 @@ COLUMNS = (
     ListColumn('result', 'result', 14, fills=True))
 
 _KIND = 'python'
-"""What `calls` lists unless it is told otherwise."""
+"""The kind of calls that `calls` lists by default."""
 
 
 class CallRows:

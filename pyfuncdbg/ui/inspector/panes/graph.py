@@ -1,4 +1,4 @@
-"""The graph pane: the nodes of the run that is looked at, in order, and what came of each."""
+"""The graph pane: the nodes of the selected run in order, each with its outcome."""
 from __future__ import annotations
 
 import shlex

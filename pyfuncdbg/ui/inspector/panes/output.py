@@ -1,4 +1,4 @@
-"""The output pane: what the call printed, warned and logged, and the error it ended with."""
+"""The output pane: prints, warnings and log records of the call, and its error."""
 from __future__ import annotations
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk

@@ -1,4 +1,4 @@
-"""The panes while a thread of the program stands still: what its commands answer, drawn by the same views.
+"""The panes at a stop: answers of the program's commands, drawn by the same views.
 
 The program says plain data; records are made of it again for the views.
 """

@@ -1,4 +1,4 @@
-"""The tensors pane: what the call was given and what it gave, each with its summary."""
+"""The tensors pane: inputs and outputs of the call, each with its summary."""
 from __future__ import annotations
 
 from rich.text import Text

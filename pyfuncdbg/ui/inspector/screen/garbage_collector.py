@@ -1,4 +1,4 @@
-"""Python's garbage collector in the inspector's own process: it must not hold the screen up.
+"""Settings of Python's garbage collector in the inspector's process, so that the screen does not pause.
 
 Called on the main thread: `wait` before everything is loaded, `spare_loaded` behind it, before the app runs.
 """

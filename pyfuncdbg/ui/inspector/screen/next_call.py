@@ -1,4 +1,4 @@
-"""From call to call: the one to begin with, the next, the next that went wrong. On worker threads."""
+"""Choice of calls: the first to show, the next, the next that went wrong. On worker threads."""
 from __future__ import annotations
 
 import re

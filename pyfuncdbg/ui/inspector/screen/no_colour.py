@@ -1,4 +1,4 @@
-"""Text that can be read where colours are not wanted (NO_COLOR): red on black would become dark grey on black.
+"""Contrast without colours (NO_COLOR): red on black would become dark grey on black.
 
 Main thread of the apps, which ask for it when they are made.
 """
@@ -25,7 +25,7 @@ def readable(app: App[Any]) -> None:
 
 
 class _Contrast(LineFilter):
-    """Makes a text white or black that is too near to its ground."""
+    """A filter that makes text white or black if it is too near to its background."""
 
     def apply(self, segments: list[Segment], background: Shade) -> list[Segment]:
         """The segments, readable."""

@@ -1,4 +1,5 @@
-"""The lines above the panes: what is looked at, and on a small terminal the names of the panes. Main thread of the app."""
+"""The lines above the panes: the selected call or stop, and on a small terminal the names of the panes. Main thread of the
+app."""
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Type-ahead: whether letters typed outside of the command line are keys or the beginning of a word. Pure.
+"""Type-ahead: decides whether letters outside of the command line are keys or the beginning of a word. Pure.
 
 A letter is both: `n` steps, and begins `node`. It waits for the next one as long as a word takes to go on.
 """

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.views.pictures.heatmap import INF, NAN, Grid, blocks, color_at
 from pyfuncdbg.ui.views.units import value
 
 ROWS, COLUMNS = 40, 64
-"""Cells at most; more elements than these, and each cell stands for a block of them."""
+"""Cells at most; more elements than these, and each cell is a block of them."""
 _WIDE, _TALL = 640, 400
 """Pixels that the map takes at most, unless cells would be smaller than the least."""
 _LEAST, _WIDEST, _TALLEST = 8, 56, 24
@@ -102,7 +102,7 @@ def _short(number: float) -> str:
 
 
 def _ink(ground: ColorTriplet) -> str:
-    """Black or white, whichever is told apart better from a colour (by the contrast of WCAG 2)."""
+    """Black or white, the one with more contrast to a colour (by WCAG 2)."""
     red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in ground.normalized)
     return '#000000' if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else '#ffffff'
 

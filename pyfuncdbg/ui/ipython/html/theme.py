@@ -1,4 +1,4 @@
-"""The look of all displays: light or dark as the notebook is, in its own colours and its own font.
+"""The style sheet of all displays: light or dark as the notebook is, in its colours and its font.
 
 The rules go with every output, as nothing else is sure to be there when a saved notebook is opened. Where a site that shows
 notebooks takes them out, what remains is the text, as in a terminal.

@@ -1,4 +1,4 @@
-"""A connection to a program that listens: requests and their answers, and what the program says by itself.
+"""A connection to a program that listens: requests with their answers, and events.
 
 Used by `pyfuncdbg connect` and the inspector, processes of their own. Any thread may ask; one thread of the connection's
 own receives.
@@ -37,7 +37,7 @@ class SilentError(CommandError):
 
 
 class BrokenOffError(CommandError):
-    """A request was broken off before the program was told of it."""
+    """Cancellation of a request before the program got it."""
 
     def __init__(self) -> None:
         super().__init__('interrupted')

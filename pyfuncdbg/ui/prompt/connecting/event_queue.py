@@ -1,4 +1,4 @@
-"""Bounded queue of what a program says by itself, between the thread that receives and the one that shows it.
+"""Bounded queue of a program's events, between the thread that receives them and the one that shows them.
 
 A program that logs faster than that is shown loses lines, which are counted; the thread that receives never waits.
 """

@@ -1,4 +1,4 @@
-"""Typing a line for a program elsewhere: history, and completion that the program is asked for.
+"""Line editor for a program elsewhere: history, and completion by the program.
 
 On the main thread of `pyfuncdbg connect`. What other threads print meanwhile comes above the line.
 """

@@ -123,7 +123,7 @@ def _untraced(action: Callable[[], None]) -> None:
 
 
 class _Arrival:
-    """Finds nothing: notices that debugpy is imported, which happens in mid-program when VS Code attaches to a process."""
+    """An import finder that finds nothing: it notices the import of debugpy, in mid-program when VS Code attaches."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Asked for every module that is imported for the first time, or only looked for."""

@@ -38,7 +38,7 @@ _HEARING = 1.0
 
 
 class NotebookKernel:
-    """The notebook whose kernel this process is.
+    """The front end of a notebook, in its kernel's process.
 
     It is asked before any terminal or pipe: a kernel's own stdin is a pipe in which nothing ever comes.
     """

@@ -1,4 +1,4 @@
-"""The cells of a kernel: which run, and in which of them a stop can be asked about.
+"""The cells of a kernel: those that run, and those in which a prompt can be opened.
 
 A front end forgets a cell that has ended: what asks for input in its name is never seen. So the cell in which a stop is
 asked about lasts until that is decided, and a stop that comes while no cell runs waits for the next one. IPython tells of

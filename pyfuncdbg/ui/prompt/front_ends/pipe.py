@@ -20,7 +20,7 @@ from pyfuncdbg.ui.views.escape import shortened
 
 
 class Pipe:
-    """Stdin, where it is no terminal."""
+    """The front end of a stdin that is no terminal."""
 
     name = 'pipe'
     priority = 10

@@ -39,7 +39,7 @@ class Editor(Protocol):
 
 
 class TerminalReader:
-    """Reads lines on a thread of their own."""
+    """Line reader with a thread for each line."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor

@@ -1,7 +1,7 @@
 """Ctrl-C at a stop: it ends the running command or the line that is typed, on any thread.
 
-Python tells only the main thread of a signal. While debugging, where the program has Python's own handler, ours stands in
-front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt, as ever.
+Python runs signal handlers in the main thread only. While debugging, where the program has Python's own handler, ours is
+in front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt, as ever.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Attention:
         self._asking = False
         self._overhearing = False
         self._handled = False
-        """The main thread has heard of one of which the other way has not told yet."""
+        """The main thread has heard of one that the other way has not reported yet."""
         self._told = self._taken = False
         """The other way has told of one that the main thread has yet to hear of; and it was acted upon."""
         self._ends_main = self._due = False

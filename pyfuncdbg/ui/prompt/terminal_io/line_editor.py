@@ -1,4 +1,4 @@
-"""Typing a line with prompt_toolkit, as IPython does: colours, completion by Tab, a history that outlives the session.
+"""Line editor over prompt_toolkit, as IPython's: colours, completion by Tab, a history that outlives the session.
 
 In the thread that `terminal.TerminalReader` makes for each line, on the terminal's device and not on the program's streams.
 """
@@ -147,7 +147,7 @@ def history() -> History:
 
 
 class _LineHistory(History):
-    """Keeps lines, and nothing that is too long for one."""
+    """History of lines, without any that is too long for one."""
 
     def append_string(self, string: str) -> None:
         if len(string) <= LONGEST:

@@ -31,7 +31,7 @@ _LINE = re.compile('(?<=[\r\n])')
 
 
 class PasteLimit:
-    """Passes on what is typed.
+    """Filter of typed text that cuts long pastes.
 
     Args:
         refused: Called when something without the marks of a paste is too long; all that has come of it is to be forgotten.

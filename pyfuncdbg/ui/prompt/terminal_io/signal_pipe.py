@@ -1,7 +1,8 @@
 """Ctrl-C while the main thread is in native code, for instance while a graph runs on its own threads.
 
-Python tells only the main thread of a signal, at its next line of Python: that comes when the graph is done, and the graph
-waits for the prompt. What C hears at once, it writes into a pipe; a thread reads that and does what the main thread cannot.
+Python runs signal handlers in the main thread only, at its next line of Python: that comes when the graph is done, and the
+graph waits for the prompt. What C hears at once, it writes into a pipe; a thread reads that and does what the main thread
+cannot.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import attention
 
 
 class SignalPipe:
-    """The pipe of this process, and who reads it."""
+    """The signal pipe of this process and its reader thread."""
 
     def __init__(self) -> None:
         self._process = 0

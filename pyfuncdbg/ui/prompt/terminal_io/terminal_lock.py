@@ -1,4 +1,4 @@
-"""Two processes on one terminal take turns: a forked child and its parent may stop at the same time.
+"""Lock on a terminal between processes: a forked child and its parent may stop at the same time.
 
 The lock is on a file of the user's for each terminal, so the system releases it when its holder dies. Used by the thread
 that has the prompt of its process.

@@ -1,4 +1,4 @@
-"""Watchdog of a terminal: puts it back when all processes that had it were killed.
+"""Watchdog of a terminal: restores it when all its users were killed.
 
 Run as a script of its own by `terminal_guard.py`: stdlib only, on one thread, in a session of its own, so that what kills
 the job spares it. It ends with those processes or with the terminal, whichever goes first.

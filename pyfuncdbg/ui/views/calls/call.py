@@ -1,4 +1,4 @@
-"""The call card: who ran, where, when, with what, what came out and what it said."""
+"""The call card: function, place, time, inputs, outputs and captured output."""
 from __future__ import annotations
 
 from rich.padding import Padding

@@ -1,4 +1,4 @@
-"""A recorded run: what was asked for, what it was fed, what came out, how it ended."""
+"""A recorded run: its fetches, feeds, results and end."""
 from __future__ import annotations
 
 from rich.text import Text

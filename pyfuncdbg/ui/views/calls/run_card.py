@@ -1,4 +1,4 @@
-"""The run card: what is about to run and what to type, and what has run or where it failed."""
+"""The run card: feeds, fetches and suggested commands before a run, results or the failure after it."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The nodes of a run in order, one a line: what ran, what came of it, where we are. What the graph pane shows."""
+"""The nodes of a run in order, one a line: state, result, current position. What the graph pane shows."""
 from __future__ import annotations
 
 from dataclasses import dataclass

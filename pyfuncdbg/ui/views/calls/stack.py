@@ -15,7 +15,7 @@ from pyfuncdbg.ui.views.sources.listing import cut, highlighted
 from pyfuncdbg.ui.views.sources.source import place
 
 _FOLDED = 3
-"""So many library frames after one another are told as a number."""
+"""From this many consecutive library frames on only their number is shown."""
 _MOST = 60
 """Rows at most: of a deep recursion both ends."""
 

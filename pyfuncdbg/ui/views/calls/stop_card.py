@@ -1,4 +1,4 @@
-"""The card of a stop: what has stopped and why, the source, the values; at most about twenty lines."""
+"""The card of a stop: reason, source and values, in at most about twenty lines."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -165,7 +165,7 @@ def _undeclared(card: NodeCard) -> list[RenderableType]:
 
 
 def _in_columns(rows: Sequence[tuple[Text, ...]], more: int) -> Page:
-    """Rows in columns, the last of which goes on below; where that would break a name, under the others of its row."""
+    """Rows in columns; the last column goes on below. Where that would break a name, under the others of its row."""
     left_out = [Text(f'  ... {more:,} more', 'dim')] if more > 0 else []
     before = sum(max(cell.cell_len for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
     longest = max((cell_len(word) for row in rows for word in row[-1].plain.split()), default=0)

@@ -12,7 +12,7 @@ from pyfuncdbg.ui.views.page import Part
 from pyfuncdbg.ui.views.units import count
 
 DEAD = 20
-"""Sources without a gradient that are told of."""
+"""Sources without a gradient that are listed."""
 BY = 3
 
 

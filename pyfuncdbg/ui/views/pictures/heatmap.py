@@ -19,7 +19,7 @@ from pyfuncdbg.ui.views.units import value
 HEIGHT = 16
 """Lines of the map itself."""
 LARGEST = 1 << 24
-"""Elements of the largest array of which a picture is made."""
+"""Elements of the largest array that gets a picture."""
 SHADES = ' .:-=+*#%@'
 """From the least to the greatest value, on consoles without colour."""
 

@@ -1,4 +1,4 @@
-"""The table of breakpoints, and the line that says what was done to one."""
+"""The table of breakpoints, and the line on a change of one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The profile (`lp`): where the time went, a bar for each node, function, line, op type or file."""
+"""The profile (`lp`): a bar of time for each node, function, line, op type or file."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The run report: what `pyfuncdbg run` prints at the end. Findings first, short when nothing is wrong."""
+"""The run report, printed at the end of `pyfuncdbg run`. Findings first, short when nothing is wrong."""
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""The list of `pyfuncdbg traces`: what each trace holds, and what went wrong in it."""
+"""The list of `pyfuncdbg traces`: the content of each trace, and its problems."""
 from __future__ import annotations
 
 import os

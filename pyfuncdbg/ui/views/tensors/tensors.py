@@ -1,4 +1,4 @@
-"""The tensor table (`lt`): one line a tensor, with its histogram and what is remarkable about it."""
+"""The tensor table (`lt`): one line a tensor, with its histogram and its flags."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
