@@ -56,7 +56,7 @@ def clean(folder: str | None, keep: int, sure: bool, ask: Callable[[str], str] |
         ask: How to ask for a line; None without a user to ask.
 
     Returns:
-        0 if they are gone, there were none, or the user said no; 1 if some could not be removed, or there was no user to ask.
+        0 if they are gone, there were none, or the user said no; 1 if some could not be removed, or no user was there.
 
     Raises:
         TraceError: The directory cannot be read.

@@ -1,7 +1,7 @@
 """Ctrl-C at a stop: it ends the running command or the line that is typed, on any thread.
 
 Python runs signal handlers in the main thread only. While debugging, where the program has Python's own handler, ours is
-in front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt, as ever.
+in front of it and passes Ctrl-C to the thread that has the prompt. Everything else is the program's KeyboardInterrupt.
 """
 from __future__ import annotations
 
