@@ -77,6 +77,11 @@ def test_code_is_told_from_prose_with_and_without_colour() -> None:
     assert '  $ pyfuncdbg run --ui prompt --break norm' in plain and '```' not in plain
 
 
+def test_a_file_of_the_repository_is_shown_as_its_path() -> None:
+    lines = drawn('ipython', 80)
+    assert any(line.startswith('`notebooks/03-nan.ipynb`') for line in lines) and not any('../' in line for line in lines)
+
+
 def test_every_row_of_differences_has_its_test() -> None:
     rows = [line for line in read_topic('differences').text.splitlines() if line.startswith('| ')][1:]
     assert len(rows) >= 25

@@ -22,6 +22,7 @@ _WIDEST = 100
 _COLUMNS = 60
 """Columns of a terminal that has room for tables."""
 _LINK = re.compile(r'\[(help \w+)\]\(\w+\.md\)')
+_FILE = re.compile(r'\[[^\]]+\]\((?:\.\./)+([^)]+)\)')
 _FENCED = re.compile(r'(^```.*?^```$)', re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r'`([^`]+)`')
 _THEME = Theme({
@@ -67,14 +68,15 @@ class ManualPage(Markdown):
     """One page of the manual.
 
     Args:
-        text: Markdown. A link to another page is written `[help NAME](NAME.md)`, and shown as what to type.
+        text: Markdown. A link to another page is written `[help NAME](NAME.md)`, and shown as what to type; of one to a
+            file of the repository the path is shown.
     """
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements, 'heading_open': _Heading, 'fence': _Example, 'table_open': _Table}
 
     def __init__(self, text: str) -> None:
-        text = _LINK.sub(r'`\1`', text)
+        text = _FILE.sub(r'`\1`', _LINK.sub(r'`\1`', text))
         super().__init__(text, hyperlinks=False)
         parts = _FENCED.split(text)
         parts[::2] = [_CODE.sub(r'`` `\1` ``', prose) for prose in parts[::2]]
