@@ -395,3 +395,13 @@ def test_a_condition_that_raises_is_no_error_of_the_program_that_is_stepped():
     assert [(phase, place) for phase, _, place in typist.stops] == [('before', 0), ('line', line - 1), ('line', line)]
     assert 'ZeroDivisionError: division by zero, in its condition' in ' '.join(typist.cards[-1].split())
     assert typist.shown('p $_exception').startswith('*** $_exception is what was raised, and nothing was raised here')
+
+
+def test_the_stop_after_a_call_that_raised_says_that_the_call_is_over():
+    def failing(x):
+        raise ValueError(f'no {x}')
+    with typing('s', 'n', 'n') as typist, pytest.raises(ValueError, match='no 4'):
+        wrapped(failing, 4)
+    in_it, after = (' '.join(card.split()) for card in typist.cards[-2:])
+    assert 'STOPPED in failing at test_stepper.py' in in_it and 'STOPPED after call 1 of node' in after
+    assert ', in failing at test_stepper.py' in after and 'raised ValueError' in after

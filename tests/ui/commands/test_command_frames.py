@@ -344,7 +344,7 @@ def test_catch_stops_with_live_frames_and_the_host_error_has_the_cause():
         assert isinstance(raised.value.__cause__, ValueError)
         assert raised.value.__cause__.__traceback__.tb_next is not None
     assert len(typist.cards) == 1
-    assert typist.cards[0].startswith('STOPPED in deeper at test_command_frames.py:')
+    assert typist.cards[0].startswith("STOPPED after call 1 of node 'b', in deeper at test_command_frames.py:")
     assert 'ValueError: no good' in typist.cards[0]
     assert '[4, 6]' in typist.cards[0]
     assert typist.shown('p part').startswith('float32 [2]')

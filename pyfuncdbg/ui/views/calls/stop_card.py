@@ -74,9 +74,11 @@ def _title(card: StopCard) -> Text:
         before = 'before ' if card.phase != 'after' else 'after '
         text.append(before + node if node else 'at the end of the run', 'bold')
     elif where is not None:
+        over = card.phase == 'error' and bool(card.call)    # the call has ended; the place is where it was raised
         verb = {'return': 'leaving ' if error else 'returning from ', 'call': 'entering '}.get(card.phase, 'in ')
-        text.append(verb).append(one_line(card.function, 60), 'bold').append(' at ').append_text(where)
-        if node:
+        text.append(f'after {node}, {verb}' if over else verb).append(one_line(card.function, 60), 'bold')
+        text.append(' at ').append_text(where)
+        if node and not over:
             text.append(f', {node}')
     else:
         text.append(f'at {node}' if node else one_line(card.phase, 20), 'bold')
