@@ -158,3 +158,19 @@ def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, ti
             debugger.breakpoints.clear(entry.number)
     assert 'nothing of that name ran' not in sentence
     assert sentence.endswith('; calls that the program makes itself were not watched.') and name in sentence
+
+
+def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
+    """By its letters alone it is not near."""
+    with ScriptedUser([]), tf.Graph().as_default():
+        debugger.start()
+        entry = debugger.breakpoints.set('one')
+        try:
+            with tf.name_scope('a_scope_of_it'):
+                node = tf.numpy_function(picked, [np.array([2])], tf.int64, name='one')
+            with tf.compat.v1.Session() as session:
+                session.run(node)
+            said = unhit(debugger.breakpoints, [entry.number])
+        finally:
+            debugger.breakpoints.clear(entry.number)
+    assert said[0].endswith("nothing of that name ran. Did you mean 'a_scope_of_it/one'?"), said

@@ -15,6 +15,8 @@ from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.record.records import SiteRecord
 
 _MOST = 1 << 16
+_SCOPED = 3
+"""Nodes of a name in scopes, such as of a loop, that are proposed."""
 _NEARLY = 0.15
 """By how much less a name may resemble what was typed than the nearest one does."""
 
@@ -96,9 +98,12 @@ class Catalogue:
         """
         import difflib  # when something is wrong is early enough
         sites = [*self._sites.values()]
+        nodes = {*(site.name for site in sites), *(site.name for site in others)}
+        if not spec.function and (scoped := sorted(name for name in nodes if name.endswith(f'/{spec.name}'))[:_SCOPED]):
+            return f' Did you mean {" or ".join(map(repr, scoped))}?'
         kinds = [{*functions, *(name for site in sites for name in site.function), *(site.function for site in others)}]
         if not spec.function:
-            kinds += [{*(site.name for site in sites), *(site.name for site in others)},
+            kinds += [nodes,
                       {*(name for site in sites for name in site.names if name != site.name and name not in site.function),
                        *(site.op_type for site in others)}]
         hints = [(difflib.SequenceMatcher(None, close[0], spec.name).ratio(), -number, close)
