@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import maker, prefix
 
 
 def reads_returned(op: Any) -> Callable[[], list[list[Any]]]:
-    """A reader of each output that the function of a node's graph returns: [its index, the function's name, the names of the
+    """A reader of a node's outputs that the function of its graph returns: [index, the function's name, the names of the
     callers' outputs]. It does not keep the graph."""
     graph, name = weakref.ref(op.graph), op.name
 

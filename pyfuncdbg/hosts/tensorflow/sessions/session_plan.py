@@ -24,7 +24,7 @@ _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 
 
 class Form:
-    """Identity of a plan's runs: the plan itself, as long as its graph lives."""
+    """Key by which the runs of one plan are recognized: the plan itself, as long as its graph lives."""
 
     __slots__ = ('plan',)
 

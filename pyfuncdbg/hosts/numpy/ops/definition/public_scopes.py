@@ -101,7 +101,7 @@ def _both(graph: Graph, name: str | None) -> Iterator[str]:
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
-    """What is made inside runs after these; None clears what surrounds. In eager mode everything runs in order anyway.
+    """Run ops made inside after these; None clears what surrounds. In eager mode everything runs in order anyway.
 
     Raises:
         TypeError, ValueError: Something that is no tensor or operation of the graph.

@@ -62,8 +62,8 @@ def site_attrs(op: Operation) -> dict[str, Any]:
 
 
 def reads_returned(op: Operation) -> Callable[[], list[list[Any]]]:
-    """A reader of each output that the function of a node's graph returns: [its index, the function's name, the names of the
-    outputs that caller nodes make of it]. It does not keep the graph."""
+    """A reader of a node's outputs that the function of its graph returns: [index, the function's name, the names of the
+    callers' outputs]. It does not keep the graph."""
     graph, name = weakref.ref(op.graph), op.name
 
     def read() -> list[list[Any]]:
