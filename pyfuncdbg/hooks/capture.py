@@ -97,7 +97,7 @@ class Capture:
         return outputs
 
     def begins(self, call: Call) -> Heard | None:
-        """Listen to a call from now on; gives what was in force before, None if somebody else listens or nobody."""
+        """Listen to a call from now on; gives what was in force before, None if another capture listens, or none."""
         if call.speaker is call:
             return None                         # another Capture outside of this one is at work
         process = _process

@@ -254,7 +254,7 @@ def _hooked(call: Call, func: Function) -> Outputs:
 def _drop_frames(error: BaseException) -> None:
     """Take the frames of this module and of the hooks out of a user's error, and what they hold.
 
-    They hold the call, which holds the error: the program's arrays would live until the garbage collector comes by.
+    They hold the call, which holds the error: the program's arrays would live until the garbage collector runs.
     """
     frames = []
     entry = error.__traceback__ and error.__traceback__.tb_next

@@ -28,7 +28,7 @@ class Host(Protocol):
         """
 
     def tensor_name(self, value: Any) -> str:
-        """'mm:0' of an object that stands for a tensor of a graph in the program's own code; '' of any other."""
+        """'mm:0' of an object that represents a tensor of a graph in the program's own code; '' of any other."""
 
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         """A host value of the kind of `like` (tensor, array, NumPy scalar) that holds a copy of `array`.
@@ -161,7 +161,7 @@ class RunControl(Pausable, RunView, Protocol):
     def rewind(self, position: int) -> None:
         """Go back before the node at `position`; variables and random states as they were there.
 
-        Python calls that were made give their recorded results when the run comes by again, unless their inputs are others.
+        Python calls that were made give their recorded results when the run is there again, unless their inputs are others.
 
         Raises:
             ValueError: It cannot go there; nothing is changed.

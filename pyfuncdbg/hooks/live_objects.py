@@ -24,7 +24,7 @@ _BY_PYTHON = 1000
 def living(*kinds: type) -> list[Any]:
     """Objects of exactly these types, also those that the program has frozen and that are in use.
 
-    `gc.get_objects` leaves out what `gc.freeze` was told of, in a server mostly all there is. To unfreeze it would undo what
+    `gc.get_objects` leaves out what `gc.freeze` has frozen, in a server mostly all there is. To unfreeze it would undo what
     the program wanted, so it is found by following what refers to it: a few seconds for a million objects.
     """
     wanted = frozenset(map(id, kinds))

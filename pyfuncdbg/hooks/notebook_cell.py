@@ -8,7 +8,7 @@ from collections.abc import Callable
 from weakref import WeakMethod
 
 label = ''
-"""Of the cell that began last, such as 'In[3]'; '' where nobody runs cells."""
+"""Of the cell that began last, such as 'In[3]'; '' outside of notebooks."""
 files: dict[str, str] = {}
 """By label, the file name of the code of a cell: what a breakpoint on 'In[3]:2' means."""
 labels: dict[str, str] = {}

@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write 'pyfuncdbg: TEXT', whatever the program has put in the place of its streams; control characters as escapes."""
+    """Write 'pyfuncdbg: TEXT', even if the program has replaced its streams; control characters as escapes."""
     line = f'pyfuncdbg: {printable(text)}\n'
     stderr = sys.__stderr__
     speaking = current.set(None)

@@ -14,7 +14,7 @@ _PACKAGE = tuple([os.path.dirname(os.path.dirname(file)) + os.sep for file in _F
 _DEMO = tuple([os.path.join(place, 'demo') + os.sep for place in _PACKAGE])
 _LIBRARY = tuple([os.path.dirname(file) + os.sep for file in (os.__file__, os.path.realpath(os.__file__))])
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
-"""What runs the cells of a notebook, and stands for its `sys.stdout`."""
+"""Packages that run the cells of a notebook and replace its `sys.stdout`."""
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _COMPILED = re.compile(r'(^|/)pyfuncdbg/[\w/]+\.pyx$')
 """Compiled modules are known by the names that they were compiled under."""

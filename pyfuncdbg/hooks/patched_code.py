@@ -15,7 +15,7 @@ _replaced = ByCode[CodeType]()
 
 
 def publish(code: CodeType, original: CodeType) -> None:
-    """`code` stands for `original` from now on, as long as it lives."""
+    """`code` runs instead of `original` from now on, as long as it lives."""
     _replaced.put(code, original)
 
 

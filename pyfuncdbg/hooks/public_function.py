@@ -128,7 +128,7 @@ class _Context(contextlib._GeneratorContextManager[Any]):
 
 
 def context_for_program(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib.AbstractContextManager[R]]:
-    """`contextlib.contextmanager`, of whose errors at the `with` only the program's frames are shown."""
+    """`contextlib.contextmanager` whose errors at the `with` show only the program's frames."""
     @functools.wraps(function)
     def helper(*args: P.args, **kwargs: P.kwargs) -> contextlib.AbstractContextManager[R]:
         return _Context(function, args, kwargs)  # type: ignore[arg-type]

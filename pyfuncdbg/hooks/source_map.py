@@ -37,7 +37,7 @@ class SourceMap(Protocol):
         """Whether it is a block of a function, such as a branch, that became a function of its own."""
 
     def is_unset(self, value: Any) -> bool:
-        """Whether a value stands for a variable that has none."""
+        """Whether a value is the placeholder of a variable that has none."""
 
     def line(self, generated: CodeType, line: int) -> int:
         """The program's line behind a line of generated code; 0 if it is of none."""

@@ -101,7 +101,7 @@ class ErrstateModule:
         return _packed(self._modes())
 
     def seterrobj(self, wanted: list[Any]) -> None:
-        """Put in force what stands for the state that the program wants."""
+        """Put in force the state that the program wants."""
         bufsize, mask, call = wanted
         modes = {kind: _MODES[mask >> shift & 7] for kind, shift in _SHIFTS.items()}
         ThreadState().reset(self._change(bufsize=bufsize, call=call, **modes))

@@ -101,7 +101,7 @@ class Output:
 
     @property
     def dropped_entries(self) -> int:
-        """Entries of which nothing was kept, exact."""
+        """The exact number of entries that were not kept."""
         return self._kept.dropped_entries if self._kept is not None else 0
 
 

@@ -21,7 +21,7 @@ muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None
 
 
 def speaker() -> Call | None:
-    """The call whose output gets what is said here, None if nobody listens."""
+    """The call whose output gets what is said here, None without a capture."""
     call = current.get()
     if call is None or (call := call.speaker) is None or call is muted.get():
         return None

@@ -40,7 +40,7 @@ class Streams:
             return WatchedStreams(self._find(stdout), self._find(stderr), echo, self._on_top(stdout), self._on_top(stderr))
 
     def undo(self) -> None:
-        """Take the watching off; where somebody has put another `write` on top, ours below it only passes on."""
+        """Take the watching off; if the program has put another `write` on top, ours below it only passes on."""
         with self._lock:
             self._on = False
             for find in self.known.values():
@@ -82,7 +82,7 @@ class Streams:
         return ours if stream.write is ours else None       # a class may look at its objects' attributes in its own way
 
     def _is_ours(self, write: Any) -> bool:
-        """Whether it is one that we have made; others may be below it, with what somebody has put between."""
+        """Whether it is one that we have made; others may be below it, with other wrappers between."""
         return isinstance(write, FunctionType) and write.__dict__.get('watcher') is self
 
     def _watching(self, find: Callable[[], Any], original: Write) -> Write:
@@ -120,7 +120,7 @@ def _unbound(stream: Any) -> Write:
 
 
 def _attributes(stream: Any) -> dict[str, Any] | None:
-    """The object's own attributes; None if it has no place for any. Never those of what a proxy stands for."""
+    """The object's own attributes; None if it has no place for any. Never those of a proxy's target."""
     try:
         found = object.__getattribute__(stream, '__dict__')
     except AttributeError:

@@ -29,7 +29,7 @@ class WatchedStreams(NamedTuple):
     err: Write | None = None
 
     def holds(self, stdout: Any, stderr: Any) -> bool:
-        """Whether these stand there still, and nobody has put a `write` over ours or in its place."""
+        """Whether these stand there still, and no `write` was put over ours or replaces it."""
         return (self.stdout() is stdout and self.stderr() is stderr
                 and (self.out is None or getattr(stdout, 'write', None) is self.out)
                 and (self.err is None or getattr(stderr, 'write', None) is self.err))

@@ -21,7 +21,7 @@ def read_calls(trace: Queries, tell: Tell | None, *, limit: int | None = None, *
 
     Args:
         trace: The trace.
-        tell: Is told of each batch; None: nobody waits.
+        tell: Called after each batch; None: no reports.
         limit: Calls at most.
         **filters: Of `trace.calls` and `trace.count`.
     """

@@ -104,7 +104,7 @@ class Debugger:
 
     @property
     def watching(self) -> bool:
-        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+        """Whether the calling thread is debugged now: not at a prompt, and debugging has not ended."""
         flow = self.flows.get(threading.get_native_id())
         return self.on and not (flow is not None and flow.asking)
 
@@ -212,7 +212,7 @@ class Debugger:
         self._before(call, ())                  # it may be entered
 
     def _begun_anew(self, call: Call) -> None:
-        """A call is to be executed, of which nothing has run: on its inputs as they are now, under its number."""
+        """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
         begin_anew(call, perf_counter_ns())
         call.saved = save(call.inputs)
         flow = self.flow(call.thread)

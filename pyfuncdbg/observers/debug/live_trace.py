@@ -44,7 +44,7 @@ class LiveTrace:
             return self._own
 
     def sleep(self) -> bool:
-        """Nobody debugs, or another recording is on: what was recorded for the debugger alone stays, and no more is added
+        """Debugging is off, or another recording is on: what was recorded for the debugger alone stays, and no more is added
         until it is asked for. Whether anything was added until now."""
         with self._lock:
             if self._own is None or self._own not in hooks:

@@ -27,7 +27,7 @@ def packed_text(elements: Sequence[bytes | str]) -> bytes:
 
 
 def array_from(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array that stored bytes stand for; it may share their memory and is read-only then.
+    """The array that stored bytes encode; it may share their memory and is read-only then.
 
     Raises:
         ValueError: The bytes do not fit the type and shape, or the type cannot be made here.

@@ -17,7 +17,7 @@ STRING = 'string'
 """Name for bytes and text of any length; such tensors are read as object arrays of bytes."""
 
 OBJECT = 'object'
-"""Name for arbitrary Python objects, of which only the shape is kept."""
+"""Name for arrays of arbitrary Python objects: only their shape is kept."""
 
 _EXTENDED = {name: np.dtype(getattr(ml_dtypes, name)) for name in dir(ml_dtypes)
              if name.startswith(('bfloat', 'float', 'int', 'uint', 'bcomplex', 'complex'))

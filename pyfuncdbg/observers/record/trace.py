@@ -64,7 +64,7 @@ class Trace:
 
         Args:
             path: The folder.
-            progress: Is told how far the reading has come.
+            progress: Called with the progress of the reading.
 
         Raises:
             NotATraceError: There is no trace at `path`.

@@ -12,7 +12,7 @@ class DebuggedProgram(Protocol):
 
     @property
     def watching(self) -> bool:
-        """Whether the calling thread is debugged now: not at a prompt, and nobody has left."""
+        """Whether the calling thread is debugged now: not at a prompt, and debugging has not ended."""
 
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the line that this frame is at."""

@@ -110,11 +110,11 @@ class Breakpoints:
         return cached[1]
 
     def begin_watched(self) -> None:
-        """A run begins of which every op is watched, until `end`: one may be set on any of them while it is paused."""
+        """A run begins whose ops are all watched, until `end`: one may be set on any of them while it is paused."""
         self._count_runs(1)
 
     def end(self) -> None:
-        """A run is over for which `begin` gave True, or one that `begin_watched` was told of."""
+        """A run is over for which `begin` gave True, or one that was passed to `begin_watched`."""
         self._count_runs(-1)
 
     def _first_call(self, call: Call) -> SiteTests | None:

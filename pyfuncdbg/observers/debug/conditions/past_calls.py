@@ -27,7 +27,7 @@ BYTES = 64 << 20
 """Of values kept for one breakpoint at one site: beyond it the values of the oldest calls go first, then of the newest."""
 
 NOT_KEPT: Any = object()
-"""Stands for an output that nobody asks for."""
+"""Placeholder for an output that no condition reads."""
 
 _NOTHING: Any = object()
 _NUMBERS = frozenset((float, int, np.float16, np.float32, np.float64, np.int32, np.int64))
@@ -48,7 +48,7 @@ class PastCall:
     __slots__ = ('_gone', '_parameters', 'first', 'inputs', 'nbytes', 'number', 'out', 'site')
 
     def __init__(self, call: Call, parameters: Mapping[str, Get], inputs: Sequence[Any] | None, out: Any) -> None:
-        """Keep copies; `inputs` None and `out` `NOT_KEPT` where nobody asks for them."""
+        """Keep copies; `inputs` None and `out` `NOT_KEPT` where no condition reads them."""
         self.number = call.id
         self.first = first_of(call)
         self.site = call.site
@@ -194,7 +194,7 @@ class Series:
         return float(array.reshape(()))
 
     def fail(self, error: Exception) -> None:
-        """Its expression raised: whoever asks for the value is told."""
+        """Its expression raised: reading the value raises that error."""
         self._failed = error
 
     def value(self) -> np.float64:

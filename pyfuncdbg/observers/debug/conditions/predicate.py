@@ -365,7 +365,7 @@ def _asked(function: Callable[..., Any]) -> list[str]:
     """The parameters of a condition of a line that get variables: those without a default.
 
     Raises:
-        CommandError: They cannot be told, or there are others than plain ones.
+        CommandError: They are unknown, or there are others than plain ones.
     """
     signature = signature_of(function)
     if signature is None:

@@ -25,7 +25,7 @@ PRESETS = ('_', '_exception', '_frame', '_retval')
 
 
 def translated(text: str) -> str:
-    """Python in which MARK stands for the '$' of variables; strings and comments stay as they are."""
+    """Python in which MARK replaces the '$' of variables; strings and comments stay as they are."""
     return _DOLLAR.sub(lambda match: match[1] or MARK, text) if '$' in text else text
 
 

@@ -14,9 +14,9 @@ from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
 from pyfuncdbg.observers.debug.queries import Queries
 
 LEAST = 0.1
-"""Seconds in a function below which its use of the interpreter is not told."""
+"""Seconds in a function below which its use of the interpreter is not listed."""
 _MOST = 8
-"""Functions whose use of the interpreter is told."""
+"""Most functions whose use of the interpreter is listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Diagnosis:
 
 
 def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None) -> Diagnosis:
-    """Judge a whole trace; `tell` is told how many judges have looked at it."""
+    """Judge a whole trace; `tell` is called with the number of judges that have finished."""
     evidence = TraceEvidence(trace)
     judges = [judge for doctor in doctors for judge in doctor.judges]
     found: list[Finding] = []

@@ -151,7 +151,7 @@ class Gatherer:
         self._written: set[Place] = set()
 
     def write(self, facts: Iterable[Fact], stacks: Iterable[Iterable[Any]]) -> bool:
-        """Write all facts; a later gathering stands for the earlier ones.
+        """Write all facts; a later gathering replaces the earlier ones.
 
         Returns:
             Whether there are facts about calls yet.

@@ -171,7 +171,7 @@ def _whole(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
 
 
 def _of_symmetric(function: Any, values: Arrays) -> Arrays:
-    """A function of a symmetric matrix, of which no element changes alone."""
+    """A function of a symmetric matrix: an element and its mirror image change together."""
     return function([(value + value.swapaxes(-1, -2)) / 2 for value in values])  # type: ignore[no-any-return]
 
 

@@ -168,7 +168,7 @@ class Tape:
 
 
 def tape_of(trace: Queries, run: int | None = None, tell: Tell | None = None) -> Tape:
-    """The tape of a run; of the newest with gradients if None. `tell` is told how many backward steps have been read.
+    """The tape of a run; of the newest with gradients if None. `tell` is called with the number of backward steps read.
 
     Raises:
         CommandError: No such run, or no gradients were recorded there; which runs have some.

@@ -275,7 +275,7 @@ def is_python(text: str) -> bool:
 
 
 def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """An expression in which 'mm:0' stands for a tensor, as Python.
+    """An expression in which 'mm:0' means a tensor, as Python.
 
     Returns:
         The expression with names of the same length in place of the tensors, and what each of them means.

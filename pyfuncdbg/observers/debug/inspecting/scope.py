@@ -112,7 +112,7 @@ class RunTensors:
         return found | set(self._run.feeds if self._run is not None else ())
 
     def name_of(self, value: Any) -> str:
-        """The name of a tensor that an object of the program stands for, '' if for none."""
+        """The name of the tensor that an object of the program represents, '' if none."""
         return self._run.host.tensor_name(value) if self._run is not None else ''
 
     def reader(self, tensor: str) -> Read:

@@ -254,7 +254,7 @@ def raised_by_host(error: BaseException) -> bool:
 
 
 def original_of(error: BaseException) -> BaseException:
-    """The error that the host made this one of, with frames; the error itself if it is nobody else's."""
+    """The error that the host made this one of, with frames; the error itself if the host made it from none."""
     while raised_by_host(error) and error.__cause__ is not None and error.__cause__.__traceback__ is not None:
         error = error.__cause__
     return error

@@ -53,7 +53,7 @@ def _same(name: str, known: set[str]) -> str | None:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether two names mean one file, as far as can be told without asking the program."""
+    """Whether two names mean one file, as far as that is known without asking the program."""
     return one == other or os.path.realpath(findable(one) or one) == os.path.realpath(findable(other) or other)
 
 

@@ -180,7 +180,7 @@ class Installation:
         return lines
 
     def made_again(self) -> bool:
-        """Whether somebody refers to the program's own code anew: a `def` that is run again makes a function of it."""
+        """Whether there is a new reference to the program's own code: a `def` that is run again makes a function of it."""
         return self._references('original') != self._counts[0]
 
     def multiplied(self) -> bool:

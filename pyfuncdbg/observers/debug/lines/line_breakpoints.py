@@ -137,7 +137,7 @@ class LineBreakpoints:
             self._install(population, *(self._with_named(filename, point) for filename in filenames))
 
     def functions(self, number: int) -> list[tuple[str, int, str]]:
-        """(file, line, qualified name) of each function whose beginnings are told."""
+        """(file, line, qualified name) of each function whose beginnings are watched."""
         with self._lock:
             return [(name, spot.scope[-1].lineno, qualified(spot.scope))  # type: ignore[attr-defined]
                     for name, known in self._files.items() if (point := known.file.points.get(number)) is not None

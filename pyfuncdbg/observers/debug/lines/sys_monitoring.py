@@ -38,7 +38,7 @@ class LineWatcher(Protocol):
 
 
 def arrived(frame: FrameType, watched: Watched, line: int) -> None:
-    """Tell whoever waits for a line; a stepper that they arm is given this line at once, for its event has passed."""
+    """Report a line to its breakpoints; a stepper that they arm is given this line at once, for its event has passed."""
     found = watched.lines.get(line)
     if not found or steps(frame):
         return                                  # a stepper has looked at the line already

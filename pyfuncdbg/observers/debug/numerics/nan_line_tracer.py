@@ -347,7 +347,7 @@ _NOTHING: Any = object()
 _NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(described), type(sys), slice, range,
                     np.ufunc))
 _SHARED = frozenset((float, int, bool, type(None)))
-"""Types of which one object is many values: `np.nan` is the same wherever it is."""
+"""Types whose objects are shared by many values: `np.nan` is the same object everywhere."""
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ('stdlib', 'platstdlib', 'purelib', 'platlib')})
 
 

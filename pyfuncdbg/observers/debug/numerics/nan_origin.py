@@ -36,7 +36,7 @@ def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Proven
 
     Args:
         trace: Which holds them.
-        call: Of which the tensor is an input or output; a run is a call too.
+        call: Has the tensor as an input or output; a run is a call too.
         tensor: One of its tensors.
     """
     if tensor.stats is None or not tensor.stats.bad:

@@ -99,7 +99,7 @@ class Health:
 def judge(trace: Queries, limit: int = JUDGED, tell: Tell | None = None) -> Health:
     """Find where non-finite values began and where they went.
 
-    Looks at Python calls, gradient steps, and graph nodes where recorded; `tell` is told how many it has read.
+    Looks at Python calls, gradient steps, and graph nodes where recorded; `tell` is called with the number read so far.
     """
     counts = [trace.count(kind=kind, bad=True) for kind in KINDS]
     total, awaited = sum(counts), sum(min(count, limit) for count in counts)
@@ -312,7 +312,7 @@ def _holds_infinity(call: CallRecord) -> bool:
 
 
 def _unseen(call: CallRecord) -> int | None:
-    """Slot of the first output of which nothing was kept, in a call for which NumPy reported an error."""
+    """Slot of the first output that was not kept, in a call for which NumPy reported an error."""
     slot = next((i for i, tensor in enumerate(call.outputs)
                  if tensor.level == 'none' and tensor.stats is None and not tensor.absent), None)
     return slot if slot is not None and blamed(call) else None
@@ -327,7 +327,7 @@ def _bad_names(run: RunRecord | None) -> list[str]:
 def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, ...]:
     """A call in which another one gave birth has inherited from it: the inner one is nearer to the cause.
 
-    A call of which not all inputs are known may also have got it as a call inside of it did, from an earlier one.
+    A call whose inputs are not all known may also have got it as a call inside of it did, from an earlier one.
     """
     inner: dict[str, str] = {}
     within: dict[str, str] = {}

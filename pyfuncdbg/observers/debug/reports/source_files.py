@@ -93,7 +93,7 @@ def missing(trace: Queries) -> Missing:
 
 
 def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:
-    """Sites that are places of the program; a wrapped function stands for the step of the graph around it."""
+    """Sites that are places of the program; a wrapped function represents the step of the graph around it."""
     known = list(sites)
     python = {twin_key(site) for site in known if site.kind == 'python'}
     return [site for site in known if site.kind in ('python', 'op', 'gradient')

@@ -104,7 +104,7 @@ class TraceSummary:
     uncaught: str = ''
 
 def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
-    """Look through a whole trace once; `tell` is told how many of the calls with non-finite values have been read."""
+    """Look through a whole trace once; `tell` is called with the number of calls with non-finite values read so far."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
     bad: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder
 
 KEPT = 1_000
-"""Tensors that passed a test of which the name is kept; the rest is counted."""
+"""Most names of tensors that passed a test; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Stepper(bdb.Bdb):
             self.disarm()
 
     def here(self, frame: FrameType, reason: str) -> None:
-        """Stop at the next line (or return) of this frame; of several breakpoints there each is told."""
+        """Stop at the next line (or return) of this frame; the reasons of several breakpoints there are joined."""
         again = self.active and self._arriving and self.stopframe is frame
         self._reason = f'{self._reason}, {reason}' if again else reason
         self._arriving = True
@@ -332,5 +332,5 @@ def _of_condition(frame: FrameType) -> bool:
 
 
 def _is_borrowed(filename: str) -> bool:
-    """Whether code of this file belongs to whoever calls it; '<string>' is also what dataclasses of ours are made of."""
+    """Whether code of this file belongs to its caller; '<string>' is also what dataclasses of ours are made of."""
     return filename == '<string>' or is_library(filename)

@@ -61,7 +61,7 @@ class RunPolicy:
 
     @property
     def on(self) -> bool:
-        """Whether runs are debugged: switched on, and nobody has said `quit` since."""
+        """Whether runs are debugged: switched on, and the user has not said `quit` since."""
         return self._generation == self._runs.generation
 
     def switch(self, on: bool) -> None:
@@ -165,7 +165,7 @@ class RunPolicy:
             watch.stop()
 
     def _end(self, threads: ThreadControl, debugged: DebuggedRun, error: Exception | None) -> bool:
-        """The stop after a run, if nobody has left debugging in it; whether to run it once more."""
+        """The stop after a run, if debugging was not left in it; whether to run it once more."""
         self.order = None
         if not self.on:
             return False
@@ -192,7 +192,7 @@ class RunPolicy:
 
 
 def _chain(error: Exception | None) -> tuple[BaseException, ...]:
-    """An error after the one that the program's own code raised, of which the host made it: that one has the frames."""
+    """An error after the one of the program's own code that the host made it from: that one has the frames."""
     found: list[BaseException] = [] if error is None else [error]
     while found and raised_by_host(found[0]):
         cause = found[0].__cause__
@@ -203,7 +203,7 @@ def _chain(error: Exception | None) -> tuple[BaseException, ...]:
 
 
 def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
-    """A run in which nothing stops, and of which nothing is recorded that only the debugger would look at."""
+    """A run in which nothing stops, and nothing is recorded that only the debugger would read."""
     flow = threads.flow(thread)
     flow.asking = True
     if runs.count == 1:

@@ -95,7 +95,7 @@ class Broker:
             stop.wake()
 
     def lose(self, front_end: FrontEnd) -> None:
-        """The user of a front end is gone for good: where nobody else can be asked, `lost` says how every stop goes on."""
+        """The user of a front end is gone for good: where no other user can be asked, `lost` says how every stop goes on."""
         self._user_lost = True
         self.remove(front_end)
 
@@ -165,7 +165,7 @@ class Broker:
         return count
 
     def hold(self, stop: Stop) -> Decision:
-        """Wait for the user; on the thread that stops. What the prompt prints is nobody's output."""
+        """Wait for the user; on the thread that stops. What the prompt prints is no call's output."""
         if any(one.thread == stop.thread for one in self._stops):
             return Decision('cont')             # it waits already, and does this for the user who looks there
         again = self._repeats.pop(stop.thread, None)
@@ -259,7 +259,7 @@ class Broker:
             self._fall_silent()
 
     def _fall_silent(self) -> None:
-        """The prompt is free: whoever has the focus may begin."""
+        """The prompt is free: the stop that has the focus may begin."""
         with self._lock:
             self._talking = self.asking = None
             focus = self._focus
@@ -267,7 +267,7 @@ class Broker:
             focus.wake()
 
     def _go_on_alone(self, stop: Stop) -> None:
-        """Nobody is there any more for a stop that waits."""
+        """A stop that waits has no user any more."""
         with self._lock:
             said, self._alone_said = self._alone_said, True
             self._user_lost = True

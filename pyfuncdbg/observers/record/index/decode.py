@@ -133,7 +133,7 @@ def _traits_of(attrs: dict[str, Any], name: str, op_type: str, kind: str, host: 
 
 
 def unknown_site(id_: int, process: int) -> SiteRecord:
-    """Stands for a site whose record is lost."""
+    """Placeholder for a site whose record is lost."""
     return SiteRecord(id_, process, '?', '?', 'python', '?', '', '', 0, '', (), (), ())
 
 
@@ -317,7 +317,7 @@ def _retry(numbers: CallNumbers, fields: Any) -> dict[str, Any]:
 
 
 def damaged_call(numbers: CallNumbers, site: SiteRecord, why: str) -> CallRecord:
-    """Stands for a call of which only the numbers can be read."""
+    """Placeholder for a call whose numbers alone can be read."""
     said = OutputRecord('err', f'[this call is damaged in the trace: {why}]')
     return numbers.record(site, (), (), (said,), None, dropped={'damaged': 1})
 

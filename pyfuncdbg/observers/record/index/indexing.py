@@ -40,7 +40,7 @@ def update(index: Index, progress: Progress | None = None) -> bool:
 
     Args:
         index: Of the trace.
-        progress: Is told about every megabyte.
+        progress: Called after about every megabyte.
 
     Raises:
         TraceError: No log can be read.

@@ -143,7 +143,7 @@ class Table:
         self._lock = new_lock()
 
     def append(self, rows: int, columns: Mapping[str, np.ndarray | int], expected: float = 0) -> None:
-        """Add rows, by column; a number stands for a column of it.
+        """Add rows, by column; a number means a column full of it.
 
         Args:
             expected: An estimate of the rows that there will be: columns that only grow by doubling are copied, and each of

@@ -56,7 +56,7 @@ class Journal:
             budget: Bytes on disk, shared by the processes of the trace.
             facts: What the process record says beyond what can be found out here.
             losses: What had no room is added here.
-            notices: Where the user is told that the disk is full.
+            notices: For the notice to the user that the disk is full.
 
         Raises:
             OSError: It cannot be created, or the disk has no room for its first record; nothing is left of it.

@@ -22,7 +22,7 @@ _ROW_SIZE = 768
 
 
 Running = tuple[Call, Sequence[Any], Heard | None]
-"""A call that has not returned, copies of its inputs, and what was in force before somebody listened to it."""
+"""A call that has not returned, copies of its inputs, and what was in force before its capture began."""
 
 
 class Losses:

@@ -47,7 +47,7 @@ class Writer:
             backlog: Where the rows come from.
             snapshots: Whose memory is given back.
             facts: What the process record says beyond what can be found out here.
-            notices: Where the user is told what could not be written.
+            notices: For notices to the user of what could not be written.
             on_failure: Called once when the log cannot be written any more.
 
         Raises:
@@ -152,7 +152,7 @@ class Writer:
         return self._lock._is_owned()           # type: ignore[attr-defined,no-any-return]  # as `threading.Condition` asks it
 
     def _is_busy(self) -> bool:
-        """Whether the writer will give memory back, to whoever waits on this thread."""
+        """Whether the writer will give memory back, for which this thread may wait."""
         if self.failed or self._is_writing():
             return False
         return self._busy or (self._worker is not None and bool(self._backlog.rows))

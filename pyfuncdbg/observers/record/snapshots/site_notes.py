@@ -25,7 +25,7 @@ _DEEPEST = 4
 _MOST_ITEMS = 1000
 _EXACT = 32
 REMEMBERED = 1 << 16
-"""Runs, sites and plans of which a recorder knows that it has announced them."""
+"""Runs, sites and plans that a recorder remembers to have announced."""
 TRAITS = '_traits'
 """The attribute under which a trace keeps the names of a site's traits."""
 _OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)

@@ -116,7 +116,7 @@ class Snapshots:
         return Snapshots('full', 0, self.allowance, self.pool, self._wait_for, self._write_through)
 
     def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> list[Taken]:
-        """Snapshots of one side of a call, in which values of the types in `scalars` stand for themselves."""
+        """Snapshots of one side of a call, in which values of the types in `scalars` are kept as they are."""
         taken: list[Taken] = []
         total, small = 0, self._small
         for value in values:
