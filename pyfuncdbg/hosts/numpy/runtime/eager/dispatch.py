@@ -33,7 +33,7 @@ _NO_ATTRS: dict[str, Any] = {}
 
 class VariableOrigin:
     """Provenance of an eager tensor from variables: op type, inputs and attrs. A graph of TensorFlow 1 that uses the tensor
-    repeats it as nodes. A graph of TensorFlow 1 that uses the tensor repeats it as nodes.
+    repeats it as nodes.
 
     A tensor has a pair (origin, which output it is). Kept only where nodes are made in eager mode.
     """
