@@ -103,6 +103,12 @@ NO_NOUNS = frozenset("""
 """.split())
 """Irregular participles, adverbs and prepositions."""
 LONGEST_FILE, LONGEST_FUNCTION = 400, 40
+LONGEST_SENTENCE = 20
+"""Words of the sentence that a module or class begins with."""
+QUESTION = re.compile(r'(What|How|Which|Where|Why|When|Who|Whether)\b')
+IDIOM = re.compile(r'\b(somebody|nobody|stands? for|(is|are) told|in the place of|comes? by|as it stands|who looks|of which|'
+                   r'whoever)\b', re.IGNORECASE)
+"""What documentation says in the field's terms instead."""
 
 # Written in pieces, so that this file does not name them.
 WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' + r'/w/', r'\bDES' + r'IGN\b',
@@ -366,6 +372,24 @@ def no_noun(name: str) -> bool:
     return name in NO_NOUNS or (name not in NOUNS and re.fullmatch('[a-z]+(ed|ing|ly)', name) is not None)
 
 
+def wordy(source: str, path: str) -> list[str]:
+    """Modules and classes whose docstring does not begin with a short noun phrase, or has an idiom of our own."""
+    found = []
+    for node in nodes(source):
+        doc = ast.get_docstring(node) if isinstance(node, (ast.Module, ast.ClassDef)) else None
+        if not doc:
+            continue
+        first = ' '.join(doc.partition('\n\n')[0].split()).split('. ')[0]
+        name = f'{path}: {getattr(node, "name", "the module")}'
+        if QUESTION.match(first):
+            found.append(f'{name} begins with a question: {first!r}')
+        if len(first.split()) > LONGEST_SENTENCE:
+            found.append(f'{name} begins with {len(first.split())} words: {first!r}')
+        if (idiom := IDIOM.search(doc)) is not None:
+            found.append(f'{name} says {idiom[0]!r}')
+    return found
+
+
 def workshop(text: str) -> list[str]:
     return [match[0] for match in WORKSHOP.finditer(text)]
 
@@ -423,6 +447,11 @@ def test_a_public_class_name_means_one_thing() -> None:
         for name in public_classes(path.read_text()):
             found.setdefault(name, []).append(name_of(path))
     assert not {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_modules_and_classes_begin_with_a_short_noun_phrase() -> None:
+    found = [complaint for path in sources() for complaint in wordy(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
 
 
 def test_nothing_swallows_every_exception_without_a_reason() -> None:
@@ -592,6 +621,16 @@ def test_a_noun_is_fine(name: str) -> None:
 def test_public_classes_are_seen() -> None:
     source = 'class A:\n    class B: ...\nclass _C: ...\ndef f():\n    class D: ...\n@g\nclass E(A): ...'
     assert public_classes(source) == ['A', 'E']
+
+
+@pytest.mark.parametrize('doc', ['What a call is.', f'A{" word" * LONGEST_SENTENCE}.', 'A call.\n\nNobody looks.'])
+def test_words_of_our_own_are_seen(doc: str) -> None:
+    assert len(wordy(f'"""{doc}"""', 'a.py')) == len(wordy(f'class A:\n    """{doc}"""', 'a.py')) == 1
+
+
+def test_a_noun_phrase_is_fine() -> None:
+    first = f'A{" word" * (LONGEST_SENTENCE - 1)}'
+    assert wordy(f'"""{first}. And a sentence that goes on as long as it likes, whatever it is."""', 'a.py') == []
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:
