@@ -1,4 +1,4 @@
-"""Captures what one call says: stdout, stderr, warnings, log records and NumPy's floating-point errors.
+"""Capture of one call's output: stdout, stderr, warnings, log records and NumPy's floating-point errors.
 
 The innermost hook of every python call, on the call's thread. Everything is found through a context variable that is
 set inside the call, so it is exact under threads, native ones too. What Python cannot tell apart is not captured:

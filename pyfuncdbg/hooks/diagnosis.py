@@ -15,7 +15,7 @@ Figure = int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault.
+    """A fault at a place of the program.
 
     Attributes:
         kind: 'leak', 'tape cache', 'shape', 'untrue shape', 'order', 'serial', 'gil', 'text', 'dtype', 'outputs',

@@ -208,7 +208,7 @@ class Use:
 
 
 class Evidence(Protocol):
-    """One trace."""
+    """Protocol of a trace as judges see it."""
 
     @property
     def spots(self) -> Sequence[Spot]:

@@ -139,7 +139,7 @@ class Pausable(Protocol):
 
 
 class RunControl(Pausable, RunView, Protocol):
-    """Steers a run that is paused at a node boundary, from within `on_pause`."""
+    """Protocol to steer a run that is paused at a node boundary, from within `on_pause`."""
 
     @property
     def error(self) -> Exception | None:

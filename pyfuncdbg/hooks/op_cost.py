@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.locks import new_lock
 
 @dataclass(frozen=True, slots=True)
 class OpCost:
-    """Sums since the process began.
+    """Sums of the cost since the process began.
 
     Attributes:
         calls: Executions of nodes that were seen.

@@ -1,4 +1,4 @@
-"""Watches NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
+"""Capture of NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
 
 `hooks.capture` runs a call under `watched(state)`, in which NumPy reports what the program ignores or is warned of to an
 object of ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes

@@ -1,4 +1,4 @@
-"""Watches what is written to stdout and stderr, whatever object stands there.
+"""Capture of what is written to stdout and stderr, whatever object the program has put there.
 
 `hooks.capture` calls `watch` at the start of each call with the streams that stand there now; the watching `write` then
 runs on any thread that prints. It is put on the stream object itself (as an instance attribute), not in its place:

@@ -13,7 +13,7 @@ from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 
 
 class Interruption:
-    """Waits for one call. Asked for on any thread; asking twice before a call comes is asking once."""
+    """Request to stop at one call. Asked for on any thread; asking twice before a call comes is asking once."""
 
     kinds: frozenset[Kind] = frozenset(('python',))
     passive = True

@@ -218,7 +218,7 @@ class Series:
 
 
 class ChangeTest:
-    """Tells whether a value differs from the one before: in type, shape or any bit. The first one does not."""
+    """Test whether a value differs from the one before: in type, shape or any bit. The first one does not."""
 
     __slots__ = ('_before', '_first', '_lock', '_now')
 

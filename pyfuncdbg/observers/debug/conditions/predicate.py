@@ -291,7 +291,7 @@ class Either(_Joined):
 
 
 class Not(Predicate):
-    """It does not hold."""
+    """Negation of a condition."""
 
     __slots__ = ('of',)
 

@@ -136,14 +136,14 @@ def _place_of(data: Mapping[str, Any]) -> Place:
 
 
 class Notes(Protocol):
-    """Takes notes for a trace: a `Recorder`."""
+    """Protocol of what takes notes for a trace: a `Recorder`."""
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Put something that is no call into the trace."""
 
 
 class Gatherer:
-    """Writes facts, and the statements they are about, into a trace. One thread at a time."""
+    """Writer of facts, and of the statements they are about, into a trace. One thread at a time."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes

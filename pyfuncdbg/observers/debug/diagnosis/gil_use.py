@@ -42,7 +42,7 @@ class _Use:
 
 
 class Occupancy:
-    """Watches every Python call, from `start` to `stop`."""
+    """Hook on every Python call, from `start` to `stop`."""
 
     kinds: frozenset[Kind] = frozenset(('python',))
     passive = True

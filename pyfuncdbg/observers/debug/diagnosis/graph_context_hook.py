@@ -22,7 +22,7 @@ KIND = 'surroundings'
 
 
 class Surroundings:
-    """Watches every Python call, from `start` to `stop`."""
+    """Hook on every Python call, from `start` to `stop`."""
 
     kinds: frozenset[Kind] = frozenset(('python',))
     passive = True

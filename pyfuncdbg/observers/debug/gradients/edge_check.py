@@ -48,7 +48,7 @@ class EdgeOutcome:
 
 
 class EdgeCheck:
-    """Checks the gradient of one input."""
+    """Check of the gradient of one input."""
 
     def __init__(self, weighted: Weighted, slot: int, values: np.ndarray, gradient: np.ndarray, *, analytic: bool) -> None:
         """Prepare.

@@ -28,7 +28,7 @@ VANISHING, EXPLODING = 1e-6, 1e3
 
 @dataclass(frozen=True, slots=True)
 class Gradient:
-    """One gradient on its way.
+    """A gradient that flows along an edge.
 
     Attributes:
         name: Of the tensor it is the gradient of: 'w:0', or 'input 0 of mul' where that has no name.

@@ -22,7 +22,7 @@ _HERE = b'here'
 
 
 class NodeValues:
-    """Looks up values, each once.
+    """Look-up of values, each once.
 
     Args:
         trace: Where calls are recorded.

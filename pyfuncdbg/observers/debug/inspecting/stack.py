@@ -151,7 +151,7 @@ def consumers(run: Run, site: CallSite, sites: Sequence[CallSite]) -> list[CallS
 
 
 class _Builder:
-    """Puts the entries of one stop together."""
+    """Builder of the stack of one stop."""
 
     def __init__(self, stop: Stop) -> None:
         self._stop = stop

@@ -13,7 +13,7 @@ from pyfuncdbg.observers.record.dtypes import as_numbers, dtype_name
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One tensor, before and after.
+    """A tensor before and after.
 
     Attributes:
         tensor: Its name.

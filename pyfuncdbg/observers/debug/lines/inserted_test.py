@@ -21,7 +21,7 @@ def passing(*values: Any) -> None:
 
 
 class Arrival:
-    """Tells that a thread has come to a line.
+    """Breakpoint of one line, called when a thread comes to it.
 
     Attributes:
         number: Of the breakpoint.

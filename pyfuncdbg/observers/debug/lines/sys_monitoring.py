@@ -15,7 +15,7 @@ from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One code object.
+    """A code object with its watched lines.
 
     Attributes:
         code: It.
@@ -31,7 +31,7 @@ Watch = dict[int, Watched]
 
 
 class LineWatcher(Protocol):
-    """One way to watch lines."""
+    """Protocol of the ways to watch lines."""
 
     def watch(self, watch: Watch) -> bool:
         """Watch exactly this from now on; False if that is impossible now."""

@@ -31,7 +31,7 @@ class _Thread(threading.local):
 
 
 class Tracer:
-    """Traces the activations that are watched.
+    """Trace function for the activations that are watched.
 
     Attributes:
         always: Whether code is watched that gets no tests: then calls of it are traced on every thread that is armed.

@@ -73,7 +73,7 @@ class Appearance:
 
 
 class LineTracer:
-    """Traces what is called under `run`.
+    """Trace function for what is called under `run`.
 
     Args:
         to_numpy: Reads a tensor of the host.
@@ -188,7 +188,7 @@ class LineTracer:
 
 
 class _Activation:
-    """One function of the program while it runs."""
+    """A running function of the program."""
 
     __slots__ = ('_bad', '_before', '_code', '_generated', '_last', '_now', '_outermost', '_results', '_table', '_tracer')
 

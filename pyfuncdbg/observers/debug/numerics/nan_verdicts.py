@@ -154,7 +154,7 @@ def blamed(call: CallRecord) -> tuple[ReportedLine, ...]:
 
 @dataclass(slots=True)
 class _Tracker:
-    """Follows non-finite values through calls that come in order of time."""
+    """Tracker of non-finite values through calls that come in order of time."""
 
     trace: Queries
     fed_runs: dict[str, int]

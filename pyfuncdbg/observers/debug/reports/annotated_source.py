@@ -20,7 +20,7 @@ class MarkedNode:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedLine:
-    """One line.
+    """A source line with its nodes.
 
     Attributes:
         number: From 1.

@@ -28,7 +28,7 @@ class DiagramBox:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one box to another, by their places; dashed for a control input."""
+    """An arrow from one box to another, by their places; dashed for a control input."""
 
     source: int
     target: int

@@ -20,7 +20,7 @@ Sort = Literal['node', 'feed', 'constant', 'elsewhere']
 
 @dataclass(frozen=True, slots=True)
 class LineageRow:
-    """One row.
+    """A row of the lineage tree.
 
     Attributes:
         depth: 0 for the node that was asked for.

@@ -20,7 +20,7 @@ WINDOW = 3.0
 
 @dataclass(frozen=True, slots=True)
 class SitePulse:
-    """One site.
+    """Live counts of one site.
 
     Attributes:
         use: All its calls.

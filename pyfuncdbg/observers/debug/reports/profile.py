@@ -19,7 +19,7 @@ By = Literal['node', 'function', 'line', 'type', 'file']
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """One row.
+    """A row of the profile.
 
     Attributes:
         name: Of the node, function or op type; '' for a line or file.

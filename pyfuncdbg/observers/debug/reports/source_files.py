@@ -34,7 +34,7 @@ class LineMark:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file.
+    """A source file of the recorded program.
 
     Attributes:
         filename: As recorded.

@@ -40,7 +40,7 @@ class Passed:
 
 
 class NodeWatch:
-    """Watches one run, from `start` to `stop`.
+    """Hook on the nodes of one run, from `start` to `stop`.
 
     Attributes:
         test: What tensors are tested with, None for nothing; may be set while the run is under way.

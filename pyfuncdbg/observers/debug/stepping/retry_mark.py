@@ -1,4 +1,4 @@
-"""Marks the call of a node that is executed once more as a retry of its first execution.
+"""Retry mark: the call of a node executed once more is recorded as a retry of its first execution.
 
 A hook for one node, outside of recorders; where the run goes back, the host makes a new call that knows nothing of the
 first one. Installed at a prompt, gone when the node has run; on the thread of the run.

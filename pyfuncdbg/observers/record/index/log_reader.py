@@ -1,4 +1,4 @@
-"""From places in the logs, as the index knows them, to records: decodes batches of calls, sites, plans, blobs.
+"""Decoding of records at the places in the logs that the index knows: batches of calls, sites, plans, blobs.
 
 The inner half of `Trace`, which holds its lock around every use.
 """
@@ -37,7 +37,7 @@ class LostRecordError(Exception):
 
 
 class DecodedLog:
-    """Decodes and remembers what was used lately."""
+    """Decoder of a log, with a cache of what was used lately."""
 
     def __init__(self, index: Index, lock: threading.RLock) -> None:
         self._index = index

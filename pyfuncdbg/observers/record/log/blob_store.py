@@ -36,7 +36,7 @@ _ATTEMPTS = 3
 
 
 class Store:
-    """Describes snapshots and puts their bytes in front of the record that names them."""
+    """Store of tensor bytes: describes snapshots and puts their bytes in front of the record that names them."""
 
     __slots__ = ('_add', '_ledger', '_once', '_stored', '_summaries', 'missed')
 

@@ -35,7 +35,7 @@ _ENDING = 1.0
 
 
 class Writer:
-    """Writes one log. Every method may be called from any thread; one works at a time."""
+    """Writer of one log. Every method may be called from any thread; one works at a time."""
 
     def __init__(self, folder: Path, budget: int, backlog: Backlog, snapshots: Snapshots, facts: dict[str, Any],
                  notices: Notices, on_failure: Callable[[], None]) -> None:
