@@ -208,7 +208,8 @@ def test_what_has_no_python_functions_leaves_no_trace(folder: Path) -> None:
     (('porg.py',), "no such file: 'porg.py'. Did you mean 'prog.py'?"),
     (('--record', '.', 'prog.py'), "doctor: '.' is a folder with files in it; give a path that does not exist yet"),
     (('--budget', 'x', 'prog.py'), "'x' is not a size; write it as 256MB or 1.5GB"),
-    (('-m',), '-m needs the name of a module'), (('--jsn', 'prog.py'), 'doctor: unrecognized arguments: --jsn')])
+    (('-m',), '-m needs the name of a module'),
+    (('--jsn', 'prog.py'), "doctor: unrecognized arguments: --jsn. Did you mean '--json'?")])
 def test_a_wrong_command_line_is_one_line(folder: Path, args: tuple[str, ...], told: str) -> None:
     assert doctor(folder, *args) == (2, '', f'pyfuncdbg: {told}\n')
     assert not list(folder.glob('*.pfd'))

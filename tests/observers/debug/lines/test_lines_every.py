@@ -93,7 +93,8 @@ def test_a_condition_that_is_never_true_changes_nothing_on_any_line(lines: LineB
 def test_all_lines_together(lines: LineBreakpoints, shapes: ModuleType) -> None:
     plain = outcome(shapes)
     before = functions_of(shapes)
-    placed = [line for line in LINES if settable(lines, line, 'NEVER or any(NEVER for _ in (1,))', pytest.fail)]
+    # Every other line: what a function costs to compile anew grows with the tests in it.
+    placed = [line for line in LINES[::2] if settable(lines, line, 'NEVER or any(NEVER for _ in (1,))', pytest.fail)]
     assert outcome(shapes) == plain
     for line in placed[::2] + placed[1::2][::-1]:
         lines.clear(line)
