@@ -164,13 +164,13 @@ def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
     """By its letters alone it is not near."""
     with ScriptedUser([]), tf.Graph().as_default():
         debugger.start()
-        entry = debugger.breakpoints.set('one')
+        entry = debugger.breakpoints.set('pkd')
         try:
             with tf.name_scope('a_scope_of_it'):
-                node = tf.numpy_function(picked, [np.array([2])], tf.int64, name='one')
+                node = tf.numpy_function(picked, [np.array([2])], tf.int64, name='pkd')
             with tf.compat.v1.Session() as session:
                 session.run(node)
             said = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
-    assert said[0].endswith("nothing of that name ran. Did you mean 'a_scope_of_it/one'?"), said
+    assert said[0].endswith("nothing of that name ran. Did you mean 'a_scope_of_it/pkd'?"), said

@@ -107,7 +107,7 @@ def topic_list(topics: Sequence[tuple[str, str]], hint: str) -> Page:
     grid.add_column(overflow='fold')
     for name, title in topics:
         grid.add_row(label(f'  {name}', 'cyan'), label(title))
-    return Page(label('manual', 'bold'), grid, Text(hint, 'dim'))
+    return Page(label('manual', 'bold'), grid, label(hint, 'dim'))
 
 
 if __name__ == '__main__':
