@@ -184,6 +184,8 @@ def _hosted(options: argparse.Namespace, program: Program, path: Path, budget: i
     take_terminal()
     _debug(options)
     recorded_program.begin(path, program.argv, budget=budget, ops=options.ops, report=False)
+    if options.breaks:
+        recorded_program.note_unhit()
     if options.hosted >= 0:
         import socket as sockets
 

@@ -22,11 +22,9 @@ from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceT
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
 
-OPS = 'ops'
-"""Kind of the note that tells what it cost a framework to hand over its ops."""
-
-UNCAUGHT = 'uncaught'
-"""Kind of the note that tells of the exception that ended the program."""
+OPS, UNCAUGHT, UNHIT = 'ops', 'uncaught', 'unhit'
+"""Kinds of notes: what it cost a framework to hand over its ops, the exception that ended the program, breakpoints that
+stopped nothing."""
 
 RAISED_AS = ', raised as '
 """In its text between the error of a function and the class that the program got of it."""

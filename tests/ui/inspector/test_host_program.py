@@ -312,6 +312,16 @@ time.sleep(60)
         person.until('row 99')
 
 
+def test_a_breakpoint_that_stopped_nothing_is_told_of_at_the_end(tmp_path: Path) -> None:
+    with under(tmp_path, "print('over')", *INSPECTOR, '--break', 'nowhere') as person:
+        person.until('over')
+        person.until(lambda text: 'ended' in text)
+        person.type('q')
+        assert person.end() == 0
+        assert person.text.rstrip().endswith(
+            'pyfuncdbg: breakpoint 1 (nowhere) stopped nothing: nothing of that name ran.')
+
+
 def test_leaving_while_it_runs_gives_it_the_terminal(tmp_path: Path) -> None:
     source = NOTE + '''
 print('first', flush=True)

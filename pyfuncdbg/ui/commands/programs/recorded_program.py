@@ -9,7 +9,7 @@ import atexit
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyfuncdbg.errors import NoRoomError
@@ -122,16 +122,46 @@ def tell_unhit() -> None:
 
     To be called before `begin`: then it comes below the report.
     """
+    from pyfuncdbg.hooks.notice import say
+
+    def tell(sentences: list[str]) -> None:
+        for sentence in sentences:
+            say(sentence)
+    _at_end_of_breakpoints(tell)
+
+
+def note_unhit() -> None:
+    """The same in the trace, for whoever draws the report: `tell_noted_unhit`. To be called after `begin`."""
+    from pyfuncdbg.observers.record.recorder import recorders
+    from pyfuncdbg.observers.record.records import UNHIT
+
+    def note(sentences: list[str]) -> None:
+        for recorder in recorders()[-1:]:
+            recorder.note(UNHIT, {'sentences': sentences})
+    _at_end_of_breakpoints(note)
+
+
+def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
     owner = os.getpid()
 
-    def tell() -> None:
-        from pyfuncdbg.hooks.notice import say
+    def end() -> None:
         from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
         from pyfuncdbg.observers.debug.debugger import debugger
         if os.getpid() == owner and not debugger.left:
-            for sentence in unhit(debugger.breakpoints, debugger.breakpoints.entries):
-                say(sentence)
-    atexit.register(tell)
+            take(unhit(debugger.breakpoints, debugger.breakpoints.entries))
+    atexit.register(end)
+
+
+def tell_noted_unhit(path: Path) -> None:
+    """Tell what `note_unhit` has put into a trace."""
+    from pyfuncdbg.errors import TraceError
+    from pyfuncdbg.hooks.notice import say
+    from pyfuncdbg.observers.record.records import UNHIT
+    from pyfuncdbg.observers.record.trace import Trace
+    with contextlib.suppress(TraceError), Trace.open(path) as trace:
+        for note in trace.notes(UNHIT):
+            for sentence in note.data.get('sentences', ()):
+                say(str(sentence))
 
 
 def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:

@@ -150,8 +150,9 @@ class _Host:
             code = self.program.wait()
             self.program.release()
         if alone and os.path.isdir(self._play.trace) and self._terminal_lives():
-            from pyfuncdbg.ui.commands.programs.recorded_program import draw_report
+            from pyfuncdbg.ui.commands.programs.recorded_program import draw_report, tell_noted_unhit
             draw_report(Path(self._play.trace), os.getcwd(), dict(os.environ))
+            tell_noted_unhit(Path(self._play.trace))
         return code
 
     def _watch(self) -> None:

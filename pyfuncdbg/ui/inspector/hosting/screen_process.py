@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -131,7 +132,9 @@ def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:
         text = Text.assemble(*((part.text, part.style or '') for part in line))
         console.print(text, end='' if last else '\n', soft_wrap=True)
     if not goes_on:
+        from pyfuncdbg.ui.commands.programs.recorded_program import tell_noted_unhit
         print(_report_line(play['trace'], guest.ending), file=sys.stderr, flush=True)
+        tell_noted_unhit(Path(play['trace']))
 
 
 def _report_line(path: str, ending: str) -> str:
