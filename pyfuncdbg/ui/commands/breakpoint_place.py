@@ -41,7 +41,7 @@ def selected_line(context: Context, number: int) -> Spec:
         raise CommandError("'0': lines are counted from 1")
     filename = _file(context)
     if not filename:
-        raise CommandError(f'line {number} of which file? None is looked at here: name FILE:LINE')
+        raise CommandError(f'line {number} of which file? No source is selected here: type FILE:LINE')
     return _line(filename, number)
 
 
