@@ -160,7 +160,8 @@ def tell_noted_unhit(path: Path) -> None:
     from pyfuncdbg.observers.record.trace import Trace
     with contextlib.suppress(TraceError), Trace.open(path) as trace:
         for note in trace.notes(UNHIT):
-            for sentence in note.data.get('sentences', ()):
+            sentences = note.data.get('sentences')
+            for sentence in sentences if isinstance(sentences, list) else ():       # the program may write such notes too
                 say(str(sentence))
 
 
