@@ -12,9 +12,22 @@ from ui.prompt.pseudo_terminal import Terminal
 
 from pyfuncdbg import cli
 from pyfuncdbg.ui.commands.programs import verify as command
+from pyfuncdbg.ui.commands.programs.verify_probe import LEVELS
 
 ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENT = {'PYTHONPATH': str(ROOT), 'PATH': '/usr/bin:/bin', 'OPENBLAS_THREAD_TIMEOUT': '4'}
+
+TWO_LEVELS = '''
+import sys
+from pyfuncdbg import cli
+from pyfuncdbg.ui.commands.programs import verify
+verify.LEVELS = ('plain', 'debugger')
+'''
+"""The command line begins so where plain and debugged, which is recorded too, is enough."""
+TIMED = (command.LevelCost('plain', 1.0, 1.0),)
+"""In place of times, of programs that are not different."""
+WITH_TIMES = TWO_LEVELS + 'sys.exit(cli.main())'
+WITHOUT_TIMES = TWO_LEVELS + 'verify._costs = lambda *_: ()\nsys.exit(cli.main())'
 
 MODEL = '''
 import sys
@@ -43,22 +56,41 @@ print('args', sys.argv[1:])
 '''
 
 
-def verify(tmp_path, *args, given=''):
-    done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'verify', *args], cwd=tmp_path, capture_output=True, text=True,
+def verify(tmp_path, *args, given='', program=('-m', 'pyfuncdbg')):
+    done = subprocess.run([sys.executable, *program, 'verify', *args], cwd=tmp_path, capture_output=True, text=True,
                           env=ENVIRONMENT | {'COLUMNS': '200'}, timeout=110, input=given)
     return done.returncode, done.stdout, done.stderr
 
 
-def found(tmp_path, text, *args, given=''):
-    (tmp_path / 'program.py').write_text(text)
-    code, out, err = verify(tmp_path, '--json', '--repeat', '1', 'program.py', *args, given=given)
-    assert err == ''
-    return code, json.loads(out)
+@pytest.fixture
+def verified(tmp_path, monkeypatch):
+    """Function of a program's text: what `verify` finds, called in this process. The program runs in others as ever, but
+    only at some levels, and the times are not taken."""
+    def of(text, *args, levels=LEVELS):
+        (tmp_path / 'program.py').write_text(text)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(command, 'LEVELS', levels)
+        monkeypatch.setattr(command, '_costs', lambda *_: TIMED)
+        return command.verify(('program.py', *args))
+    return of
+
+
+@pytest.fixture
+def at_hooks(verified):
+    """Function of a program's text: the difference that the first hook makes to it."""
+    def first(text):
+        answer = verified(text, levels=('plain', 'hooks'))
+        (difference,) = answer.differences
+        assert (answer.answer, difference.level, answer.costs) == ('different', 'hooks', ())
+        return difference
+    return first
 
 
 def test_equal_with_arguments(tmp_path):
-    code, answer = found(tmp_path, MODEL, '--fast', '3')
-    assert (code, answer['answer'], answer['differences']) == (0, 'equal', [])
+    (tmp_path / 'program.py').write_text(MODEL)
+    code, out, err = verify(tmp_path, '--json', '--repeat', '1', 'program.py', '--fast', '3')
+    answer = json.loads(out)
+    assert (err, code, answer['answer'], answer['differences']) == ('', 0, 'equal', [])
     # Three runs with one call each, a gradient, a py_function, a traced function with its call.
     assert answer['results'] == 3 + 3 + 1 + 1 + 2 and answer['values'] == answer['results'] + 3
     assert [cost['level'] for cost in answer['costs']] == ['plain', 'hooks', 'capture', 'recording', 'ops', 'debugger']
@@ -66,55 +98,57 @@ def test_equal_with_arguments(tmp_path):
 
 
 WATCHED = MODEL + '''
-if any(type(hook).__name__ == 'Recorder' for _, hook in __import__('pyfuncdbg.hooks.chain').hooks.chain.hooks._all):
-    {}
+from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.debug.debugger import debugger
+watching = {type(hook).__name__: hook for _, hook in hooks._all}
+if 'Passing' in watching:
+    tf.numpy_function(np.abs, [np.float32(1)], tf.float32, name='more')
+elif debugger.breakpoints.entries:
+    sys.exit(3)
+elif 'op' in getattr(watching.get('Recorder'), 'kinds', ()):
+    sys.stderr.write('oh\\n')
+elif 'Recorder' in watching:
+    print('seen')
 '''
 
 
-@pytest.mark.parametrize(('difference', 'what', 'where', 'plain', 'watched'), [
-    ("print('seen')", 'stdout', 'line 5', '(no such line)', 'seen'),
-    ("sys.stderr.write('oh\\n')", 'stderr', 'line 1', '(no such line)', 'oh'),
-    ('sys.exit(3)', 'exit code', '', '0', '3'),
-    ("tf.numpy_function(np.abs, [np.float32(1)], tf.float32, name='more')", 'results', 'results on thread MainThread',
-     '10 results', '11 results')])
-def test_a_program_that_notices(tmp_path, difference, what, where, plain, watched):
-    code, answer = found(tmp_path, WATCHED.replace('{}', difference))
-    assert (code, answer['answer'], answer['costs']) == (1, 'different', [])
-    assert [entry['level'] for entry in answer['differences']] == ['recording', 'ops', 'debugger']
-    first = answer['differences'][0]
-    assert (first['what'], first['where'], first['plain'], first['watched']) == (what, where, plain, watched)
+def test_a_program_that_notices(verified):
+    answer = verified(WATCHED)
+    assert (answer.answer, answer.costs) == ('different', ())
+    assert [(one.level, one.what, one.where, one.plain, one.watched) for one in answer.differences] == [
+        ('hooks', 'results', 'results on thread MainThread', '10 results', '11 results'),
+        ('recording', 'stdout', 'line 5', '(no such line)', 'seen'),
+        ('ops', 'stderr', 'line 1', '(no such line)', 'oh'),
+        ('debugger', 'exit code', '', '0', '3')]
 
 
-def test_the_element_is_named(tmp_path):
+def test_the_element_is_named(at_hooks):
     text = MODEL.replace('return (x - x.mean()) / x.std()', '''
     y = (x - x.mean()) / x.std()
     import pyfuncdbg.hooks.chain as chain
     if chain.hooks.python and x[0] == 1:
         y[2] = 5
     return y''')
-    code, answer = found(tmp_path, text)
-    first = answer['differences'][0]
-    assert (code, first['level'], first['what']) == (1, 'hooks', 'results')
-    assert first['where'] == 'norm number 2, value 0 element [2]' and first['watched'] == '5.0'
+    first = at_hooks(text)
+    assert (first.what, first.where, first.watched) == ('results', 'norm number 2, value 0 element [2]', '5.0')
 
 
-def test_fetches_are_named(tmp_path):
+def test_fetches_are_named(at_hooks):
     text = MODEL.replace('* 2.0\n    for', "* (3.0 if chain.hooks.run else 2.0)\n    for").replace(
         'import sys\n', 'import sys\nimport pyfuncdbg.hooks.chain as chain\n', 1)
-    _, answer = found(tmp_path, text)
-    assert answer['differences'][0]['where'].startswith('Session.run number 1, mul:0 element [0]')
+    assert at_hooks(text).where.startswith('Session.run number 1, mul:0 element [0]')
 
 
-def test_a_nondeterministic_program_is_called_so(tmp_path):
-    code, answer = found(tmp_path, MODEL + "print(__import__('os').getpid())\n")
-    assert (code, answer['answer']) == (1, 'nondeterministic')
-    assert answer['differences'][0]['level'] == 'plain' and answer['differences'][0]['what'] == 'stdout'
+def test_a_nondeterministic_program_is_called_so(verified):
+    answer = verified(MODEL + "print(__import__('os').getpid())\n")
+    assert answer.answer == 'nondeterministic'
+    assert [(one.level, one.what) for one in answer.differences] == [('plain', 'stdout')]
 
 
-def test_an_error_is_compared_too(tmp_path):
-    code, answer = found(tmp_path, MODEL + "raise KeyError('mine')\n")
-    assert (code, answer['answer'], answer['exit_code'], answer['exception']) == (0, 'equal', 1, 'KeyError')
-    assert answer['stderr'] > 50
+def test_an_error_is_compared_too(verified):
+    answer = verified(MODEL + "raise KeyError('mine')\n")
+    assert (answer.answer, answer.exit_code, answer.exception) == ('equal', 1, 'KeyError')
+    assert answer.stderr > 50
 
 
 THREADS = """
@@ -140,10 +174,10 @@ for batch in ds:
 """
 
 
-def test_what_the_scheduler_decides_is_no_difference(tmp_path):
-    code, answer = found(tmp_path, THREADS)
-    assert (code, answer['answer'], answer['differences']) == (0, 'equal', [])
-    assert answer['exception'] == 'InvalidArgumentError' and answer['results'] > 350
+def test_what_the_scheduler_decides_is_no_difference(verified):
+    answer = verified(THREADS)
+    assert (answer.answer, answer.differences, answer.costs) == ('equal', (), TIMED)
+    assert answer.exception == 'InvalidArgumentError' and answer.results > 350
 
 
 PRINTING = """
@@ -173,40 +207,43 @@ print('ended')
 """
 
 
+def test_in_which_order_threads_print_is_no_difference(verified):
+    answer = verified(PRINTING.replace('CALL', "''").replace('MAIN', "print('began')"))
+    assert (answer.answer, answer.differences) == ('equal', ())
+
+
 @pytest.mark.parametrize(('call', 'main', 'line'), [
-    ("''", "print('began')", None), ("' again' if chain.hooks.python and x == 13 else ''", '', 'a line of another thread'),
+    ("' again' if chain.hooks.python and x == 13 else ''", '', 'a line of another thread'),
     ("''", "print('watched' if chain.hooks.python else 'began')", 'line 1')])
-def test_in_which_order_threads_print_is_no_difference(tmp_path, call, main, line):
-    code, answer = found(tmp_path, PRINTING.replace('CALL', call).replace('MAIN', main))
-    assert (code, answer['answer']) == ((1, 'different') if line else (0, 'equal'))
-    if line:
-        first = answer['differences'][0]
-        assert (first['level'], first['what'], first['where']) == ('hooks', 'stdout', line)
+def test_what_a_thread_prints_is_compared_with_what_it_printed(at_hooks, call, main, line):
+    first = at_hooks(PRINTING.replace('CALL', call).replace('MAIN', main))
+    assert (first.what, first.where) == ('stdout', line)
 
 
-def test_an_element_that_differs_is_found_whichever_thread_it_was_on(tmp_path):
+def test_an_element_that_differs_is_found_whichever_thread_it_was_on(at_hooks):
     text = THREADS.replace("return np.float32(", """import pyfuncdbg.hooks.chain as chain
     if chain.hooks.python and number == 77:
         number = 78.0
     return np.float32(""")
-    code, answer = found(tmp_path, text)
-    first = answer['differences'][0]
-    assert (code, answer['answer'], first['level'], first['what']) == (1, 'different', 'hooks', 'results')
-    assert first['where'].startswith('parse number 1 of element ')
-    assert first['where'].endswith(' of ParallelMap, value 0 element []')
-    assert (first['plain'], first['watched']) == ('77.0', '78.0')
+    first = at_hooks(text)
+    assert first.what == 'results' and first.where.startswith('parse number 1 of element ')
+    assert first.where.endswith(' of ParallelMap, value 0 element []')
+    assert (first.plain, first.watched) == ('77.0', '78.0')
 
 
-def test_every_run_reads_the_same_from_stdin(tmp_path):
-    code, answer = found(tmp_path, MODEL + "print(sum(len(line) for line in sys.stdin))\n", given='12345\n' * 40_000)
-    assert (code, answer['answer'], answer['exit_code']) == (0, 'equal', 0)
-    code, answer = found(tmp_path, MODEL + "print(input('how many? ') * 2)\n", given='7\n' * 100_000)
+@pytest.mark.parametrize(('reads', 'given'), [
+    ('print(sum(len(line) for line in sys.stdin))', '12345\n' * 40_000),
+    ("print(input('how many? ') * 2)", '7\n' * 100_000)])
+def test_every_run_reads_the_same_from_stdin(tmp_path, reads, given):
+    (tmp_path / 'program.py').write_text(MODEL + reads)
+    code, out, _ = verify(tmp_path, '--json', 'program.py', given=given, program=('-c', WITHOUT_TIMES))
+    answer = json.loads(out)
     assert (code, answer['answer'], answer['exit_code'], answer['exception']) == (0, 'equal', 0, '')
 
 
 def test_a_stdin_that_never_ends_holds_nobody_up(tmp_path):
     (tmp_path / 'program.py').write_text('from pyfuncdbg import tf\ntf.numpy_function(abs, [-1.0], tf.float32)\nprint(1)')
-    with subprocess.Popen([sys.executable, '-m', 'pyfuncdbg', 'verify', '--repeat', '1', 'program.py'], cwd=tmp_path,
+    with subprocess.Popen([sys.executable, '-c', WITHOUT_TIMES, 'verify', 'program.py'], cwd=tmp_path,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           env=ENVIRONMENT) as child:
         try:
@@ -215,40 +252,40 @@ def test_a_stdin_that_never_ends_holds_nobody_up(tmp_path):
             child.kill()
 
 
-def test_one_bit_that_differs_is_found(tmp_path):
+def test_one_bit_that_differs_is_found(at_hooks):
     text = MODEL.replace('return (x - x.mean()) / x.std()', """
     y = (x - x.mean()) / x.std()
     import pyfuncdbg.hooks.chain as chain
     if chain.hooks.python and x[0] == 2:
         y.view(np.uint32)[1] ^= 1
     return y""")
-    code, answer = found(tmp_path, text)
-    assert (code, answer['answer'], answer['costs']) == (1, 'different', [])
-    first = answer['differences'][0]
-    assert (first['level'], first['where']) == ('hooks', 'norm number 3, value 0 element [1]')
-    assert float(first['plain']) == 0.0 and 0 < float(first['watched']) < 1e-44
+    first = at_hooks(text)
+    assert first.where == 'norm number 3, value 0 element [1]'
+    assert float(first.plain) == 0.0 and 0 < float(first.watched) < 1e-44
 
 
-def test_the_own_runtime_steps_bit_by_bit(tmp_path):
+def test_the_own_runtime_steps_bit_by_bit(verified):
     text = MODEL.replace('return (x - x.mean()) / x.std()', """
     y = (x - x.mean()) / x.std()
     from pyfuncdbg.observers.debug.debugger import debugger
     if debugger.breakpoints.entries:
         y.view(np.uint32)[0] ^= 1
     return y""")
-    code, answer = found(tmp_path, text)
-    assert (code, answer['answer'], answer['recorded'], answer['stepped']) == (1, 'different', 'bit for bit', 'no')
-    assert [(one['level'], one['distance']) for one in answer['differences']] == [('debugger', None)]
+    answer = verified(text)
+    assert (answer.answer, answer.recorded, answer.stepped) == ('different', 'bit for bit', 'no')
+    assert [(one.level, one.distance) for one in answer.differences] == [('debugger', None)]
 
 
 @pytest.mark.parametrize(('text', 'raised'), [
     ('print(1.5)', ''), ('from pyfuncdbg import tf\nraise KeyError(1)', 'KeyError')])
-def test_a_program_without_tensors_gets_no_verdict(tmp_path, text, raised):
-    code, answer = found(tmp_path, text)
-    assert (code, answer['answer'], answer['values'], answer['exception']) == (1, 'nothing compared', 0, raised)
-    assert (answer['recorded'], answer['stepped'], answer['costs']) == ('not known', 'not known', [])
-    code, out, _ = verify(tmp_path, '--repeat', '1', 'program.py')
-    assert code == 1 and out.startswith('NOTHING COMPARED  program.py gave no tensor') and 'EQUAL' not in out
+def test_a_program_without_tensors_gets_no_verdict(verified, monkeypatch, capsys, text, raised):
+    answer = verified(text, levels=('plain', 'recording'))
+    assert (answer.answer, answer.values, answer.exception) == ('nothing compared', 0, raised)
+    assert (answer.recorded, answer.stepped, answer.costs) == ('not known', 'not known', ())
+    monkeypatch.setattr(command, 'verify', lambda target, repeats, tell: answer)
+    assert cli._verified(['program.py'], 1, False) == 1
+    out = capsys.readouterr().out
+    assert out.startswith('NOTHING COMPARED  program.py gave no tensor') and 'EQUAL' not in out
 
 
 @pytest.mark.parametrize(('answer', 'code'), [('equal', 0), ('near', 0), ('different', 1), ('nondeterministic', 1),
@@ -273,21 +310,21 @@ def test_what_protobuf_prints_at_random_is_no_difference():
     assert command._without_ours(b'a  b goo.gle/debugonly\n') == b'a  b goo.gle/debugonly\n'
 
 
-def test_elements_of_a_dataset_without_functions_are_compared(tmp_path):
-    code, answer = found(tmp_path, 'from pyfuncdbg import tf\nfor x in tf.data.Dataset.range(5).batch(2): print(x)')
-    assert (code, answer['answer'], answer['values']) == (0, 'equal', 3)
+def test_elements_of_a_dataset_without_functions_are_compared(verified):
+    answer = verified('from pyfuncdbg import tf\nfor x in tf.data.Dataset.range(5).batch(2): print(x)')
+    assert (answer.answer, answer.values) == ('equal', 3)
 
 
 def test_a_module_and_the_picture(tmp_path):
     (tmp_path / 'package').mkdir()
     (tmp_path / 'package' / '__init__.py').write_text('')
     (tmp_path / 'package' / 'train.py').write_text(MODEL)
-    code, out, err = verify(tmp_path, '--repeat', '1', '-m', 'package.train', 'x')
+    code, out, err = verify(tmp_path, '--repeat', '1', '-m', 'package.train', 'x', program=('-c', WITH_TIMES))
     assert (code, err) == (0, '')
     lines = out.splitlines()
     assert lines[0].startswith('EQUAL  -m package.train x does the same while it is watched')
     assert lines[1:3] == ['recorded (without --ops): bit for bit', 'stepped (--ops, breakpoints on nodes): bit for bit']
-    assert any(line.startswith('recording') and 'x' in line for line in lines)
+    assert any(line.startswith('debugger') and 'x' in line for line in lines)
     assert not any(path.name.startswith('pyfuncdbg-verify') for path in tmp_path.iterdir())
 
 
