@@ -7,20 +7,14 @@ given. Asked on the thread of the call.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import Run
+from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Form, Plan
-
-
-@runtime_checkable
-class Stepped(Protocol):
-    """The control of a run that tells which of its nodes TensorFlow runs just now."""
-
-    def running(self) -> range:
-        """Their places in the plan; empty while the run is paused, or all of it is done."""
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
 
 
 def run_of(going: Sequence[Run], token: str, inputs: Sequence[Any], thread: int) -> Run | None:
@@ -43,7 +37,9 @@ def _may_make(run: Run, token: str, inputs: Sequence[Any]) -> bool:
     plan = run.form.plan() if isinstance(run.form, Form) else None
     if plan is None:                            # a partial run: what it is asked for changes as it goes on
         return True
-    now = run.control.running() if isinstance(run.control, Stepped) else range(len(plan.nodes))
+    now, control = range(len(plan.nodes)), run.control
+    if isinstance(control, RunCursor) and isinstance(control.nodes, SteppedRun):
+        now = range(0) if control.asking else control.nodes.running()
     return any(place in now and not _differs(plan, run.fed, place, inputs) for place in plan.callers(token))
 
 

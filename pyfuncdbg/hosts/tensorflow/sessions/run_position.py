@@ -115,10 +115,6 @@ class PendingRun:
     def mark(self) -> None:
         """Nothing is to be kept."""
 
-    def running(self) -> range:
-        """Places of the nodes that TensorFlow may run just now."""
-        return range(len(self._plan.nodes))
-
     def look(self) -> RunView | None:
         """The position during a Python call, as far as it is known."""
         return None if self.known is None else RunPosition(self.known, self.calls.place())

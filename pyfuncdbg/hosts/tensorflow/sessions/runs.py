@@ -19,6 +19,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
@@ -83,8 +84,9 @@ class Runs:
             run = others[0] if len(others) == 1 else run_of(others, entry.token, inputs, threading.get_native_id())
             if run is None:
                 return self.graphs
-            if run.control is not None and isinstance(run.control, (PendingRun, SteppedRun)) and entry.site is not None:
-                run.control.calls.began(entry.site, inputs)
+            state = run.control.nodes if isinstance(run.control, RunCursor) else run.control
+            if isinstance(state, (PendingRun, SteppedRun)) and entry.site is not None:
+                state.calls.began(entry.site, inputs)
             return run
         return self.of_function(entry.root)
 

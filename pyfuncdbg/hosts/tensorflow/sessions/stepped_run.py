@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import around, hooks, say_failed
-from pyfuncdbg.hooks.host import RunView, result_stands
+from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun, RunCalls, RunPosition
@@ -31,7 +29,7 @@ _HANDLE = Handle('')
 
 
 class SteppedRun:
-    """One stepped run: the `RunControl` while its nodes are gone through, and its position meanwhile.
+    """One stepped run: the `RunNodes` of its cursor, and what is known of them.
 
     Args:
         plan: Of the run.
@@ -42,13 +40,13 @@ class SteppedRun:
         feeds: Values by name.
 
     Attributes:
-        error: What the node at the position has raised, while a hook is asked about it.
         position: Place of the node that is next.
         calls: In which Python calls its threads are.
     """
 
     repeats = False
     within: Sequence[CallSite] = ()
+    part = around = None
 
     def __init__(self, plan: Plan, run: Run, session_run: SessionRun, again: SessionRun,
                  op_site: Callable[[Any], CallSite], feeds: Mapping[str, Any]) -> None:
@@ -60,10 +58,6 @@ class SteppedRun:
         self._values = WalkValues(plan, run.host, feeds)
         self._outcomes = Outcomes(run.host, session_run)
         self._once: AtOnce | None = None
-        self._on_pause: Callable[[], None] | None = None
-        self._goal: int | None = None
-        self._asking = False
-        self.error: Exception | None = None
         self.position = 0
         self.calls = RunCalls(plan)
 
@@ -80,11 +74,11 @@ class SteppedRun:
             once = AtOnce(self._plan, self._values, self._run.host, pending)
             results = once.run(self._session_run, self._again)
             self._once = once
-        self._run.control = self
+        self._run.control = cursor = RunCursor(self, self, self._run)
         if pending is not None and pending.paused:
-            self._on_pause, self._goal = pending.on_pause, pending.place
+            cursor.pause_at(pending.place, pending.on_pause)
         try:
-            self._go_through()
+            cursor.go()
         except Exception as error:              # ours, if the program has its results already
             if results is None:
                 raise
@@ -101,39 +95,7 @@ class SteppedRun:
                         self._session_run([], missing, feeds) if missing else (), strict=True))
         return [late[tensor.name] if tensor.name in late else own(known[tensor.name]) for tensor in self._plan.fetches]
 
-    def _go_through(self) -> None:
-        nodes = self._plan.nodes
-        while True:
-            while self._on_pause is not None and self._goal == self.position:
-                self._ask()
-            index = self.position
-            if index >= len(nodes):
-                return
-            try:
-                end = self._execute(index)
-            except Exception as error:          # a node's: it goes on, unless who pauses goes back
-                if self._asked_about(error):
-                    continue
-                raise
-            self.position = end
-
-    def _ask(self) -> None:
-        """Let who pauses look, and say where to pause next."""
-        assert self._on_pause is not None
-        self._goal, self._asking = None, True
-        self._run.remark = self._remark()
-        try:
-            self._on_pause()
-        except Exception as error:              # a mistake of who watches must not end the program
-            self.resume()
-            say_failed(f'what was to be done at step {self.position} of run #{self._run.id} failed', error)
-        except RunAborted as aborted:
-            self._run.aborted = aborted
-            raise
-        finally:
-            self._asking = False
-
-    def _remark(self) -> str:
+    def remark(self) -> str:
         """A remark on the nodes that come next."""
         if self._once is not None:
             return 'TensorFlow has done this run in one go already: these are its values, and nothing can be changed'
@@ -144,20 +106,8 @@ class SteppedRun:
         last = unit.nodes[-1].name
         return f'{count} nodes run as one, up to {last!r}: TensorFlow cannot run one of them without the others'
 
-    def _asked_about(self, error: Exception) -> bool:
-        """Ask about a node that raised; whether it is gone back to."""
-        if self._on_pause is None:
-            return False
-        self.error = error
-        try:
-            self._ask()
-            return self.error is None
-        finally:
-            self.error = None
-            del error
-
     # ------------------------------------------------------------------ one node
-    def _execute(self, index: int) -> int:
+    def execute(self, cursor: RunCursor, index: int) -> int:
         """Run the node at a place, or the unit that begins there; the place after it."""
         unit = self._plan.units.of[index]
         if self._once is not None or not unit.session:
@@ -225,19 +175,16 @@ class SteppedRun:
         """Names of the tensors that were given."""
         return self._plan.feed_names
 
-    def mark(self) -> None:
-        """Nothing is to be kept: what goes into a unit is."""
-
     def running(self) -> range:
-        """Places of the nodes that TensorFlow may run just now."""
-        if self._once is not None or self._asking or self.position >= len(self._plan.nodes):
+        """Places of the nodes that TensorFlow may run just now, while the run is not paused."""
+        if self._once is not None or self.position >= len(self._plan.nodes):
             return range(0)
         unit = self._plan.units.of[self.position]
         return range(unit.start, unit.end)
 
     def look(self) -> RunView:
-        """This, or what is known in a Python call."""
-        return self if self._asking else RunPosition(self, self.calls.place())
+        """What is known in a Python call."""
+        return RunPosition(self, self.calls.place())
 
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""
@@ -258,28 +205,17 @@ class SteppedRun:
         units = {id(unit): unit for unit in self._plan.units.of[position:self.position]}
         return next((reason for unit in units.values() if (reason := self._outcomes.obstacle(unit))), '')
 
-    # ------------------------------------------------------------------ steering
-    def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next node: after the one that runs now, or that the run is paused before."""
-        self._on_pause = on_pause
-        self._goal = self._snapped(self.position + 1)
+    # ------------------------------------------------------------------ for the cursor
+    def __len__(self) -> int:
+        return len(self._plan.nodes)
 
-    def resume(self) -> None:
-        """Pause no more."""
-        self._goal = self._on_pause = None
+    @property
+    def fixed(self) -> str:
+        """The reason why nothing can be changed any more; '' if it can."""
+        return '' if self._once is None else _DONE
 
-    def go_to(self, position: int) -> None:
-        """Pause again before the node at `position`, or before those that it runs together with; after the last, at the end.
-
-        Raises:
-            ValueError: It is behind the cursor.
-        """
-        if position < self.position:
-            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
-        self._goal = self._snapped(position)
-
-    def _snapped(self, position: int) -> int:
-        """A place where the run can pause."""
+    def boundary(self, position: int) -> int:
+        """The nearest place where the run can pause: not between nodes that run as one."""
         if position >= len(self._plan.nodes) or self._once is not None:
             return position
         unit = self._plan.units.of[position]
@@ -287,84 +223,36 @@ class SteppedRun:
             return position
         return unit.start if unit.start > self.position else unit.end
 
-    def enter(self) -> None:
-        """Pause after the next node; a Python function that it calls is entered by who watches that.
+    def stands(self, index: int) -> bool:
+        """Whether a node's Python function would not be called, for its earlier result stands.
 
         Raises:
-            ValueError: It is called no more; nothing is changed.
+            ValueError: None is called any more.
         """
-        if self.position < len(self.sites) and (site := self.sites[self.position]).kind == 'python':
-            if self._once is not None:
-                raise ValueError(_DONE)
-            if self._outcomes.stands(self._plan.units.of[self.position], self._values):
-                raise ValueError(result_stands(site.name))
-        self._goal = self._snapped(self.position + 1)
+        if self.sites[index].kind != 'python':
+            return False
+        if self._once is not None:
+            raise ValueError(_DONE)
+        return self._outcomes.stands(self._plan.units.of[index], self._values)
 
-    def rewind(self, position: int) -> None:
-        """Put the cursor before an earlier node, with variables and random states as they were there.
-
-        Raises:
-            ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
-        """
-        if not self._asking:
-            raise ValueError('the run is not paused between two nodes')
-        if obstacle := self.obstacle(position):
-            raise ValueError(obstacle)
+    def undo(self, position: int, failed: bool) -> None:
+        """Put everything as it was before the node at `position`, or before those that it runs together with."""
         nodes, units = self._plan.nodes, self._plan.units
         if self._once is None and position < len(nodes) and units.of[position].session:
             position = units.of[position].start
-        last = self.position + (1 if self.error is not None else 0)
+        last = self.position + (1 if failed else 0)
         for unit in reversed(list({id(unit): unit for unit in units.of[position:last]}.values())):
             if self._once is None:
                 self._outcomes.take_back(unit)
         for op in nodes[position:self.position]:
             self._values.forget(op)
-        self.error = None
-        self._goal = self.position = position
+        self.position = position
 
-    def inject(self, tensor: str, value: np.ndarray) -> None:
-        """Replace a value. It stays until its node runs again.
-
-        Raises:
-            ValueError: Its shape or dtype is another, it is no tensor of values, or everything has run; nothing is changed.
-            KeyError: No such tensor, or it has no value yet.
-        """
-        old = self.value(tensor)
-        if self._once is not None:
-            raise ValueError(_DONE)
-        self._values.known[tensor] = self._run.host.from_numpy(np.asarray(value), old)
-        self._values.injected.add(tensor)
-
-    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
-        """Replace the function of a Python site from now on. If it was called already, the run goes back before it.
-
-        Raises:
-            ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
-                run cannot go back to it; nothing is changed.
-        """
-        index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
-        if index is None:
-            raise ValueError(f'{site.name!r} is no Python call of this run')
-        made = index < self.position or self._once is not None
-        if made and self._once is not None:
-            raise ValueError(_DONE)
-        if made and (obstacle := self.obstacle(index)):
-            raise ValueError(obstacle)
-        self._run.host.replace(site, function, len(site.inputs))
-        if made:
-            self.rewind(index)
+    def forget(self, index: int, below: bool = False) -> None:
+        """Discard what a node gave; what depends on it is compared with its inputs."""
         self._outcomes.forget(self._plan.units.of[index])
 
-    def retry(self) -> None:
-        """Go back before the node that raised, or that ran last, to run it once more, its effects included.
-
-        Raises:
-            ValueError: There is none, or it cannot be gone back to.
-        """
-        if self._once is not None:
-            raise ValueError(_DONE)
-        position = self.position if self.error is not None else self.position - 1
-        if position < 0:
-            raise ValueError('nothing has run yet')
-        self.rewind(position)
-        self._outcomes.forget(self._plan.units.of[self.position])
+    def put(self, tensor: str, value: Any) -> None:
+        """Replace a value."""
+        self._values.known[tensor] = value
+        self._values.injected.add(tensor)

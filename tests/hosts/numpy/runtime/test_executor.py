@@ -150,11 +150,11 @@ def test_rewind_restores_variables_and_random_states(program: Program, paused: A
         control.go_to(999)
 
     def back(control: Any) -> None:
-        assert float(control.execution.resources['variable', 'counter'].value) == 1.0
+        assert float(control.nodes.execution.resources['variable', 'counter'].value) == 1.0
         control.rewind(names(control).index('tripled'))
 
     def there(control: Any) -> None:
-        assert float(control.execution.resources['variable', 'counter'].value) == 0.0
+        assert float(control.nodes.execution.resources['variable', 'counter'].value) == 0.0
     paused(to_end, back, there)
     found = program.run()
     for a, b in zip(found, expected, strict=True):
@@ -292,7 +292,7 @@ class Watcher:
         self.kept: list[int] = []
 
     def around(self, call: Call, proceed: Callable[[], Any]) -> Any:
-        self.kept.append(len(call.run.control.history.values.known))
+        self.kept.append(len(call.run.control.nodes.history.values.known))
         return proceed()
 
 

@@ -115,7 +115,7 @@ def everything(control: Any) -> str:
     found: list[Any] = [control.position, digest(TAKEN._storage.value)]
     for name in sorted({name for site in control.sites for name in site.outputs} | {'x:0', 'constant:0'}):
         found.append((name, digest(control.value(name)) if control.holds(name) else None))
-    execution = control.execution
+    execution = control.nodes.execution
     for key, resource in sorted(execution.resources.items(), key=lambda item: (str(item[0][:3]), item[0][3:])):
         if isinstance(resource, np.random.Generator):
             found.append((key[:3], repr(resource.bit_generator.state)))
@@ -358,7 +358,7 @@ def test_random_numbers_drawn_inside_of_a_function_are_taken_back_with_it():
     states: list[str] = []
 
     def generators(control: Any) -> str:
-        found = {str(key): resource.bit_generator.state for key, resource in control.execution.resources.items()
+        found = {str(key): resource.bit_generator.state for key, resource in control.nodes.execution.resources.items()
                  if isinstance(resource, np.random.Generator)}
         assert found
         return repr(found)

@@ -8,6 +8,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
@@ -22,9 +23,9 @@ def innermost(execution: Execution) -> RunView | None:
     while frame is not None:
         if frame.f_code.co_filename.startswith('<plan of ') and frame.f_locals.get('x') is execution:
             return _of_plan(frame, execution)
-        executor = frame.f_locals.get('self') if frame.f_code.co_name == '_walk' else None
-        if getattr(executor, 'execution', None) is execution:
-            return executor
+        cursor = frame.f_locals.get('cursor') if frame.f_code.co_name == 'execute' else None
+        if isinstance(cursor, RunCursor) and getattr(cursor.nodes, 'execution', None) is execution:
+            return cursor
         frame = frame.f_back
     return execution.standing()
 

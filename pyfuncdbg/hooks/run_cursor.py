@@ -1,0 +1,334 @@
+"""Cursor of a run that is executed node by node: the position, the next pause, and the ways back.
+
+A host makes one for a run, a function that a node calls, or one iteration of a loop; it is the `RunControl` meanwhile.
+On the thread of the run.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyfuncdbg.errors import RunAborted
+from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.host import Pausable, RunView, result_stands
+
+OnPause = Callable[[], None]
+
+
+class KnownNodes(RunView, Protocol):
+    """State of a run's nodes, with the position among them."""
+
+    position: int
+
+
+class RunNodes(Protocol):
+    """The nodes of a run, executed and taken back by their host.
+
+    Attributes:
+        fixed: The reason why nothing of the run can be changed any more; '' if it can.
+        part: What is executed: the same for each iteration of a loop.
+        around: What that is a part of, if it repeats: the same for a loop's condition and body.
+    """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def fixed(self) -> str: ...
+
+    @property
+    def part(self) -> object: ...
+
+    @property
+    def around(self) -> object: ...
+
+    def execute(self, cursor: RunCursor, index: int) -> int:
+        """Run the node at `index`, with those that run as one with it; the position after them."""
+
+    def boundary(self, position: int) -> int:
+        """The position nearest to `position` at which the run can pause; one beyond the end: in what is around it."""
+
+    def remark(self) -> str:
+        """A remark for the user on the nodes that come next; '' for none."""
+
+    def look(self) -> RunView | None:
+        """The state of the run from within one of its calls."""
+
+    def stands(self, index: int) -> bool:
+        """Whether the next node calls a Python function which would not be called, for its earlier result stands."""
+
+    def undo(self, position: int, failed: bool) -> None:
+        """Put the position, and everything else, back to what it was before the node at `position`, which has no obstacle.
+
+        Args:
+            position: Of the node.
+            failed: The node at the present position has raised.
+        """
+
+    def forget(self, index: int, below: bool = False) -> None:
+        """Discard what a node has given, so that it runs once more; `below`: and what depends on it."""
+
+    def put(self, tensor: str, value: Any) -> None:
+        """Replace the value of a tensor, which has one, by a host's value of the same kind."""
+
+
+class RunCursor:
+    """Cursor of one run: a `RunControl`.
+
+    Args:
+        nodes: What it goes through.
+        known: What is known of them.
+        run: The run.
+
+    Attributes:
+        around: The control of what these nodes are a part of, which is asked to pause while one of them runs; None if
+            there is none, and a pause comes after the one that runs.
+        asking: Whether the run is paused: a hook is asked.
+        entering: Whether a function that the next node calls is to be entered.
+        error: What the node at the position has raised, while a hook is asked about it.
+        on_pause: What is called where the run pauses; None if it is not to pause.
+    """
+
+    __slots__ = ('_goal', '_known', 'around', 'asking', 'entering', 'error', 'nodes', 'on_pause', 'run')
+
+    def __init__(self, nodes: RunNodes, known: KnownNodes, run: Run) -> None:
+        self.nodes = nodes
+        self.run = run
+        self._known = known
+        self.around: Pausable | None = None
+        self._goal: int | None = None
+        self.asking = self.entering = False
+        self.error: Exception | None = None
+        self.on_pause: OnPause | None = None
+
+    # ------------------------------------------------------------------ running
+    def go(self) -> OnPause | None:
+        """Run from the position to the end; what to call at a pause behind that, in what is around it."""
+        known, execute, count = self._known, self.nodes.execute, len(self.nodes)
+        while True:
+            while self.on_pause is not None and self._goal == known.position:       # a pause may move the cursor
+                self._ask()
+            index = known.position
+            if index >= count:
+                return self.on_pause if self._goal is not None else None
+            try:
+                known.position = execute(self, index)
+            except Exception as error:          # a node's: it goes on, unless who pauses goes back
+                if not self._goes_back(error):
+                    raise
+
+    def _ask(self) -> None:
+        """Let who pauses look, and say where to pause next."""
+        if isinstance(self.on_pause, NextIteration) and not self.on_pause.reached(self):
+            return
+        assert self.on_pause is not None
+        self._goal, self.asking = None, True
+        self.run.remark = self.nodes.remark()
+        try:
+            self.on_pause()
+        except Exception as error:              # a mistake of who watches must not end the program
+            self.resume()
+            say_failed(f'what was to be done at step {self.position} of run #{self.run.id} failed', error)
+        except RunAborted as aborted:
+            self.run.aborted = aborted
+            raise
+        finally:
+            self.asking = False
+
+    def _goes_back(self, error: Exception) -> bool:
+        """Ask about a node that raised; whether the run goes back."""
+        if self.on_pause is None:
+            return False
+        self.error = error
+        try:
+            self._ask()
+            return self.error is None
+        finally:
+            self.error = None
+            del error                           # its traceback leads here: a cycle
+
+    # ------------------------------------------------------------------ looking
+    @property
+    def sites(self) -> Sequence[CallSite]:
+        """The sites in execution order."""
+        return self._known.sites
+
+    @property
+    def feeds(self) -> Sequence[str]:
+        """Names of the tensors that were given."""
+        return self._known.feeds
+
+    @property
+    def position(self) -> int:
+        """Index of the node that is next, or that runs now."""
+        return self._known.position
+
+    @property
+    def repeats(self) -> bool:
+        """Whether this is one iteration of a loop."""
+        return self._known.repeats
+
+    @property
+    def within(self) -> Sequence[CallSite]:
+        """The conditions and loops that the nodes are a part of, outermost first."""
+        return self._known.within
+
+    def holds(self, tensor: str) -> bool:
+        """Whether the value of a tensor is there."""
+        return self._known.holds(tensor)
+
+    def value(self, tensor: str) -> Any:
+        """The value of a tensor of this run, such as 'mm:0'.
+
+        Raises:
+            KeyError: Unknown, not computed yet, or it cannot be had.
+        """
+        return self._known.value(tensor)
+
+    def obstacle(self, position: int) -> str:
+        """The reason why the run cannot go back to before the node at `position`; '' if it can."""
+        return self._known.obstacle(position)
+
+    def look(self) -> RunView | None:
+        """This, or what is known in a call of a node."""
+        return self if self.asking else self.nodes.look()
+
+    def mark(self) -> None:
+        """Nothing is to be kept here: each node is, as it was before it."""
+
+    # ------------------------------------------------------------------ steering
+    def pause(self, on_pause: OnPause) -> None:
+        """Call `on_pause` before the next node: after the one that runs now, or that the run is paused before."""
+        if self.asking or self.around is None:
+            self.pause_at(self.position + 1, on_pause)
+        else:
+            self.around.pause(on_pause)
+
+    def pause_at(self, position: int, on_pause: OnPause | None) -> None:
+        """Call `on_pause` when the run gets to `position`, or near it."""
+        self.on_pause = on_pause
+        self._goal = self.nodes.boundary(position)
+
+    def resume(self) -> None:
+        """Pause no more, in what is around either."""
+        self._goal = self.on_pause = None
+        self.entering = False
+        if self.around is not None:
+            self.around.resume()
+
+    def go_to(self, position: int) -> None:
+        """Pause again before the node at `position`; at the end for the number of nodes, and for more in what is around.
+
+        Raises:
+            ValueError: It is behind the cursor.
+        """
+        if position >= self.position:
+            self._goal = self.nodes.boundary(position)
+        elif self.repeats and self.on_pause is not None:
+            self.on_pause, self._goal = NextIteration(self.nodes, position, self.on_pause), sys.maxsize
+        else:
+            raise ValueError(f'step {position} has run already (next is {self.position}): use rewind')
+
+    def enter(self) -> None:
+        """Pause inside of the next node, if it has nodes of its own; else before the node after it.
+
+        Raises:
+            ValueError: It calls a Python function that is called no more, as its earlier result stands; nothing is changed.
+        """
+        runs = self.position < len(self.nodes)
+        if runs and self.nodes.stands(self.position):
+            raise ValueError(result_stands(self.sites[self.position].name))
+        self.entering = runs
+        self._goal = self.nodes.boundary(self.position + 1)
+
+    def rewind(self, position: int) -> None:
+        """Put the cursor before an earlier node, with variables and random states as they were there.
+
+        Raises:
+            ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
+        """
+        if not self.asking:
+            raise ValueError('the run is not paused between two nodes')
+        if obstacle := self.obstacle(position):
+            raise ValueError(obstacle)
+        self.nodes.undo(position, self.error is not None)
+        self.error = None
+        self._goal = self.position
+
+    def inject(self, tensor: str, value: np.ndarray) -> None:
+        """Replace a value. It stays until its node runs again.
+
+        Raises:
+            ValueError: Its shape or dtype is another, it is no tensor of values, or the run is `fixed`; nothing is changed.
+            KeyError: No such tensor, or it has no value yet.
+        """
+        old = self.value(tensor)
+        self._refuse_fixed()
+        self.nodes.put(tensor, self.run.host.from_numpy(np.asarray(value), old))
+
+    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
+        """Replace the function of a Python site from now on. If it was called already, the run goes back before it.
+
+        Python calls that depend on it run again then, effects included; what others returned stands.
+
+        Raises:
+            ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
+                run cannot go back to it; nothing is changed.
+        """
+        index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
+        if index is None:
+            raise ValueError(f'{site.name!r} is no Python call of this run')
+        self._refuse_fixed()
+        called = index < self.position
+        if called and (obstacle := self.obstacle(index)):
+            raise ValueError(obstacle)
+        self.run.host.replace(site, function, len(site.inputs))
+        if called:
+            self.rewind(index)
+        self.nodes.forget(index, below=True)    # after going back: results of before the hand-over stand until then
+
+    def retry(self) -> None:
+        """Go back before the node that raised, or that ran last, to run it once more, its effects included.
+
+        Raises:
+            ValueError: There is none, or it cannot be gone back to.
+        """
+        self._refuse_fixed()
+        position = self.position if self.error is not None else self.position - 1
+        if position < 0:
+            raise ValueError('nothing has run yet')
+        self.rewind(position)
+        self.nodes.forget(self.position)
+
+    def _refuse_fixed(self) -> None:
+        if self.nodes.fixed:
+            raise ValueError(self.nodes.fixed)
+
+
+class NextIteration:
+    """Pause callback that lets a loop go on to its node's next execution, or to the loop's end."""
+
+    __slots__ = ('_around', '_on_pause', '_part', '_position')
+
+    def __init__(self, nodes: RunNodes, position: int, on_pause: OnPause) -> None:
+        self._part, self._around = nodes.part, nodes.around
+        self._position = position
+        self._on_pause = on_pause
+
+    def reached(self, cursor: RunCursor) -> bool:
+        """Whether this cursor is where to pause; if not, it is sent on."""
+        nodes = cursor.nodes
+        if nodes.part is self._part and cursor.position < self._position:
+            cursor.go_to(self._position)
+            return False
+        if nodes.part is not self._part and nodes.around is self._around and cursor.repeats:
+            cursor.go_to(sys.maxsize)           # the condition of the loop
+            return False
+        cursor.on_pause = self._on_pause
+        return True
+
+    def __call__(self) -> None:
+        self._on_pause()
