@@ -162,7 +162,7 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
     if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands):
         raise UsageError('run: --live only shows; for stops take --ui inspector instead')
     from pyfuncdbg.hooks.notice import say
-    from pyfuncdbg.ui.inspector.hosting.host import Screenplay, host, refusal
+    from pyfuncdbg.ui.inspector.hosting.host import ScreenOptions, host, refusal
     why = refusal()
     if why:
         say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
@@ -173,7 +173,7 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
     options.ui = 'none'                         # nobody is asked in this process
     _debug(options)                             # finds mistakes in them before the screen opens
     title = os.path.basename(program.argv[0]) if program.argv[0] != '-m' else f'-m {program.name}'
-    play = Screenplay(str(path), title, options.live, options.commands or '')
+    play = ScreenOptions(str(path), title, options.live, options.commands or '')
     return lambda: host(args, play)
 
 

@@ -55,7 +55,7 @@ async def settled(pilot: Pilot[int]) -> None:
         while quiet < 3:
             await pilot._wait_for_screen()      # `pause` would wait for an idle processor, which a shared one rarely is
             app = inspector(pilot)
-            busy = (app.waiting or app._lines.asked or app._seeker.busy
+            busy = (app.waiting or app._lines.asked or app._call_search.busy
                     or any(not worker.is_finished for worker in pilot.app.workers))
             quiet = 0 if busy else quiet + 1
             await asyncio.sleep(0.01)

@@ -66,7 +66,7 @@ SUBFOLDERS = {
     'ui.views': 'reports numerics graph calls tensors pictures sources',
     'ui.commands': 'programs socket engine',
     'ui.prompt': 'connecting lending front_ends terminal_io',
-    'ui.inspector': 'hosting lent screen panes lists desks',
+    'ui.inspector': 'hosting lease screen panes lists desks',
     'ui.ipython': 'html',
     'tf': 'contrib compat data autograph',
 }

@@ -60,7 +60,7 @@ async def measure(path: str, began: float) -> None:
     wait()                                      # as `open_trace` does
     from pyfuncdbg.ui.inspector.app import Inspector
     from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
-    from pyfuncdbg.ui.inspector.lists.rows import Wish
+    from pyfuncdbg.ui.inspector.lists.rows import ListQuery
     from pyfuncdbg.ui.inspector.panes.calls import CallList
     from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
     spare_loaded()
@@ -103,9 +103,9 @@ async def measure(path: str, began: float) -> None:
             await pilot.press(*keys)
             await until(settled)
 
-        async def ask(wish: Wish) -> None:
-            calls.ask(wish)
-            await until(lambda: calls.wish == wish and not calls._busy)
+        async def ask(query: ListQuery) -> None:
+            calls.ask(query)
+            await until(lambda: calls.list_query == query and not calls._busy)
 
         async def search(text: str) -> None:
             calls.search(text)
@@ -117,10 +117,10 @@ async def measure(path: str, began: float) -> None:
         await heart.during('60 pages down, each', press(*['pagedown'] * 60), 60)
         await heart.during('end, home, and panes follow', press('end', 'home'))
         for sort in ('duration', 'site', 'result', 'time'):
-            await heart.during(f'sorted by {sort}', ask(Wish(sort=sort, down=sort == 'duration')))
-        await heart.during('filtered: failed', ask(Wish((('failed', True),))))
-        await heart.during('filtered: site layer7*', ask(Wish((('site', 'layer7*'),))))
-        await heart.during('filter off', ask(Wish()))
+            await heart.during(f'sorted by {sort}', ask(ListQuery(sort=sort, down=sort == 'duration')))
+        await heart.during('filtered: failed', ask(ListQuery((('failed', True),))))
+        await heart.during('filtered: site layer7*', ask(ListQuery((('site', 'layer7*'),))))
+        await heart.during('filter off', ask(ListQuery()))
         await heart.during('searched: layer3/step[70000]', search('layer3/step[70000]'))
         await heart.during('searched an exception, 999,999 lines on', search(f'step {CALLS // 4 - 1} has'))
 

@@ -35,7 +35,7 @@ _COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedBreakpoints:
     """Breakpoints that a command changed; 'is there already' of one that was not set a second time."""
 
     action: Literal['set', 'is there already', 'enabled', 'disabled', 'cleared', 'changed']
@@ -57,14 +57,14 @@ class BreakpointList:
 
 
 @dataclass(frozen=True, slots=True)
-class Catching:
+class CatchState:
     """The state of `catch`: on if a wrapped function that raises stops."""
 
     on: bool
 
 
 # ---------------------------------------------------------------- break
-def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Changed | BreakpointList:
+def _break(context: Context, args: argparse.Namespace, once: bool = False) -> ChangedBreakpoints | BreakpointList:
     breakpoints = debugger_of(context).breakpoints
     place, condition = _taken_apart(args)
     if not place and not condition:             # as in pdb
@@ -77,12 +77,12 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     options = _settings(args)
     alike = breakpoints.alike(where, condition or None, **options)
     if alike is not None:
-        return Changed('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
+        return ChangedBreakpoints('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
     made = breakpoints.set(where, condition or None, **options)
     debugger_of(context).start()
     entry = breakpoints.entry(made.number)
     note = '' if entry.functions else _note(where, context, breakpoints)
-    return Changed('set', (state_of(entry, breakpoints, note),))
+    return ChangedBreakpoints('set', (state_of(entry, breakpoints, note),))
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
@@ -264,44 +264,45 @@ def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = Fa
     return list(dict.fromkeys(found))
 
 
-def _switch(on: bool) -> Callable[[Context, argparse.Namespace], Changed]:
-    def run(context: Context, args: argparse.Namespace) -> Changed:
+def _switch(on: bool) -> Callable[[Context, argparse.Namespace], ChangedBreakpoints]:
+    def run(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
         breakpoints = debugger_of(context).breakpoints
         numbers = _numbers(breakpoints, args.numbers)
         for number in numbers:
             breakpoints.enable(number, on)
-        return Changed('enabled' if on else 'disabled', tuple(state_of(breakpoints.entry(n), breakpoints) for n in numbers))
+        return ChangedBreakpoints('enabled' if on else 'disabled',
+                                  tuple(state_of(breakpoints.entry(n), breakpoints) for n in numbers))
     return run
 
 
-def _clear(context: Context, args: argparse.Namespace) -> Changed:
+def _clear(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     gone = [state_of(breakpoints.entry(number), breakpoints) for number in _numbers(breakpoints, args.numbers, specs=True)]
     for state in gone:
         breakpoints.clear(state.number)
-    return Changed('cleared', tuple(gone))
+    return ChangedBreakpoints('cleared', tuple(gone))
 
 
-def _condition(context: Context, args: argparse.Namespace) -> Changed:
+def _condition(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     _learn(context, breakpoints)
     text = args.condition.removeprefix('if ').strip()
     breakpoints.change(args.number, text or None)
-    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+    return ChangedBreakpoints('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
 
 
-def _ignore(context: Context, args: argparse.Namespace) -> Changed:
+def _ignore(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     breakpoints.ignore(args.number, args.count)
-    return Changed('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
+    return ChangedBreakpoints('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
 
 
-def _catch(context: Context, args: argparse.Namespace) -> Catching:
+def _catch(context: Context, args: argparse.Namespace) -> CatchState:
     debugger = debugger_of(context)
     debugger.catching = args.state == 'on'
     if debugger.catching:
         debugger.start()
-    return Catching(debugger.catching)
+    return CatchState(debugger.catching)
 
 
 # ---------------------------------------------------------------- drawn
@@ -317,7 +318,7 @@ def draw_changed(result: Any) -> RenderableType:
     return Page(*(breakpoint_line(state, result.action) for state in result.breakpoints))
 
 
-def _draw_catch(result: Catching) -> RenderableType:
+def _draw_catch(result: CatchState) -> RenderableType:
     return Text('a wrapped function that raises stops' if result.on else 'errors do not stop')
 
 

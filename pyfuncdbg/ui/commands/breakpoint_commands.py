@@ -12,7 +12,7 @@ from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.breakpoints.listing import state_of
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.ui.commands.break_commands import Changed, draw_changed
+from pyfuncdbg.ui.commands.break_commands import ChangedBreakpoints, draw_changed
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
 
@@ -21,7 +21,7 @@ _REASON = re.compile(r'breakpoint (\d+)(?![\d:])')
 SILENT = 'silent'
 
 
-def _commands(context: Context, args: argparse.Namespace) -> Changed:
+def _commands(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     match = _BLOCK.fullmatch(args.block)
     assert match is not None                    # it fits everything
@@ -34,7 +34,7 @@ def _commands(context: Context, args: argparse.Namespace) -> Changed:
         if 'end' in lines:
             lines = lines[:lines.index('end')]
         entry.commands = tuple(line for line in lines if line)
-    return Changed('changed', (state_of(entry, breakpoints),))
+    return ChangedBreakpoints('changed', (state_of(entry, breakpoints),))
 
 
 def carry_out_commands(stop: Stop, breakpoints: Breakpoints, carry_out: Callable[[str], object]) -> None:

@@ -32,7 +32,7 @@ _QUOTED = re.compile(r'`([^`]+)`|(?<![\w\'"#`])(#\d+(?:\.\d+)?:(?:in|out)?\d+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluatedValue:
     """The value of an expression.
 
     Attributes:
@@ -155,7 +155,7 @@ def _quoted(text: str) -> tuple[str, dict[str, str]]:
     return _QUOTED.sub(word, text), meaning
 
 
-def _evaluate(context: Context, args: argparse.Namespace) -> Evaluated:
+def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
     text, meaning = _quoted(args.expression)
     at_stop = context.stop is not None and args.run is None
     read: dict[str, Callable[[], Any]] = {}
@@ -184,7 +184,7 @@ def _evaluate(context: Context, args: argparse.Namespace) -> Evaluated:
     if args.write and value.array is None:
         raise CommandError(f'eval -w: this gave no array but a {value.type}')
     file = written(value.array, args.write) if args.write and value.array is not None else ''
-    return Evaluated(args.expression, value, args.n, file)
+    return EvaluatedValue(args.expression, value, args.n, file)
 
 
 def _as_typed(message: str, text: str, typed: str) -> str:
@@ -210,7 +210,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                      'zeros(x). At a stop also the variables of the frame. Such as: eval np.abs(#17:0 - norm:0).max()')
 
 
-def _draw(result: Evaluated) -> RenderableType:
+def _draw(result: EvaluatedValue) -> RenderableType:
     return evaluated_view(result.expression, result.value, limit=result.limit, written=result.written)
 
 

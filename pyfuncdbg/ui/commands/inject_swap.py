@@ -37,7 +37,7 @@ _TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Injected:
+class Injection:
     """A value was replaced.
 
     Attributes:
@@ -53,7 +53,7 @@ class Injected:
 
 
 @dataclass(frozen=True, slots=True)
-class Swapped:
+class FunctionSwap:
     """A function was replaced.
 
     Attributes:
@@ -85,14 +85,14 @@ class SkipReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class TensorDifferences:
     """Tensors that the last `swap` or `retry` changed."""
 
     tensors: tuple[Difference, ...]
 
 
 # ---------------------------------------------------------------- inject
-def _inject(context: Context, args: argparse.Namespace) -> Injected:
+def _inject(context: Context, args: argparse.Namespace) -> Injection:
     stop = stop_of(context)
     if stop.run is None:
         raise CommandError('no call and no graph runs here: there is no tensor to replace')
@@ -107,7 +107,7 @@ def _inject(context: Context, args: argparse.Namespace) -> Injected:
         place.put(new)
     if at_start(stop):
         stop.anew = True                        # the function has got the old one already
-    return Injected(args.tensor, described(old, host), described(new, host), ' and '.join(place.what for place in places))
+    return Injection(args.tensor, described(old, host), described(new, host), ' and '.join(place.what for place in places))
 
 
 @dataclass(slots=True)
@@ -203,7 +203,7 @@ def _inject_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 # ---------------------------------------------------------------- swap
-def _swap(context: Context, args: argparse.Namespace) -> Swapped:
+def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
     stop, debugger = stop_of(context), debugger_of(context)
     if stop.run is None or stop.phase in ('run', 'end', 'post-mortem'):
         raise CommandError('no call and no node is at hand here: stop at one first')
@@ -229,10 +229,10 @@ def _swap(context: Context, args: argparse.Namespace) -> Swapped:
     again = 'run' if position < done or stop.error is not None else ''
     if again:
         stop.decide('swap', Rerun(done, kept))
-    return Swapped(site.name, before, _name(function), again)
+    return FunctionSwap(site.name, before, _name(function), again)
 
 
-def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swapped:
+def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> FunctionSwap:
     """At a stop in or around a call: the call is made again with the new function, if it was made."""
     original, before = call.site.function, _name(call.site.function)
     if stop.phase != 'before':
@@ -247,10 +247,10 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Swa
         stop.anew = True
         stop.decide('swap')
     if stop.phase == 'before' or begins:
-        return Swapped(call.site.name, before, _name(function), '')
+        return FunctionSwap(call.site.name, before, _name(function), '')
     inputs, changed = inputs_again(stop)
     stop.decide('retry')
-    return Swapped(call.site.name, before, _name(function), 'call', inputs, changed)
+    return FunctionSwap(call.site.name, before, _name(function), 'call', inputs, changed)
 
 
 # ---------------------------------------------------------------- skip
@@ -305,14 +305,14 @@ def _name(function: Any) -> str:
 
 
 # ---------------------------------------------------------------- differences
-def _differences(context: Context, args: argparse.Namespace) -> Differences:
+def _differences(context: Context, args: argparse.Namespace) -> TensorDifferences:
     stop = stop_of(context)
     if not stop.differences:
         raise CommandError("nothing was made again just now: 'swap' and 'retry' compare what comes out")
-    return Differences(stop.differences)
+    return TensorDifferences(stop.differences)
 
 
-def _draw_differences(result: Differences) -> RenderableType:
+def _draw_differences(result: TensorDifferences) -> RenderableType:
     return differences_view(result.tensors)
 
 

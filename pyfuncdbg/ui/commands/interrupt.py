@@ -12,7 +12,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupting:
+class InterruptReport:
     """The program will stop.
 
     Attributes:
@@ -22,12 +22,12 @@ class Interrupting:
     at: str
 
 
-def _interrupt(context: Context, args: argparse.Namespace) -> Interrupting:
+def _interrupt(context: Context, args: argparse.Namespace) -> InterruptReport:
     interruption.ask()
-    return Interrupting('the next wrapped call')
+    return InterruptReport('the next wrapped call')
 
 
-def _draw(result: Interrupting) -> RenderableType:
+def _draw(result: InterruptReport) -> RenderableType:
     return Text(f'stops before {result.at}', 'dim')
 
 

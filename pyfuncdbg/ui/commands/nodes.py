@@ -25,7 +25,7 @@ _NODE = "node name or the end of it, such as 'norm'; a tensor 'norm:0', a call '
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class LineageTree:
     """A lineage and its options for drawing."""
 
     lineage: Lineage
@@ -61,14 +61,14 @@ def _card_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _tree(direction: Direction) -> Command:
-    def run(context: Context, args: argparse.Namespace) -> Tree | Diagram:
+    def run(context: Context, args: argparse.Namespace) -> LineageTree | Diagram:
         found = found_node(context, args.node, args.run)
         depth = args.depth or (DEEP if args.recursive else DEPTH)
         values = NodeValues(context.trace, found.graph, context.stop, found.name)
         made = lineage(found.graph, found.name, direction, depth=depth, limit=args.n, control=args.control,
                        value=values.tensor, run=values.run, ops=context.trace.info().ops)
         if args.form == 'text':
-            return Tree(made, args.types)
+            return LineageTree(made, args.types)
         nodes = found.graph.nodes
         return lineage_diagram(found.graph, made, args.form, run=values.run,
                                call=lambda name: values.call(nodes[name]) if name in nodes else None)
@@ -89,7 +89,7 @@ def _tree_arguments(parser: argparse.ArgumentParser) -> None:
                         help='text (default), mermaid or dot: the same as a diagram, for a document or Graphviz')
 
 
-def _draw_tree(result: Tree | Diagram) -> RenderableType:
+def _draw_tree(result: LineageTree | Diagram) -> RenderableType:
     if isinstance(result, Diagram):
         return diagram_text(result)
     return lineage_view(result.lineage, types=result.types)

@@ -49,7 +49,7 @@ class PrintedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTensor:
     """A name, its value, and the tensor that it is."""
 
     name: str
@@ -136,22 +136,23 @@ def _draw(result: PrintedValue) -> RenderableType:
     return value_page(result.value) if result.value is not None else Page(*kept)
 
 
-def _args(context: Context, args: argparse.Namespace) -> list[Named]:
+def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     stop = stop_of(context)
     host, entry = host_of(stop), selected_entry(stop)
     if isinstance(entry, NodeEntry):
-        return [Named(name or tensor or f'input {index}', _input(read, host), tensor if name else '')
+        return [NamedTensor(name or tensor or f'input {index}', _input(read, host), tensor if name else '')
                 for index, (name, tensor, read) in enumerate(node_inputs(stop, entry))]
     if isinstance(entry, RunEntry):
         feeds = value_of(context, 'feeds')
-        return [Named(name, described(value, host, items=0)) for name, value in feeds.items()]
+        return [NamedTensor(name, described(value, host, items=0)) for name, value in feeds.items()]
     if entry is None:
         return []
     frame = entry.frame
     its_code, names = frame.f_code, frame.f_locals
     count = its_code.co_argcount + its_code.co_kwonlyargcount
     count += bool(its_code.co_flags & 4) + bool(its_code.co_flags & 8)
-    return [Named(name, described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
+    return [NamedTensor(name,
+                        described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
 
 
 def _input(read: Callable[[], Any], host: Any) -> Value:
@@ -162,30 +163,30 @@ def _input(read: Callable[[], Any], host: Any) -> Value:
         return Value('', str(error).partition('\n')[0])
 
 
-def _locals(context: Context, args: argparse.Namespace) -> list[Named]:
+def _locals(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     stop = stop_of(context)
     entry = selected_entry(stop)
     if not isinstance(entry, FrameEntry):
         return _args(context, args)
     host = host_of(stop)
-    return [Named(name, described(value, host, items=0)) for name, value in local_values(entry.frame).items()]
+    return [NamedTensor(name, described(value, host, items=0)) for name, value in local_values(entry.frame).items()]
 
 
-def _draw_named(rows: list[Named]) -> RenderableType:
+def _draw_named(rows: list[NamedTensor]) -> RenderableType:
     if not rows:
         return Page(Text('nothing here has a name', 'dim'))
     return variables_table([NamedValue(row.name, row.value, row.tensor) for row in rows])
 
 
-def _returned(context: Context, args: argparse.Namespace) -> list[Named]:
+def _returned(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     stop = stop_of(context)
     host = host_of(stop)
     if stop.returns:
-        return [Named('returns', described(stop.result, host, items=0))]
+        return [NamedTensor('returns', described(stop.result, host, items=0))]
     if stop.outputs is None:
         raise CommandError('retval: nothing was returned here; it is known where a function returns, and after a call')
     names = stop.call.site.outputs if stop.call is not None else ()
-    return [Named(names[i] if i < len(names) else f'out {i}', described(value, host, items=0))
+    return [NamedTensor(names[i] if i < len(names) else f'out {i}', described(value, host, items=0))
             for i, value in enumerate(stop.outputs)]
 
 

@@ -1,6 +1,6 @@
 """Commands that resume a stopped thread: `cont`, `node`, `into`, `quit`, `abort`. They run on the stopped thread.
 
-A resuming command answers `Resumed`, which draws nothing: the next thing to see is the next stop.
+A resuming command answers `ResumeReport`, which draws nothing: the next thing to see is the next stop.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BREAKPOINTS = re.compile(r'breakpoint \d+(?:, breakpoint \d+)*')
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumeReport:
     """The thread goes on.
 
     Attributes:
@@ -52,7 +52,7 @@ def debugger_of(context: Context) -> Debugger:
 
 def draw_resumed(result: Any) -> RenderableType:
     """Nothing, but for a note."""
-    return Text(result.note, 'dim', overflow='fold') if isinstance(result, Resumed) and result.note else Group()
+    return Text(result.note, 'dim', overflow='fold') if isinstance(result, ResumeReport) and result.note else Group()
 
 
 def refuse_after_death(stop: Stop, verb: Verb) -> None:
@@ -65,7 +65,7 @@ def refuse_after_death(stop: Stop, verb: Verb) -> None:
         raise CommandError(f'{verb!r} is not possible: what raised is over. "quit" leaves.')
 
 
-def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> Resumed:
+def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> ResumeReport:
     """Decide the context's stop.
 
     Raises:
@@ -74,12 +74,12 @@ def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -
     if verb not in ('cont', 'quit', 'abort'):
         refuse_after_death(stop_of(context), verb)
     stop_of(context).decide(verb, argument, times)
-    return Resumed(verb)
+    return ResumeReport(verb)
 
 
 def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
     """The row of a verb without arguments, but for how often perhaps."""
-    def run(context: Context, args: argparse.Namespace) -> Resumed:
+    def run(context: Context, args: argparse.Namespace) -> ResumeReport:
         return resume(context, name, times=args.count if counted else 1)
     return Command(name, help, 'run', run, draw_resumed, count_argument if counted else lambda parser: None, aliases,
                    needs_stop=True, repeats=name in FORWARD, examples=(name, f'{name} 3') if counted else (name,))
@@ -90,12 +90,12 @@ def count_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='so many times')
 
 
-def _continue(context: Context, args: argparse.Namespace) -> Resumed:
+def _continue(context: Context, args: argparse.Namespace) -> ResumeReport:
     if not args.all:
         stopped = args.count == 1 or _ignore_more(context, args.count - 1)
         resumed = resume(context, 'cont')
         return resumed if stopped else replace(resumed, note='no breakpoint stopped here, so there is no hit to pass over')
-    return Resumed('cont', debugger_of(context).broker.release('cont') - 1)
+    return ResumeReport('cont', debugger_of(context).broker.release('cont') - 1)
 
 
 def _ignore_more(context: Context, count: int) -> bool:
@@ -114,14 +114,14 @@ def _stopped_by(stop: Stop) -> set[int]:
         set(map(int, re.findall(r'\d+', reasons[0]))) if reasons is not None else set())
 
 
-def _quit(context: Context, args: argparse.Namespace) -> Resumed:
+def _quit(context: Context, args: argparse.Namespace) -> ResumeReport:
     """The first time it says what it does: pdb's ends the program."""
     resume(context, 'quit')
     debugger = context.debugger
     if debugger is None or debugger.quit_explained:
-        return Resumed('quit')
+        return ResumeReport('quit')
     debugger.quit_explained = True
-    return Resumed('quit', note='debugging ends, the program goes on without stops; "abort" ends the run instead')
+    return ResumeReport('quit', note='debugging ends, the program goes on without stops; "abort" ends the run instead')
 
 
 def _continue_arguments(parser: argparse.ArgumentParser) -> None:

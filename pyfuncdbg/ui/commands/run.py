@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.lt import LT, TensorListing
-from pyfuncdbg.ui.commands.resume import Resumed, debugger_of, draw_resumed, resume, stop_of
+from pyfuncdbg.ui.commands.resume import ResumeReport, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 
 _TENSORS = 40
@@ -70,7 +70,7 @@ def _known(suggestions: Sequence[Suggestion], names: set[str]) -> tuple[Suggesti
     return tuple(one for one in suggestions if one.command.split()[0] in names)
 
 
-def _run(context: Context, args: argparse.Namespace) -> Resumed:
+def _run(context: Context, args: argparse.Namespace) -> ResumeReport:
     stop = stop_of(context)
     order = _order(args)
     debugged = debugger_of(context).runs.on_thread(stop.thread)

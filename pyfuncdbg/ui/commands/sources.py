@@ -54,7 +54,7 @@ class FileList:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotated:
+class AnnotatedListing:
     """A file and the options of its listing; `missing` nodes belong to no file."""
 
     source: AnnotatedSource
@@ -82,7 +82,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
 
 
-def _source(context: Context, args: argparse.Namespace) -> Annotated:
+def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
     trace = context.trace
     if args.run is not None:
         trace.run(args.run)                     # says which runs there are
@@ -101,7 +101,7 @@ def _source(context: Context, args: argparse.Namespace) -> Annotated:
     lines = tuple(_line(trace, number, text, marks[filename].get(number, ()), args.nodes, args.run) for number in wanted)
     here = [mark for marked in marks[filename].values() for mark in marked]
     made = {(mark.site.process, mark.site.id): mark for mark in here}
-    return Annotated(AnnotatedSource(
+    return AnnotatedListing(AnnotatedSource(
         filename, source.read, warnings, lines, source.length, len(marks[filename]), sum(1 for one in lines if one.nodes),
         sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
         sum(mark.time.calls for mark in made.values() if mark.time is not None),
@@ -200,7 +200,7 @@ LS = Command('ls', 'list source files with their nodes, calls and time', 'look',
              examples=('ls', "ls --path '*/model.py'"))
 
 
-def _draw_source(result: Annotated) -> RenderableType:
+def _draw_source(result: AnnotatedListing) -> RenderableType:
     return annotated_view(result.source, filters=result.filters, missing=result.missing)
 
 

@@ -18,11 +18,11 @@ from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.stops.stop import UserFrame
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import Resumed, draw_resumed, refuse_after_death, resume, resuming, stop_of
+from pyfuncdbg.ui.commands.resume import ResumeReport, draw_resumed, refuse_after_death, resume, resuming, stop_of
 from pyfuncdbg.ui.views.calls.stack import row_view
 
 
-def _until(context: Context, args: argparse.Namespace) -> Resumed:
+def _until(context: Context, args: argparse.Namespace) -> ResumeReport:
     frame = selected_frame(stop_of(context))
     if args.line is not None and frame is not None and args.line <= frame_line(frame):
         here = place(frame)

@@ -18,7 +18,7 @@ from pyfuncdbg.ui.views.calls.threads import threads_view
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class ThreadSwitch:
     """Another thread has the prompt now.
 
     Attributes:
@@ -34,7 +34,7 @@ def _threads(context: Context, args: argparse.Namespace) -> Threads:
     return threads_of(debugger_of(context).broker, context.trace)
 
 
-def _switch(context: Context, args: argparse.Namespace) -> Switched:
+def _switch(context: Context, args: argparse.Namespace) -> ThreadSwitch:
     broker = debugger_of(context).broker
     text = args.number.removeprefix('#')
     if not text.isdigit():
@@ -42,10 +42,10 @@ def _switch(context: Context, args: argparse.Namespace) -> Switched:
     stop = broker.find(int(text))
     already = broker.focus is stop
     broker.switch(stop)
-    return Switched(stop.number, already)
+    return ThreadSwitch(stop.number, already)
 
 
-def _draw_switched(result: Switched) -> RenderableType:
+def _draw_switched(result: ThreadSwitch) -> RenderableType:
     return Text(f'stop {result.stop} has the prompt already') if result.already else Group()
 
 

@@ -32,7 +32,7 @@ _LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MoveReport:
     """The run goes to a node."""
 
     verb: str
@@ -41,7 +41,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewound:
+class RewindReport:
     """The run goes back.
 
     Attributes:
@@ -146,7 +146,7 @@ class RunPlace:
         return self.sites[position].name if position < len(self.sites) else ''
 
 
-def _to(context: Context, args: argparse.Namespace) -> Moved:
+def _to(context: Context, args: argparse.Namespace) -> MoveReport:
     stop = stop_of(context)
     refuse_after_death(stop, 'to')
     place = RunPlace(stop)
@@ -161,14 +161,14 @@ def _to(context: Context, args: argparse.Namespace) -> Moved:
     if position < place.done and not place.repeats:
         raise CommandError(f"{args.node!r} has run already: 'rewind {args.node}' goes back to before it")
     stop.decide('to', position)
-    return Moved('to', place.name(position), position)
+    return MoveReport('to', place.name(position), position)
 
 
 def _to_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('node', metavar='NODE', help="a node of this run, such as 'loss'")
 
 
-def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
+def _rewind(context: Context, args: argparse.Namespace) -> RewindReport:
     stop = stop_of(context)
     refuse_after_death(stop, 'rewind')
     place = RunPlace(stop)
@@ -182,7 +182,7 @@ def _rewind(context: Context, args: argparse.Namespace) -> Rewound:
     made = tuple(site.name for site in place.sites[position:place.done + place.running] if site.kind == 'python')
     calls = _calls(context, stop, made)
     stop.decide('rewind', position)
-    return Rewound('rewind', place.name(position), position, later, made, calls)
+    return RewindReport('rewind', place.name(position), position, later, made, calls)
 
 
 def _target(place: RunPlace, given: str) -> int:

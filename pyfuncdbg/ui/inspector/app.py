@@ -17,25 +17,32 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Input, Static
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
-from pyfuncdbg.ui.inspector.lists.messages import Answered, Found, Happened, Picked, Told, while_open
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import NOT_HERE, Sheet
+from pyfuncdbg.ui.inspector.lists.messages import (
+    CallFound,
+    CallSelected,
+    CommandAnswered,
+    DeskChanged,
+    MessagePosted,
+    while_open,
+)
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import NOT_HERE, ScrollingLines
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 from pyfuncdbg.ui.inspector.panes.scene import Follower, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.inspector.panes.tape import tape_line
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.ui.inspector.screen import place_bar
-from pyfuncdbg.ui.inspector.screen.answer_screen import Result, is_short
+from pyfuncdbg.ui.inspector.screen.answer_screen import AnswerScreen, is_short
 from pyfuncdbg.ui.inspector.screen.arrangement import arrange
 from pyfuncdbg.ui.inspector.screen.bottom_line import BottomLine
-from pyfuncdbg.ui.inspector.screen.call_search import Seeker
+from pyfuncdbg.ui.inspector.screen.call_search import CallSearch
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
 from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
 from pyfuncdbg.ui.inspector.screen.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
-from pyfuncdbg.ui.inspector.screen.message_lines import Said
+from pyfuncdbg.ui.inspector.screen.message_lines import MessageLine
 from pyfuncdbg.ui.inspector.screen.next_call import CALL, call_after, flagged_after
-from pyfuncdbg.ui.inspector.screen.palette import Everything
+from pyfuncdbg.ui.inspector.screen.palette import PaletteProvider
 from pyfuncdbg.ui.inspector.screen.pane_set import Panes
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout, theme_of
 from pyfuncdbg.ui.inspector.screen.type_ahead import CARD_PATIENCE, PATIENCE
@@ -60,7 +67,7 @@ class Inspector(KeyByKey):
 
     AUTO_FOCUS = None
     CSS_PATH = os.path.join(os.path.dirname(__file__), 'inspector.tcss')
-    COMMANDS = App.COMMANDS | {Everything}
+    COMMANDS = App.COMMANDS | {PaletteProvider}
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
     def __init__(self, desk: Desk, *, past: tuple[str, ...] = (), keep: Callable[[str], None] = lambda line: None,
@@ -70,7 +77,7 @@ class Inspector(KeyByKey):
         self.desk = desk
         self._past, self._keep = past, keep
         self._lines = CommandQueue(self, desk)
-        self._seeker = Seeker(self, desk)
+        self._call_search = CallSearch(self, desk)
 
     # ------------------------------------------------------------------ what is typed
     def refuse_paste(self) -> None:
@@ -81,12 +88,12 @@ class Inspector(KeyByKey):
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
         """Header, panes or a result, what was said, the command line, the keys."""
-        yield place_bar.Heading()
+        yield place_bar.PlaceBar()
         with ContentSwitcher(initial='panes', id='places'):
             yield Panes(self.desk, self._begun.pane)
-            yield Result(live=self.desk.live)
+            yield AnswerScreen(live=self.desk.live)
         yield Static(id='too_small')
-        yield Said()
+        yield MessageLine()
         yield CommandLine(self.desk, self, self._past, self._keep)
         yield BottomLine()
 
@@ -101,11 +108,11 @@ class Inspector(KeyByKey):
         if stop is not None:
             self.follow(Scene(stop=stop))
         else:
-            self._seeker.begin(self.scene)
+            self._call_search.begin(self.scene)
 
     def _heard(self, event: Event) -> None:
         """On the desk's thread."""
-        self.post_message(Happened(event))
+        self.post_message(DeskChanged(event))
 
     def on_resize(self, event: events.Resize) -> None:
         """Another size may need another arrangement."""
@@ -113,7 +120,7 @@ class Inspector(KeyByKey):
         self._title()
 
     def _title(self) -> None:
-        self.query_one(place_bar.Heading).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
+        self.query_one(place_bar.PlaceBar).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
 
     @property
     def panes(self) -> Panes:
@@ -126,12 +133,12 @@ class Inspector(KeyByKey):
         return self.panes.scene
 
     @property
-    def result(self) -> Result:
+    def result(self) -> AnswerScreen:
         """The widget for answers that need a screen."""
-        return self.query_one(Result)
+        return self.query_one(AnswerScreen)
 
     @property
-    def shown(self) -> Sheet | Follower:
+    def shown(self) -> ScrollingLines | Follower:
         """The widget that is shown: a result, or the pane that was chosen."""
         return self.result if self.result.here else self.panes.sheet
 
@@ -139,17 +146,17 @@ class Inspector(KeyByKey):
         """Let every pane show this; the card of a stop that is over goes."""
         self.panes.follow(scene)
         self._title()
-        if scene.stop is None and self.result.visited.leave_card():
+        if scene.stop is None and self.result.history.leave_card():
             self._show()
 
     @while_open
-    def on_panes_painted(self) -> None:
+    def on_panes_drawn(self) -> None:
         """The trace may hold more by now."""
         self._title()
 
     def say(self, text: str, style: str = '') -> None:
         """Put a few lines above the command line; '' takes them away."""
-        self.query_one(Said).say(text, style)
+        self.query_one(MessageLine).say(text, style)
 
     # ------------------------------------------------------------------ commands
     def run_line(self, line: str) -> None:
@@ -169,7 +176,7 @@ class Inspector(KeyByKey):
         self._lines.go_on(self.result)
 
     @while_open
-    def on_answered(self, message: Answered) -> None:
+    def on_command_answered(self, message: CommandAnswered) -> None:
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
         reply, drawn = message.reply, message.drawn
         endless = self._lines.answered(reply.later)
@@ -180,7 +187,7 @@ class Inspector(KeyByKey):
             self.say('')
             self.action_pane(reply.command)
         elif reply.command in RUNNING or (not self.result.here and is_short(reply, shown)):
-            self.query_one(Said).show(shown)
+            self.query_one(MessageLine).show(shown)
             if reply.command in RUNNING:
                 self._lines.held = True
                 self.set_timer(_STEP, self._release)
@@ -204,7 +211,7 @@ class Inspector(KeyByKey):
     def _show(self, *, panes: bool = False) -> None:
         """The answer that is to be seen, or the panes."""
         if panes:
-            self.result.visited.leave()
+            self.result.history.leave()
         self.query_one('#places', ContentSwitcher).current = 'result' if self.result.here else 'panes'
         if self.result.here:
             self.result.show_again()
@@ -216,7 +223,7 @@ class Inspector(KeyByKey):
         self.screen.set_focus(cast(Widget, self.shown))
         self.screen.refresh_bindings()          # Textual does so after a refresh, which may come late
 
-    def on_sheet_chosen(self, message: Sheet.Chosen) -> None:
+    def on_scrolling_lines_chosen(self, message: ScrollingLines.Chosen) -> None:
         """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""
         words = message.command.split()
         if words[:1] == ['call'] and not self.result.here and not self.scene.is_at(words[-1]):
@@ -227,24 +234,24 @@ class Inspector(KeyByKey):
 
     def select_call(self, name: str) -> None:
         """Look at a call, by number or label: every pane follows."""
-        self._seeker.seek(lambda desk, scene: desk.trace.call(name), self.scene)
+        self._call_search.seek(lambda desk, scene: desk.trace.call(name), self.scene)
 
     @while_open
-    def on_picked(self, message: Picked) -> None:
+    def on_call_selected(self, message: CallSelected) -> None:
         """The cursor of a list of calls rests on one; a list that just fills does not decide what is looked at first."""
         if self.scene != Scene() and not self.scene.is_at(message.key):
             self.select_call(message.key)
 
     @while_open
-    def on_told(self, message: Told) -> None:
+    def on_message_posted(self, message: MessagePosted) -> None:
         """Show the outcome of a search."""
         self.say(message.text)
 
     @while_open
-    def on_found(self, message: Found) -> None:
+    def on_call_found(self, message: CallFound) -> None:
         """Look at the call; at one that was not asked for only while there is nothing else to look at."""
         late = message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number))
-        if late or not self._seeker.is_current(message):
+        if late or not self._call_search.is_current(message):
             return
         if message.call is not None:
             if message.quiet and not self.desk.live:
@@ -256,10 +263,10 @@ class Inspector(KeyByKey):
             self.say(message.why, 'yellow')
         elif message.quiet:
             self.follow(Scene(None, self.desk.stop()))
-        self._seeker.go_on(self.scene)
+        self._call_search.go_on(self.scene)
 
     @while_open
-    def on_happened(self, message: Happened) -> None:
+    def on_desk_changed(self, message: DeskChanged) -> None:
         """The program stopped, went on or said something; the trace has grown."""
         event = message.event
         if event.kind == 'stopped':
@@ -273,7 +280,7 @@ class Inspector(KeyByKey):
             self.set_timer(_STEP, self._release)
         elif event.kind == 'grown':
             if self.scene == Scene():
-                self._seeker.begin(self.scene)
+                self._call_search.begin(self.scene)
             if self.scene.stop is None or self.desk.stop() is not None:
                 self.panes.grown()
         else:
@@ -281,7 +288,7 @@ class Inspector(KeyByKey):
                      'bold red' if event.kind == 'lost' else '')
             if event.kind != 'log':
                 self.follow(Scene(self.scene.call))
-                self._seeker.begin(self.scene)
+                self._call_search.begin(self.scene)
 
     # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -322,7 +329,7 @@ class Inspector(KeyByKey):
     def action_difference(self) -> None:
         """Show the changes in the selected tensor; where none is, the user names one: the call's output, say."""
         shown, call = self.shown, self.scene.call
-        if isinstance(shown, Sheet) and shown.tensor:
+        if isinstance(shown, ScrollingLines) and shown.tensor:
             self.action_typed(f'pt --diff {shown.tensor}')
         else:
             self.query_one(CommandLine).begin('pt --diff ' + (f'#{call.number}:0' if call and call.outputs else ''))
@@ -338,45 +345,45 @@ class Inspector(KeyByKey):
     def action_filter(self) -> None:
         """Filter what is shown: by its command, to be typed on; where that has no filter, by a text."""
         line, shown = self.shown.filter_line(), self.shown
-        if line or not isinstance(shown, Sheet):
+        if line or not isinstance(shown, ScrollingLines):
             self.query_one(CommandLine).begin(line)
         else:
             self.query_one(CommandLine).narrow(shown.wanted)
 
     def narrow(self, text: str) -> None:
         """Show the rows that hold a text."""
-        if isinstance(self.shown, Sheet):
+        if isinstance(self.shown, ScrollingLines):
             self.shown.narrow(text)
 
     def search(self, text: str, by: int) -> None:
         """Find a text on the screen, or in the pane that was chosen last; a number that is not there is a call's."""
         self.say(said := self.shown.search(text, by))
         if by and CALL.fullmatch(text) and (said.endswith(NOT_HERE) or isinstance(self.shown, TimelinePane)):
-            self._seeker.step(lambda desk, scene: desk.trace.call(text), self.scene, '')
+            self._call_search.step(lambda desk, scene: desk.trace.call(text), self.scene, '')
 
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
-        self._seeker.step(lambda desk, scene: call_after(desk, scene, by), self.scene,
+        self._call_search.step(lambda desk, scene: call_after(desk, scene, by), self.scene,
                           'there is no further call' if by > 0 else 'there is no call before')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
-        self._seeker.step(lambda desk, scene: flagged_after(desk, scene, by), self.scene,
+        self._call_search.step(lambda desk, scene: flagged_after(desk, scene, by), self.scene,
                           f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:
         """To the screen before."""
-        self.result.visited.back()
+        self.result.history.back()
         self._show()
 
     def action_screen_forward(self) -> None:
         """To the screen after."""
-        self.result.visited.forward()
+        self.result.history.forward()
         self._show()
 
     def action_leave(self) -> None:
         """Break off what runs or waits; else to the panes."""
-        self._seeker.drop()
+        self._call_search.drop()
         if self._lines.busy:
             self._break_off()
             return

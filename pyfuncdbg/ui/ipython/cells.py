@@ -20,7 +20,7 @@ from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, RecordingOptions, read
-from pyfuncdbg.ui.ipython.recordings import Begun, Recordings
+from pyfuncdbg.ui.ipython.recordings import CellRecording, Recordings
 from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.ipython.session_commands import commands_of
 from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
@@ -34,7 +34,7 @@ class _Running:
 
     info: Any
     count: int
-    begun: Begun | None = None
+    begun: CellRecording | None = None
 
 
 class ShellCells:
@@ -135,7 +135,7 @@ class ShellCells:
             for text in left_behind(self._shell.user_ns, notebook_cell.label):
                 print(f'pyfuncdbg: {one_line(text)}')
 
-    def begin(self, options: RecordingOptions, label: str) -> Begun:
+    def begin(self, options: RecordingOptions, label: str) -> CellRecording:
         """Record from now on; stops may come.
 
         Raises:
@@ -146,7 +146,7 @@ class ShellCells:
             expect_stop(debugger)
         return begun
 
-    def finish(self, begun: Begun) -> None:
+    def finish(self, begun: CellRecording) -> None:
         """End a recording and show the report."""
         missed = unhit(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
         try:

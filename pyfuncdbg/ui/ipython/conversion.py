@@ -12,7 +12,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.ui.commands.eval import Evaluated
+from pyfuncdbg.ui.commands.eval import EvaluatedValue
 from pyfuncdbg.ui.commands.print_values import PrintedValue
 from pyfuncdbg.ui.commands.pt import TensorValue
 from pyfuncdbg.ui.ipython.columns import columns_of
@@ -50,7 +50,7 @@ def array_of(command: str, data: Any) -> np.ndarray:
         return data.values if data.values is not None else data.tensor.to_numpy()
     if isinstance(data, TensorChange):
         return data.values
-    value = data.value if isinstance(data, Evaluated | PrintedValue) else None
+    value = data.value if isinstance(data, EvaluatedValue | PrintedValue) else None
     if value is not None and value.array is not None:
         return np.asarray(value.array)
     raise CommandError(f"{command!r} gave no tensor: '%pyfunc pt TENSOR' gives one, '%pyfunc lt' lists them")

@@ -86,7 +86,7 @@ class LeftoverThreads:
         self.recorder.stop()
 
 
-class Others:
+class OtherCalls:
     """The hook that hands a recorder all calls but those of cells that were over when it began.
 
     Args:

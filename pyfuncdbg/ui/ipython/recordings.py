@@ -25,7 +25,7 @@ from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.ipython.leftover_threads import CellThreads, LeftoverThreads, Others
+from pyfuncdbg.ui.ipython.leftover_threads import CellThreads, LeftoverThreads, OtherCalls
 from pyfuncdbg.ui.ipython.options import RecordingOptions
 from pyfuncdbg.ui.prompt.install import install
 
@@ -34,7 +34,7 @@ _KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class CellRecording:
     """A cell that is recorded.
 
     Attributes:
@@ -50,7 +50,7 @@ class Begun:
     label: str
     options: RecordingOptions
     recorder: Recorder
-    others: Others | None
+    others: OtherCalls | None
     began: int
     threads: CellThreads
     breakpoints: tuple[int, ...]
@@ -75,7 +75,7 @@ class Recordings:
         self._temporary: deque[Path] = deque()
 
     # ------------------------------------------------------------------ a cell
-    def begin(self, options: RecordingOptions, label: str) -> Begun:
+    def begin(self, options: RecordingOptions, label: str) -> CellRecording:
         """A cell begins that shall be recorded.
 
         Raises:
@@ -84,7 +84,7 @@ class Recordings:
         self.tidy()
         path = options.record or self._fresh(label)
         recorder = _started(options, path)
-        others = Others(recorder, [held for _, held in self.lingering]) if self.lingering else None
+        others = OtherCalls(recorder, [held for _, held in self.lingering]) if self.lingering else None
         interrupted = debugger.live.sleep()
         before = debugger.broker.wanted, debugger.catching
         numbers: list[int] = []
@@ -98,10 +98,10 @@ class Recordings:
         if numbers or options.catch:
             install(debugger)
             debugger.start()
-        return Begun(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
+        return CellRecording(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
                      interrupted)
 
-    def end(self, begun: Begun) -> Trace:
+    def end(self, begun: CellRecording) -> Trace:
         """The cell is over: its trace, which is what commands look at from now on. Its threads go on being recorded."""
         for number in begun.breakpoints:
             if number in debugger.breakpoints.entries:
@@ -205,7 +205,7 @@ class Recordings:
             newest.flush()
             self._show(Trace.open(newest.path), str(newest.path), newest)
         if self._trace is None:
-            return Nothing()
+            return EmptyTrace()
         if self._recorder is not None:
             self._recorder.flush()
         try:
@@ -239,7 +239,7 @@ class Recordings:
         self.close_opened()
 
 
-class Nothing:
+class EmptyTrace:
     """The empty trace of a session without a recording: no sites; other queries raise an error with what to type."""
 
     def sites(self) -> list[SiteRecord]:

@@ -17,7 +17,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context,
 from pyfuncdbg.ui.commands.report import REPORT
 from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.ipython.options import CELL, options_of, recording_arguments
-from pyfuncdbg.ui.ipython.recordings import Nothing, Recordings
+from pyfuncdbg.ui.ipython.recordings import EmptyTrace, Recordings
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.damage import damage_lines
@@ -90,7 +90,7 @@ def _open_arguments(parser: argparse.ArgumentParser) -> None:
 def _status(recordings: Recordings, event: str, trace: Queries) -> Status:
     path, calls, failed = '', 0, 0
     damage: tuple[str, ...] = ()
-    if not isinstance(trace, Nothing):
+    if not isinstance(trace, EmptyTrace):
         try:
             info = trace.info()
             path, damage, calls = str(info.path), info.damage, trace.count(kind='python')

@@ -16,12 +16,12 @@ from pyfuncdbg.ui.prompt.front_ends.debugpy import DebugpyClient
 from pyfuncdbg.ui.prompt.front_ends.kernel import NotebookKernel
 from pyfuncdbg.ui.prompt.front_ends.pipe import Pipe
 from pyfuncdbg.ui.prompt.front_ends.terminal import Terminal
-from pyfuncdbg.ui.prompt.lending.lent_terminal import Lending
+from pyfuncdbg.ui.prompt.lending.lent_terminal import LentTerminal
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import listen
 
-_installed: dict[int, tuple[PendingCommands, Lending]] = {}
+_installed: dict[int, tuple[PendingCommands, LentTerminal]] = {}
 _automatic: set[int] = set()
 """Debuggers for which 'auto' was asked for: the configuration has no say."""
 
@@ -46,7 +46,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         pending = PendingCommands()
         conversation = Conversation(debugger, pending)
         elsewhere = DebugpyClient(debugger), NotebookKernel(conversation, debugger)
-        installed = _installed[id(debugger)] = pending, Lending(conversation, pending, debugger.broker, elsewhere)
+        installed = _installed[id(debugger)] = pending, LentTerminal(conversation, pending, debugger.broker, elsewhere)
         for front_end in (installed[1], *elsewhere, Terminal(conversation), Pipe(conversation, pending)):
             debugger.broker.add(front_end)
     pending, lending = installed

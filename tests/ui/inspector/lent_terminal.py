@@ -202,7 +202,7 @@ class Terminal:
 
     def inspector(self) -> int:
         """Process number of the inspector, 0 if there is none."""
-        return _found('inspector.lent', str(self.program))
+        return _found('inspector.lease', str(self.program))
 
     @property
     def program(self) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 from inspecting import click, drive, inspector, opened, place_of, press, screen, settled, type_line, until
 from plain_sites import record_calls
 
-from pyfuncdbg.ui.inspector.lists.rows import Wish
-from pyfuncdbg.ui.inspector.panes.call_rows import command_of, wish_of
+from pyfuncdbg.ui.inspector.lists.rows import ListQuery
+from pyfuncdbg.ui.inspector.panes.call_rows import command_of, query_of
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 
 WIDE = (160, 64)
@@ -131,11 +131,12 @@ def test_a_growing_trace_adds_its_calls_and_the_end_stays_in_sight(tmp_path: Pat
 
 
 def test_a_wish_and_its_command_say_the_same() -> None:
-    for wish in (Wish(), Wish(down=True), Wish((('site', 'a b*'), ('run', 3), ('failed', True)), 'duration', True),
-                 Wish((('kind', 'all'),), 'duration'), Wish((('bad', True), ('printed', True)), 'result', True)):
-        assert wish_of(command_of(wish)) == wish
-    assert command_of(Wish((('site', 'a b*'),), 'size', True)) == 'calls --site "a b*" --sort size --newest'
-    assert wish_of('calls --json') is None and wish_of('calls >> file') is None and wish_of('calls --help') is None
+    for query in (ListQuery(), ListQuery(down=True), ListQuery((('site', 'a b*'), ('run', 3), ('failed', True)), 'duration',
+                                                               True),
+                 ListQuery((('kind', 'all'),), 'duration'), ListQuery((('bad', True), ('printed', True)), 'result', True)):
+        assert query_of(command_of(query)) == query
+    assert command_of(ListQuery((('site', 'a b*'),), 'size', True)) == 'calls --site "a b*" --sort size --newest'
+    assert query_of('calls --json') is None and query_of('calls >> file') is None and query_of('calls --help') is None
 
 
 def test_a_list_that_was_never_seen_shows_what_a_command_asks_for(trace) -> None:

@@ -35,9 +35,9 @@ from pyfuncdbg.ui.inspector.hosting import screen_process
 screen_process._watched({'trace': sys.argv[1], 'title': 'script'}, SimpleNamespace(code=0))
 '''),
     'lent': ('Inspector', '''
-from pyfuncdbg.ui.inspector.lent import lent_process
+from pyfuncdbg.ui.inspector.lease import lent_process
 from pyfuncdbg.ui.inspector.desks import live_program
-from pyfuncdbg.ui.inspector.lent import lent_driver
+from pyfuncdbg.ui.inspector.lease import lent_driver
 from pyfuncdbg.ui.prompt.connecting import connection
 connection.Connection = lambda opened: None
 live_program.LiveDesk = lambda connection, attach: SimpleNamespace(live=True, note_printed=None)

@@ -237,7 +237,7 @@ def test_ctrl_z_is_refused_and_the_program_runs_on(tmp_path: Path) -> None:
     with under(tmp_path, "print('go', flush=True)\nname = input('name? ')\nprint('hello', name)", *LIVE) as person:
         person.until('name?')
         person.type('\x1a')
-        person.until('no shell behind')
+        person.until('no shell could resume')
         person.type('you\r')
         person.until('hello you')
         assert leave(person) == 0

@@ -13,7 +13,7 @@ import pytest
 from inspecting import ROOT, drive, inspector, opened, press, record, screen, type_line
 
 from pyfuncdbg.ui.inspector.desks.desk import Event
-from pyfuncdbg.ui.inspector.lists.messages import Happened
+from pyfuncdbg.ui.inspector.lists.messages import DeskChanged
 
 EMPTY = 'print("nothing wrapped here")\n'
 HOSTILE = '''
@@ -176,7 +176,7 @@ def test_what_happens_while_the_panes_are_closed_is_dropped(trace, monkeypatch) 
             async def close_one_by_one() -> None:
                 await app.panes.query_one('#graph').remove()
                 for kind in ('grown', 'resumed', 'stopped'):
-                    app.on_happened(Happened(Event(kind)))
+                    app.on_desk_changed(DeskChanged(Event(kind)))
                 await close()
             monkeypatch.setattr(app, '_close_all', close_one_by_one)
             assert 'normalize' in screen(pilot)

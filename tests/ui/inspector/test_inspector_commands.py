@@ -113,7 +113,7 @@ def test_a_mistake_is_one_message_and_changes_nothing(trace) -> None:
             assert 'call 99: There is no call 99' in shown and 'norm[2]' in shown.split('\n')[0]
             shown = await type_line(pilot, 'repotr')
             assert "repotr: unknown command 'repotr'." in shown and 'report' in shown.split("'repotr'.")[1]
-            assert not inspector(pilot).result.here and len(inspector(pilot).result.visited) == 0
+            assert not inspector(pilot).result.here and len(inspector(pilot).result.history) == 0
             assert 'unknown' not in await press(pilot, 'escape')
             assert 'no range' in await type_line(pilot, "pt #13:0 -r '[1'")
     drive(test)
@@ -131,9 +131,9 @@ def test_completion_and_history(trace) -> None:
                 if line.value != 'info':
                     await press(pilot, 'tab')
             await press(pilot, 'enter')
-            assert inspector(pilot).result.visited.current.line == 'info' and kept == []
+            assert inspector(pilot).result.history.current.line == 'info' and kept == []
             await press(pilot, 'colon', *'rep', 'tab', 'enter')
-            assert inspector(pilot).result.visited.current.line == 'report' and kept == ['report']
+            assert inspector(pilot).result.history.current.line == 'report' and kept == ['report']
             await press(pilot, 'colon', 'up')
             assert line.value == 'report'
             await press(pilot, 'up', 'up')
@@ -163,7 +163,7 @@ def test_the_palette_finds_commands_nodes_and_calls(trace) -> None:
                 if isinstance(pilot.app.screen, CommandPalette):
                     await press(pilot, 'enter')
                     await settled(pilot)
-                assert inspector(pilot).result.visited.current.line == wanted
+                assert inspector(pilot).result.history.current.line == wanted
             await press(pilot, 'ctrl+p')
             await press(pilot, *'inject')
             await press(pilot, 'enter')

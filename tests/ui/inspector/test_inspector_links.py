@@ -5,7 +5,7 @@ import pytest
 
 from pyfuncdbg.ui.inspector.desks.desk import Reply
 from pyfuncdbg.ui.inspector.lists.links import first_link, link_at, links
-from pyfuncdbg.ui.inspector.screen.screen_history import MOST, Visited
+from pyfuncdbg.ui.inspector.screen.screen_history import MOST, ScreenHistory
 
 
 @pytest.mark.parametrize(('text', 'word', 'command'), [
@@ -35,18 +35,18 @@ def test_other_words_type_nothing(text) -> None:
 
 
 def test_back_and_forward() -> None:
-    visited = Visited()
+    history = ScreenHistory()
     replies = [Reply(str(number), 'x', '', None) for number in range(MOST + 5)]
-    assert visited.back() is None and visited.forward() is None
+    assert history.back() is None and history.forward() is None
     for reply in replies:
-        visited.add(reply)
-    assert len(visited) == MOST and visited.current is replies[-1]
-    assert visited.back() is replies[-2] and visited.back() is replies[-3]
-    visited.add(replies[0])                                             # what was further on is forgotten
-    assert visited.forward() is replies[0] and visited.back() is replies[-3]
-    assert visited.leave() is None and visited.position == -1
-    visited.add(replies[1])                                             # after the panes it is the last
-    assert visited.back() is replies[0]
+        history.add(reply)
+    assert len(history) == MOST and history.current is replies[-1]
+    assert history.back() is replies[-2] and history.back() is replies[-3]
+    history.add(replies[0])                                             # what was further on is forgotten
+    assert history.forward() is replies[0] and history.back() is replies[-3]
+    assert history.leave() is None and history.position == -1
+    history.add(replies[1])                                             # after the panes it is the last
+    assert history.back() is replies[0]
     for _ in range(MOST + 5):
-        visited.back()
-    assert visited.current is None and visited.forward() is replies[5]
+        history.back()
+    assert history.current is None and history.forward() is replies[5]

@@ -6,7 +6,7 @@ from inspecting import click, drive, inspector, opened, press, screen, type_line
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart, drawing
 from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
 from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
 
@@ -215,7 +215,7 @@ def test_what_changed_in_the_tensor_that_is_looked_at(trace) -> None:
 
 
 # ---------------------------------------------------------------------- the rules, without an app
-def drawn(*parts: Part):
+def drawn(*parts: PicturePart):
     """Parts at 60 columns."""
     return drawing(DrawnPicture('', parts), 60)
 
@@ -223,13 +223,14 @@ def drawn(*parts: Part):
 @pytest.mark.parametrize(('wanted', 'kept'), [('MAT', ['matmul', 'Mat[1]']), ('m*l', ['matmul']), ('mat[', ['Mat[1]']),
                                               ('?[[]', ['Mat[1]']), ('.*', [])])
 def test_a_text_or_a_pattern(wanted, kept) -> None:
-    whole = drawn(*(Part(Text(text)) for text in ('matmul', 'Mat[1]', 'relu')))
+    whole = drawn(*(PicturePart(Text(text)) for text in ('matmul', 'Mat[1]', 'relu')))
     found = narrowed(whole, wanted)
     assert [line.text for line in found.lines[1:]] == kept and found.lines[0].text.startswith(f'{len(kept)} of 3 rows')
 
 
 def test_the_chosen_line_stays_chosen_if_it_is_left() -> None:
-    whole = drawn(Part(Text('one')), Part(Text('two\ntwo b'), chosen=True, whole=True), Part(Text('three')))
+    whole = drawn(PicturePart(Text('one')), PicturePart(Text('two\ntwo b'), chosen=True, whole=True),
+                  PicturePart(Text('three')))
     assert (whole.chosen, whole.last) == (1, 2)
     found = narrowed(whole, 'two b')
     assert [line.text for line in found.lines[1:]] == ['two', 'two b'] and (found.chosen, found.last) == (1, 2)
@@ -238,7 +239,7 @@ def test_the_chosen_line_stays_chosen_if_it_is_left() -> None:
 
 
 def test_what_is_typed_is_shown_as_text() -> None:
-    found = narrowed(drawn(Part(Text('one'))), '\x1b[31m[bold]')
+    found = narrowed(drawn(PicturePart(Text('one'))), '\x1b[31m[bold]')
     assert '\x1b' not in found.lines[0].text and '[bold]' in found.lines[0].text
 
 

@@ -9,8 +9,8 @@ import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
 from pyfuncdbg.ui.inspector.desks.desk import Event
-from pyfuncdbg.ui.inspector.lists.list_feed import Feed
-from pyfuncdbg.ui.inspector.lists.messages import Found, Happened, Picked, Told
+from pyfuncdbg.ui.inspector.lists.list_feed import ListFeed
+from pyfuncdbg.ui.inspector.lists.messages import CallFound, CallSelected, DeskChanged, MessagePosted
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 
 WIDE = (160, 50)
@@ -95,7 +95,7 @@ def test_what_a_replaced_search_finds_late_is_not_shown(trace) -> None:
                 begun.set()
                 slow.wait(20)
                 return desk.trace.call('14')
-            app._seeker.step(late, app.scene, '')
+            app._call_search.step(late, app.scene, '')
             await asyncio.to_thread(begun.wait, 20)
             app.select_call('3')
             await until(pilot, '#3 ')
@@ -209,7 +209,7 @@ def test_a_call_that_is_found_in_the_list_late_does_not_take_the_cursor_back(tra
             await until(pilot, 'call #1 norm[0] in run')
             calls.show_key('13')
             await press(pilot, 'home')          # before the answer, or behind it
-            calls.post_message(Feed.Located(calls._feed.opened, '13', 4, sought=False))
+            calls.post_message(ListFeed.Located(calls._feed.opened, '13', 4, sought=False))
             await until(pilot, 'call #1 norm[0] in run')
             assert calls.cursor == 0
     drive(test)
@@ -232,7 +232,7 @@ def test_what_is_found_when_the_app_is_being_closed_is_dropped(trace) -> None:
             app = inspector(pilot)
             call = app.scene.call
             await app.panes.remove()
-            for late in (Found(call), Told('late'), Picked('1'), Happened(Event('grown'))):
+            for late in (CallFound(call), MessagePosted('late'), CallSelected('1'), DeskChanged(Event('grown'))):
                 app.post_message(late)
             await settled(pilot)                        # the app would end with an error of its own
     drive(test)

@@ -98,7 +98,7 @@ def test_a_mistake_in_the_app_is_told_in_one_line(tmp_path) -> None:
     (tmp_path / 'broken').mkdir()
     (tmp_path / 'broken' / 'sitecustomize.py').write_text('''
 import sys
-if any('inspector.lent' in word for word in sys.orig_argv):
+if any('inspector.lease' in word for word in sys.orig_argv):
     from pyfuncdbg.ui.inspector.app import Inspector
     def fail(self, scene):
         raise KeyError('a mistake\\nof ours')

@@ -6,8 +6,8 @@ from lent_terminal import Terminal
 APP = r'''
 import os, socket, sys, threading, time
 from textual.app import App
-from pyfuncdbg.ui.inspector.lent.terminal_lease import Lease
-from pyfuncdbg.ui.inspector.lent.lent_driver import driver_for
+from pyfuncdbg.ui.inspector.lease.terminal_lease import Lease
+from pyfuncdbg.ui.inspector.lease.lent_driver import driver_for
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 
 

@@ -14,9 +14,9 @@ from textual.pilot import Pilot
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
-from pyfuncdbg.ui.inspector.lists.messages import Picked, Told
+from pyfuncdbg.ui.inspector.lists.messages import CallSelected, MessagePosted
 from pyfuncdbg.ui.inspector.lists.row_strips import slots
-from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row, Wish
+from pyfuncdbg.ui.inspector.lists.rows import ListColumn, ListQuery, Row
 from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
 
 MILLION = 1_000_000
@@ -40,24 +40,24 @@ class Numbers:
         self.asked: list[int] = []
         self.opened: list[Page] = []
 
-    def open(self, wish: Wish) -> Page:
-        if dict(wish.filters).get('name') == 'bad':
+    def open(self, query: ListQuery) -> Page:
+        if dict(query.filters).get('name') == 'bad':
             raise CommandError("no number is named 'bad'")
-        self.opened.append(Page(self, wish))
+        self.opened.append(Page(self, query))
         return self.opened[-1]
 
 
 class Page:
-    def __init__(self, numbers: Numbers, wish: Wish) -> None:
-        self.of, self.wish = numbers, wish
-        self.shown = dict(wish.filters)
+    def __init__(self, numbers: Numbers, query: ListQuery) -> None:
+        self.of, self.query = numbers, query
+        self.shown = dict(query.filters)
         self.dropped = 0
         self.count = 0
         self.cancelled = self.closed = False
         self.step = int(self.shown.get('step', 1))  # type: ignore[call-overload]
 
     def _number(self, index: int) -> int:
-        return (self.count - 1 - index if self.wish.down else index) * self.step
+        return (self.count - 1 - index if self.query.down else index) * self.step
 
     def _row(self, index: int) -> Row:
         number = self._number(index)
@@ -69,7 +69,7 @@ class Page:
         if self.cancelled:
             raise QueryCancelledError
 
-    def glimpse(self, count: int) -> list[Row]:
+    def preview(self, count: int) -> list[Row]:
         self.count = self.of.total
         return [self._row(index) for index in range(count)]
 
@@ -87,7 +87,7 @@ class Page:
 
     def position(self, key: str) -> int | None:
         number = int(key[1:]) // self.step
-        return (self.count - 1 - number if self.wish.down else number) if number < self.count else None
+        return (self.count - 1 - number if self.query.down else number) if number < self.count else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
              wanted: Callable[[], bool] = lambda: True) -> int | None:
@@ -124,13 +124,13 @@ class Lists(App[None]):
     def list(self) -> VirtualList:
         return self.query_one(VirtualList)
 
-    def on_picked(self, message: Picked) -> None:
+    def on_call_selected(self, message: CallSelected) -> None:
         self.picked.append(message.key)
 
     def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
         self.chosen.append(message.key)
 
-    def on_told(self, message: Told) -> None:
+    def on_message_posted(self, message: MessagePosted) -> None:
         self.said.append(message.text)
 
     def lines(self) -> list[str]:
@@ -230,21 +230,21 @@ def test_a_header_sorts_and_again_the_other_way_round() -> None:
     async def test(app: Lists, pilot: Pilot[None]) -> None:
         await pilot.press('down', 'down')
         await pilot.click(VirtualList, offset=(20, 1))
-        await until(pilot, lambda: app.list.wish == Wish(sort='square', down=True))
+        await until(pilot, lambda: app.list.list_query == ListQuery(sort='square', down=True))
         assert app.lines()[0].startswith('1,000,000 numbers   sort: square v ')
         assert app.lines()[1].split() == ['n', 'square', 'v', 'name', 'digits']
         assert 'n2' in app.names() and app.list.cursor == 999_997       # the row that was looked at stays it
         await pilot.press('home')
         assert app.names()[:2] == ['n999999', 'n999998'] and app.list.cursor == 0
         await pilot.click(VirtualList, offset=(20, 1))
-        await until(pilot, lambda: app.list.wish == Wish(sort='square'))
+        await until(pilot, lambda: app.list.list_query == ListQuery(sort='square'))
         await until(pilot, lambda: app.list.cursor == 999_999)
         await pilot.press('home')
         assert app.names()[:2] == ['n0', 'n1']
         await pilot.press('o')
-        await until(pilot, lambda: app.list.wish == Wish(sort='name'))
+        await until(pilot, lambda: app.list.list_query == ListQuery(sort='name'))
         await pilot.press('O')
-        await until(pilot, lambda: app.list.wish == Wish(sort='name', down=True))
+        await until(pilot, lambda: app.list.list_query == ListQuery(sort='name', down=True))
         await until(pilot, lambda: app.list.cursor == 999_999)
         await pilot.press('home')
         assert app.names()[0] == 'n999999'
@@ -254,12 +254,12 @@ def test_a_header_sorts_and_again_the_other_way_round() -> None:
 
 def test_filters_stand_on_the_first_line_and_a_wrong_one_leaves_the_rows() -> None:
     async def test(app: Lists, pilot: Pilot[None]) -> None:
-        app.list.ask(Wish((('step', 1000),)))
+        app.list.ask(ListQuery((('step', 1000),)))
         await until(pilot, lambda: app.list.count == 1000)
         await pilot.pause()
         assert app.lines()[0] == '1,000 numbers   sort: time   filter: step 1000'
         assert app.names()[:3] == ['n0', 'n1000', 'n2000']
-        app.list.ask(Wish((('name', 'bad'),)))
+        app.list.ask(ListQuery((('name', 'bad'),)))
         await until(pilot, lambda: "no number is named 'bad'" in app.lines()[0])
         assert app.names()[:3] == ['n0', 'n1000', 'n2000'] and app.list.count == 1000
     shown(test)
@@ -268,19 +268,19 @@ def test_filters_stand_on_the_first_line_and_a_wrong_one_leaves_the_rows() -> No
 def test_a_new_question_breaks_off_the_one_before_and_escape_the_last() -> None:
     async def test(app: Lists, pilot: Pilot[None]) -> None:
         app.numbers.hold.clear()
-        app.list.ask(Wish(sort='square'))
+        app.list.ask(ListQuery(sort='square'))
         await until(pilot, lambda: len(app.numbers.opened) == 2)
-        app.list.ask(Wish(sort='name'))
+        app.list.ask(ListQuery(sort='name'))
         await until(pilot, lambda: len(app.numbers.opened) == 3 and app.numbers.opened[1].closed)
         assert 'sorting ...' in app.lines()[0] and app.names()[0] == 'n0'
         assert app.list.give_up()
         await until(pilot, lambda: app.numbers.opened[2].closed)
-        assert app.list.wish == Wish() and 'sorting' not in app.lines()[0]
+        assert app.list.list_query == ListQuery() and 'sorting' not in app.lines()[0]
         app.list.scroll_to(y=5_000, animate=False)      # the rows that were kept go on
         await until(pilot, lambda: app.names()[:1] == ['n5000'])
         app.numbers.hold.set()
-        app.list.ask(Wish(sort='digits', down=True))
-        await until(pilot, lambda: app.list.wish.sort == 'digits')
+        app.list.ask(ListQuery(sort='digits', down=True))
+        await until(pilot, lambda: app.list.list_query.sort == 'digits')
         assert not app.list.give_up()
     shown(test)
 

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
 from pyfuncdbg.ui.prompt.terminal_io import ctrl_c
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import LineRequest
 
 MODEL = '''\
 import numpy as np
@@ -299,7 +299,7 @@ class Interrupted:
         self.ended = threading.Event()
         self.edits = self.cancelled = 0
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         self.edits += 1
         os.kill(os.getpid(), signal.SIGINT)
         if self.ended.wait(20):
@@ -319,7 +319,7 @@ def test_ctrl_c_ends_the_line_however_early_it_comes() -> None:
     ctrl_c.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
-            TerminalReader(editor).read(stop, broker, Wanted())
+            TerminalReader(editor).read(stop, broker, LineRequest())
     finally:
         ctrl_c.ignore()
     assert (editor.edits, editor.cancelled) == (1, 1)

@@ -1,7 +1,7 @@
 """Output of a program by thread, as the scheduler decides in which order threads write.
 
-`Listener` notes in the program's process who writes to a stream, on the threads that write; `read` is for `verify`, which
-compares what several runs have said.
+`OutputRecorder` runs in the program's process, on the threads that write; `read` is for `verify`, which compares the output
+of several runs.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StreamText:
         return [*first, *sorted(rest)], len(first)
 
 
-class Listener:
+class OutputRecorder:
     """Recorder of writes to `sys.stdout` and `sys.stderr` by thread, in this process."""
 
     def __init__(self, place: Path) -> None:

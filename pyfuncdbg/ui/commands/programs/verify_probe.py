@@ -21,7 +21,7 @@ from pyfuncdbg.hosts import await_imports
 from pyfuncdbg.hosts.framework_import import Watch
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
 from pyfuncdbg.ui.commands.programs import run_script
-from pyfuncdbg.ui.commands.programs.output_by_thread import Listener
+from pyfuncdbg.ui.commands.programs.output_by_thread import OutputRecorder
 from pyfuncdbg.ui.commands.programs.result_list import GET_NEXT
 
 LEVELS = ('plain', 'hooks', 'capture', 'recording', 'ops', 'debugger')
@@ -65,7 +65,7 @@ def watch(level: str, place: Path) -> None:
     await_imports()
     if level == 'hooks':
         from pyfuncdbg.hooks.chain import hooks
-        hooks.add(Passing())
+        hooks.add(IdleHook())
         return
     if level == 'capture':
         from pyfuncdbg.hooks.capture import Capture
@@ -90,7 +90,7 @@ _IN_TENSORFLOW = (('client.session', 'BaseSession.run', 'Session.run'),
 """Modules of TensorFlow, what in them gives results, and what these are called; '' for the name of the function."""
 
 
-class Passing:
+class IdleHook:
     """A hook that does nothing."""
 
     kinds: frozenset[Kind] = frozenset(('python', 'gradient', 'run'))
@@ -110,7 +110,7 @@ class ResultNotes:
         self._lines: TextIO = open(place / 'results.jsonl', 'w')  # noqa: SIM115  (closed with the process)
         self._values: BinaryIO = open(place / 'values.bin', 'wb')  # noqa: SIM115
         self._size = 0
-        self._listener = Listener(place)
+        self._listener = OutputRecorder(place)
 
     def install(self) -> None:
         """Put ourselves around what gives results; hooks stay out of it, so that without any the program runs as ever."""

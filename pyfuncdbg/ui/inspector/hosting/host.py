@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.ui.inspector.hosting.led_program import Led
+from pyfuncdbg.ui.inspector.hosting.session_program import SessionProgram
 from pyfuncdbg.ui.inspector.hosting.terminal_relay import Relay
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN
@@ -46,7 +46,7 @@ EARLY = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Screenplay:
+class ScreenOptions:
     """The parameters of the screen's process.
 
     Attributes:
@@ -74,17 +74,17 @@ def refusal() -> str:
     return ''
 
 
-def host(args: Sequence[str], play: Screenplay) -> int:
+def host(args: Sequence[str], options: ScreenOptions) -> int:
     """Run a program under a terminal of ours, and show it.
 
     Args:
         args: Of `pyfuncdbg run` for the program, without those that name a front end or the trace.
-        play: What is shown.
+        options: What is shown.
 
     Returns:
         The program's exit code. Does not return where a signal has killed it: that kills this process too.
     """
-    code = _Host(args, play).run()
+    code = _Host(args, options).run()
     if code < 0:
         _die_by(-code)
     return code
@@ -93,15 +93,16 @@ def host(args: Sequence[str], play: Screenplay) -> int:
 class _Host:
     """The program, the screen, and the terminal of the user."""
 
-    def __init__(self, args: Sequence[str], play: Screenplay) -> None:
+    def __init__(self, args: Sequence[str], options: ScreenOptions) -> None:
         self._args = args
-        self._play = play
+        self._options = options
         self._modes = termios.tcgetattr(0)
         self._guard = guard_of(0)
         self._master, slave = os.openpty()
         os.set_blocking(self._master, False)
         columns, rows = os.get_terminal_size(1)
-        size = struct.pack('4H', max(1, rows * (6 if play.live else 3) // 10 - 1), columns - 1, 0, 0)   # about what it gets
+        size = struct.pack('4H', max(1, rows * (6 if options.live else 3) // 10 - 1), columns - 1, 0,
+                           0)   # about what it gets
         fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
         self._hears, self._rings = os.pipe()    # a signal writes to it
         for end in (self._hears, self._rings):
@@ -109,26 +110,27 @@ class _Host:
         news, self._news = os.pipe()
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            self.program = self._start_program(slave, -1 if play.live else theirs.fileno())
+            self.program = self._start_program(slave, -1 if options.live else theirs.fileno())
             os.close(slave)
             theirs.close()
             self._guard.hold(0, LEAVE_SCREEN)
-            self.screen = self._start_screen(news, -1 if play.live else ours.fileno())
+            self.screen = self._start_screen(news, -1 if options.live else ours.fileno())
             self._guard.watch(self.screen.pid)
             os.close(news)
         self._told = self._leaving = False
 
-    def _start_program(self, terminal: int, connection: int) -> Led:
+    def _start_program(self, terminal: int, connection: int) -> SessionProgram:
         environment = {name: value for name, value in os.environ.items() if name not in ('LINES', 'COLUMNS')}
         environment['TERM'] = 'xterm-256color'
-        command = [*_this_command(), 'run', '--hosted', str(connection), '--record', self._play.trace, *self._args]
-        return Led(command, terminal, environment, [connection] if connection >= 0 else [])
+        command = [*_this_command(), 'run', '--hosted', str(connection), '--record', self._options.trace, *self._args]
+        return SessionProgram(command, terminal, environment, [connection] if connection >= 0 else [])
 
     def _start_screen(self, news: int, connection: int) -> subprocess.Popen[bytes]:
-        play = self._play
+        options = self._options
         guard = self._guard.fileno()
         told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
-                           'trace': play.trace, 'title': play.title, 'live': play.live, 'commands': play.commands,
+                           'trace': options.trace, 'title': options.title, 'live': options.live,
+                           'commands': options.commands,
                            'pid': self.program.pid})
         command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[4]), told]
         passed = [self._master, news, *(one for one in (connection, guard) if one >= 0)]
@@ -149,10 +151,10 @@ class _Host:
                 self._hang_up()
             code = self.program.wait()
             self.program.release()
-        if alone and os.path.isdir(self._play.trace) and self._terminal_lives():
+        if alone and os.path.isdir(self._options.trace) and self._terminal_lives():
             from pyfuncdbg.ui.commands.programs.recorded_program import draw_report, tell_noted_unhit
-            draw_report(Path(self._play.trace), os.getcwd(), dict(os.environ))
-            tell_noted_unhit(Path(self._play.trace))
+            draw_report(Path(self._options.trace), os.getcwd(), dict(os.environ))
+            tell_noted_unhit(Path(self._options.trace))
         return code
 
     def _watch(self) -> None:

@@ -16,7 +16,7 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.app import Inspector
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
-from pyfuncdbg.ui.inspector.lists.messages import Happened
+from pyfuncdbg.ui.inspector.lists.messages import DeskChanged
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 
@@ -72,7 +72,7 @@ class HostedInspector(Inspector):
         """Whether the program has them, which may be sent any text."""
         return self.focused is self._terminal and self._terminal.keeps_keys
 
-    def on_happened(self, message: Happened) -> None:
+    def on_desk_changed(self, message: DeskChanged) -> None:
         """A stop takes the keys; when it is over the program has them again."""
         kind = message.event.kind
         if self._handing is not None and kind in ('stopped', 'resumed', 'ended', 'lost'):
@@ -121,7 +121,7 @@ class HostedInspector(Inspector):
             self._take_back()
         self.screen.refresh_bindings()
 
-    def on_program_pane_said(self, message: ProgramPane.Said) -> None:
+    def on_program_pane_notified(self, message: ProgramPane.Notified) -> None:
         """The pane has something to tell."""
         self.say(message.text, 'yellow')
 

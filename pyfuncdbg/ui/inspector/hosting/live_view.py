@@ -19,7 +19,7 @@ from textual.worker import Worker, get_current_worker
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
+from pyfuncdbg.ui.inspector.hosting.hosted_program import HostedProgram
 from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
 from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
 from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
@@ -41,7 +41,7 @@ class LiveView(FullScreen):
     Args:
         path: Folder of the trace, which may still be about to come.
         title: What the user called the program.
-        guest: The program.
+        program: The program.
         layout: Has the theme.
     """
 
@@ -65,11 +65,11 @@ class LiveView(FullScreen):
             super().__init__()
             self.pulse, self.at, self.why = pulse, at, why
 
-    def __init__(self, path: str, title: str, guest: Guest, layout: Layout = FIRST) -> None:
+    def __init__(self, path: str, title: str, program: HostedProgram, layout: Layout = FIRST) -> None:
         super().__init__(layout)
         self._path = path
         self._called = one_line(title, 60)
-        self._guest = guest
+        self._program = program
         self._pulse: Pulse | None = None
         self._taken = 0.0
         self._why = ''                          # it cannot be taken any more
@@ -82,7 +82,7 @@ class LiveView(FullScreen):
         yield Static(id='header', markup=False)
         with VerticalScroll(id='pulse'):
             yield Static(id='numbers', markup=False)
-        yield ProgramPane(self._guest, id='program')
+        yield ProgramPane(self._program, id='program')
         yield Static(id='said', markup=False)
         yield Footer(show_command_palette=False, compact=True)
 
@@ -98,7 +98,7 @@ class LiveView(FullScreen):
         return self.query_one(ProgramPane)
 
     def _caption(self) -> None:
-        state = self._guest.ending or 'RUNNING'
+        state = self._program.ending or 'RUNNING'
         self.query_one('#header', Static).update(f'pyfuncdbg  {self._called}  {state}  {one_line(self._path, 60)}')
 
     @work(thread=True, exit_on_error=False)
@@ -110,7 +110,7 @@ class LiveView(FullScreen):
                 self._follow(worker)
             except PyfuncdbgError as error:     # said with the figures that there are; it may be there again later
                 self.post_message(self.Beat(None, time.monotonic(), str(error)))
-                if self._guest.code is not None:
+                if self._program.code is not None:
                     return
                 time.sleep(_PERIOD)
 
@@ -121,17 +121,17 @@ class LiveView(FullScreen):
             TraceError: It cannot be read.
         """
         with Trace.open(self._path) as trace:
-            pulses = Pulses(trace, self._guest.pid)
+            pulses = Pulses(trace, self._program.pid)
             self.post_message(self.Beat(pulses.take(), time.monotonic()))
             over = False
             while not worker.is_cancelled:
-                before, over = over, self._guest.code is not None
+                before, over = over, self._program.code is not None
                 began = time.monotonic()
                 if trace.refresh() or not before:
                     self.post_message(self.Beat(pulses.take(), began))
                 self._seldom = time.monotonic() - began
                 wait = max(_PERIOD, _SHARE * self._seldom)
-                while wait > 0 and not worker.is_cancelled and (over or self._guest.code is None):
+                while wait > 0 and not worker.is_cancelled and (over or self._program.code is None):
                     time.sleep(min(wait, 0.1))
                     wait -= 0.1
 
@@ -182,7 +182,7 @@ class LiveView(FullScreen):
         self._caption()
         self._free()
 
-    def on_program_pane_said(self, message: ProgramPane.Said) -> None:
+    def on_program_pane_notified(self, message: ProgramPane.Notified) -> None:
         """The pane has something to tell."""
         self.say(message.text)
 
@@ -192,11 +192,11 @@ class LiveView(FullScreen):
 
     def action_program(self) -> None:
         """To the program's screen; once more: all of it."""
-        if self._terminal.has_focus or self._guest.code is not None:
+        if self._terminal.has_focus or self._program.code is not None:
             self.screen.toggle_class('-screen')
         self._terminal.focus()
 
     async def action_quit(self) -> None:
         """Leave; a program that runs goes on."""
-        self._guest.let_go()
+        self._program.let_go()
         await super().action_quit()

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
+from pyfuncdbg.ui.inspector.hosting.hosted_program import HostedProgram
 from pyfuncdbg.ui.inspector.hosting.keystrokes import encoded, pasted
 from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 
@@ -29,7 +29,7 @@ class ProgramPane(ScrollView, can_focus=True):
     """A terminal.
 
     Args:
-        guest: The program.
+        program: The program.
         stopped: Whether the debugger holds it now.
         id: As any widget's.
         classes: As any widget's.
@@ -41,7 +41,7 @@ class ProgramPane(ScrollView, can_focus=True):
     class Left(Message):
         """Request of the user to have the keys back."""
 
-    class Said(Message):
+    class Notified(Message):
         """There is something to tell the user."""
 
         def __init__(self, text: str) -> None:
@@ -54,10 +54,10 @@ class ProgramPane(ScrollView, can_focus=True):
     class Ended(Message):
         """The program is over."""
 
-    def __init__(self, guest: Guest, stopped: Callable[[], bool] = lambda: False, *, id: str | None = None,
+    def __init__(self, program: HostedProgram, stopped: Callable[[], bool] = lambda: False, *, id: str | None = None,
                  classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._guest = guest
+        self._program = program
         self._stopped = stopped
         self._told = self._over = False
         self._end = 0
@@ -70,20 +70,20 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def on_mount(self) -> None:
         """Begin to listen."""
-        self._guest.start(self._changed, self._go)
+        self._program.start(self._changed, self._go)
         self._caption()
 
     def _go(self) -> None:
-        """On a thread of the guest: it is time to leave."""
+        """On a thread of the hosted program: it is time to leave."""
         with contextlib.suppress(RuntimeError):         # the user has just done so
             self.app.call_from_thread(self.app.exit, 0)
 
     def let_go(self) -> None:
         """The user leaves."""
-        self._guest.let_go()
+        self._program.let_go()
 
     def _changed(self) -> None:
-        """On a thread of the guest: something is new."""
+        """On a thread of the hosted program: something is new."""
         if not self._told:
             self._told = True
             self.post_message(self._Written())
@@ -96,19 +96,19 @@ class ProgramPane(ScrollView, can_focus=True):
         self._told = False
         # Where the end was, for the pane may have shrunk since: the live view above it grows.
         follows = self.scroll_offset.y >= min(self._end, self.max_scroll_y)
-        self.virtual_size = Size(self.size.width, self._guest.screen.height)
+        self.virtual_size = Size(self.size.width, self._program.screen.height)
         if follows:
             self.scroll_end(animate=False, immediate=True)
             self._end = self.max_scroll_y
         self.refresh()
-        if self._guest.code is not None and not self._over:
+        if self._program.code is not None and not self._over:
             self._over = True
             self._caption()
             self.post_message(self.Ended())
 
     def _caption(self) -> None:
         if self._over:
-            said = self._guest.ending
+            said = self._program.ending
         else:
             said = 'keys go to it; Ctrl-] gives them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
         self.border_title = Content(f'program: {said}')
@@ -118,8 +118,8 @@ class ProgramPane(ScrollView, can_focus=True):
         """One row of the screen."""
         number = y + self.scroll_offset.y
         width = self.size.width
-        strip = Strip(self._guest.screen.segments(number))
-        cursor = self._guest.screen.cursor
+        strip = Strip(self._program.screen.segments(number))
+        cursor = self._program.screen.cursor
         if cursor is not None and cursor[1] == number and self.has_focus and not self._over:
             strip = strip.adjust_cell_length(max(strip.cell_length, cursor[0] + 1))
             before, under, behind = strip.divide([cursor[0], cursor[0] + 1, max(strip.cell_length, cursor[0] + 1)])
@@ -131,7 +131,7 @@ class ProgramPane(ScrollView, can_focus=True):
         """The program's terminal is as large as the pane."""
         size = self.scrollable_content_region.size
         if size.width > 1 and size.height > 0:
-            self._guest.resize(size.width, size.height)
+            self._program.resize(size.width, size.height)
             self._show()
 
     def on_focus(self) -> None:
@@ -152,12 +152,12 @@ class ProgramPane(ScrollView, can_focus=True):
         elif self._over:
             return                              # nobody reads them: they are the app's again
         elif event.key in ('ctrl+c', 'ctrl+backslash') and self._stopped():
-            self.post_message(self.Said("the program is stopped: 'abort' ends the run, 'cont' lets it go on"))
+            self.post_message(self.Notified("the program is stopped: 'abort' ends the run, 'cont' lets it go on"))
         else:
             if event.key == 'ctrl+z':
-                self.post_message(self.Said('Ctrl-Z: there is no shell behind the program that could let it go on again'))
+                self.post_message(self.Notified('Ctrl-Z does nothing: no shell could resume the program'))
             self.scroll_end(animate=False)
-            self._guest.type(encoded(event.key, event.character, application=self._guest.screen.application_keys))
+            self._program.type(encoded(event.key, event.character, application=self._program.screen.application_keys))
         event.stop()
         event.prevent_default()
 
@@ -167,7 +167,7 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def on_paste(self, event: events.Paste) -> None:
         """Type a pasted text into the program."""
-        self._guest.type(pasted(event.text, brackets=self._guest.screen.brackets_paste))
+        self._program.type(pasted(event.text, brackets=self._program.screen.brackets_paste))
         event.stop()
 
 

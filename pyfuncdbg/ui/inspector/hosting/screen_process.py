@@ -21,8 +21,8 @@ from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.hosting.guest_program import Guest
 from pyfuncdbg.ui.inspector.hosting.host import EARLY, LEFT, NOTHING
+from pyfuncdbg.ui.inspector.hosting.hosted_program import HostedProgram
 from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 from pyfuncdbg.ui.views.escape import one_line
@@ -37,24 +37,24 @@ def main(told: str) -> int:
     Args:
         told: By that process, as JSON.
     """
-    play = json.loads(told)
+    options = json.loads(told)
     signal.signal(signal.SIGINT, signal.SIG_IGN)            # is the program's
-    guest = Guest(play['master'], play['news'], play['pid'])
-    if not _begun(play, guest):
+    program = HostedProgram(options['master'], options['news'], options['pid'])
+    if not _begun(options, program):
         return NOTHING
-    code = _watched(play, guest) if play['live'] else _inspected(play, guest)
-    if play['guard'] >= 0:
-        TerminalGuard(socket.socket(fileno=play['guard'])).free()       # the app has put the terminal back
+    code = _watched(options, program) if options['live'] else _inspected(options, program)
+    if options['guard'] >= 0:
+        TerminalGuard(socket.socket(fileno=options['guard'])).free()       # the app has put the terminal back
     if code == LEFT:
-        code = EARLY if guest.let_go() else LEFT
+        code = EARLY if program.let_go() else LEFT
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may be somebody else's again
-        _say_goodbye(play, guest)
+        _say_goodbye(options, program)
     return code
 
 
-def _begun(play: dict[str, Any], guest: Guest) -> bool:
+def _begun(options: dict[str, Any], program: HostedProgram) -> bool:
     """Wait until there is something to show; False if the program ends before. One that is killed leaves a trace."""
-    news, connection = play['news'], play['connection']
+    news, connection = options['news'], options['connection']
     while True:
         ready, _, _ = select.select([news, *([connection] if connection >= 0 else [])], [], [],
                                     None if connection >= 0 else 0.05)
@@ -62,15 +62,15 @@ def _begun(play: dict[str, Any], guest: Guest) -> bool:
             with socket.socket(fileno=os.dup(connection)) as peeked:
                 if peeked.recv(1, socket.MSG_PEEK):
                     return True
-            guest.hear_end()
-            return guest.code is not None and guest.code < 0 and os.path.isdir(play['trace'])
-        if connection < 0 and os.path.isdir(play['trace']):
+            program.hear_end()
+            return program.code is not None and program.code < 0 and os.path.isdir(options['trace'])
+        if connection < 0 and os.path.isdir(options['trace']):
             return True
         if news in ready:
             return False
 
 
-def _inspected(play: dict[str, Any], guest: Guest) -> int:
+def _inspected(options: dict[str, Any], program: HostedProgram) -> int:
     """Under the inspector; the exit code of the app."""
     wait()
     from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
@@ -84,16 +84,16 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     spare_loaded()
     desk: Desk
-    if guest.code is None:
-        program = LiveDesk(Connection(socket.socket(fileno=play['connection'])), attach=False)
-        desk = HostedDesk(program, play['trace'], play['title'])
+    if program.code is None:
+        live = LiveDesk(Connection(socket.socket(fileno=options['connection'])), attach=False)
+        desk = HostedDesk(live, options['trace'], options['title'])
     else:
-        desk = SavedDesk(play['trace'])
-    commands = [typed.text for typed in command_file(play['commands'])] if play['commands'] else []
+        desk = SavedDesk(options['trace'])
+    commands = [typed.text for typed in command_file(options['commands'])] if options['commands'] else []
     kept = history()
     try:
         layout = kept_layout()
-        app = HostedInspector(desk, ProgramPane(guest, lambda: desk.stop() is not None, id='program'), commands,
+        app = HostedInspector(desk, ProgramPane(program, lambda: desk.stop() is not None, id='program'), commands,
                               past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string, layout=layout)
         app.run()
         _keep(layout, app.arrangement)
@@ -102,14 +102,14 @@ def _inspected(play: dict[str, Any], guest: Guest) -> int:
         desk.close()
 
 
-def _watched(play: dict[str, Any], guest: Guest) -> int:
+def _watched(options: dict[str, Any], program: HostedProgram) -> int:
     """Without the debugger; the exit code of the app."""
     wait()
     from pyfuncdbg.ui.inspector.hosting.live_view import LiveView
     from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout, theme_of
     spare_loaded()
     layout = kept_layout()
-    app = LiveView(play['trace'], play['title'], guest, layout)
+    app = LiveView(options['trace'], options['title'], program, layout)
     app.run()
     _keep(layout, replace(layout, theme=theme_of(app, layout)))
     return app.return_code or LEFT
@@ -122,19 +122,19 @@ def _keep(before: Layout, after: Layout) -> None:
         say(why)
 
 
-def _say_goodbye(play: dict[str, Any], guest: Guest) -> None:
+def _say_goodbye(options: dict[str, Any], program: HostedProgram) -> None:
     """Leave the program's last output on the screen, and how it ended; if it was left before, it writes on below."""
     console = Console(highlight=False, markup=False)
-    goes_on = guest.let_go()
-    lines = guest.screen.last_lines(max(1, console.height - 2), to_cursor=goes_on)
+    goes_on = program.let_go()
+    lines = program.screen.last_lines(max(1, console.height - 2), to_cursor=goes_on)
     for number, line in enumerate(lines):
         last = number == len(lines) - 1 and goes_on
         text = Text.assemble(*((part.text, part.style or '') for part in line))
         console.print(text, end='' if last else '\n', soft_wrap=True)
     if not goes_on:
         from pyfuncdbg.ui.commands.programs.recorded_program import tell_noted_unhit
-        print(_report_line(play['trace'], guest.ending), file=sys.stderr, flush=True)
-        tell_noted_unhit(Path(play['trace']))
+        print(_report_line(options['trace'], program.ending), file=sys.stderr, flush=True)
+        tell_noted_unhit(Path(options['trace']))
 
 
 def _report_line(path: str, ending: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyfuncdbg.ui.inspector.hosting.led_program import Led
+from pyfuncdbg.ui.inspector.hosting.session_program import SessionProgram
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_LINE
 
@@ -37,7 +37,7 @@ class Relay:
         guard: Of the user's terminal.
     """
 
-    def __init__(self, master: int, modes: list[Any], bell: int, program: Led, guard: TerminalGuard) -> None:
+    def __init__(self, master: int, modes: list[Any], bell: int, program: SessionProgram, guard: TerminalGuard) -> None:
         self._master = master
         self._modes = modes
         self._bell = bell

@@ -28,7 +28,7 @@ _CELL = re.compile(r'[^\s│|]+(?: [^\s│|]+)*')
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PicturePart:
     """A piece of a picture.
 
     Attributes:
@@ -52,7 +52,7 @@ class DrawnPicture:
     """Parts under one another, and the title in the frame."""
 
     title: str
-    parts: Sequence[Part]
+    parts: Sequence[PicturePart]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,15 +14,15 @@ from textual.widget import Widget
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
-from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, Slot, lines
-from pyfuncdbg.ui.inspector.lists.rows import Opened, Rows, Wish
+from pyfuncdbg.ui.inspector.lists.row_strips import ColumnSlot, RowLine, lines
+from pyfuncdbg.ui.inspector.lists.rows import ListQuery, QueryRows, RowSource
 
 PAGE = 50
 """Rows that are asked for at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Viewport:
     """The visible part of a list.
 
     Attributes:
@@ -40,7 +40,7 @@ class Sight:
     cursor: int
     key: str
     count: int
-    places: tuple[Slot, ...]
+    places: tuple[ColumnSlot, ...]
     led: bool = False
 
     @property
@@ -64,7 +64,7 @@ class Sight:
         return min(max(0, top), max(0, count - self.height)), at
 
 
-class Feed:
+class ListFeed:
     """The rows behind one list.
 
     Args:
@@ -72,7 +72,7 @@ class Feed:
         owner: The list; it gets the messages.
     """
 
-    class Glimpsed(Message):
+    class Previewed(Message):
         """The first rows of a list whose length is not known yet."""
 
         def __init__(self, turn: int, found: list[RowLine]) -> None:
@@ -80,25 +80,26 @@ class Feed:
             self.turn, self.found = turn, found
 
     class Built(Message):
-        """The rows of a wish are in order."""
+        """The rows of a query are in order."""
 
-        def __init__(self, turn: int, wish: Wish, opened: Opened, top: int, cursor: int, places: tuple[Slot, ...],
+        def __init__(self, turn: int, query: ListQuery, opened: QueryRows, top: int, cursor: int,
+                     places: tuple[ColumnSlot, ...],
                      pages: dict[int, list[RowLine]], seconds: float) -> None:
             super().__init__()
-            self.turn, self.wish, self.opened, self.top, self.cursor = turn, wish, opened, top, cursor
+            self.turn, self.query, self.opened, self.top, self.cursor = turn, query, opened, top, cursor
             self.places, self.pages, self.seconds = places, pages, seconds
 
     class Paged(Message):
         """Some pages are there."""
 
-        def __init__(self, opened: Opened, places: tuple[Slot, ...], pages: dict[int, list[RowLine]]) -> None:
+        def __init__(self, opened: QueryRows, places: tuple[ColumnSlot, ...], pages: dict[int, list[RowLine]]) -> None:
             super().__init__()
             self.opened, self.places, self.pages = opened, places, pages
 
     class Located(Message):
         """The row of a searched text or key, None if there is none."""
 
-        def __init__(self, opened: Opened, text: str, at: int | None, *, sought: bool) -> None:
+        def __init__(self, opened: QueryRows, text: str, at: int | None, *, sought: bool) -> None:
             super().__init__()
             self.opened, self.text, self.at, self.sought = opened, text, at, sought
 
@@ -109,26 +110,26 @@ class Feed:
             super().__init__()
             self.turn, self.why = turn, why
 
-    def __init__(self, rows: Rows, owner: Widget) -> None:
+    def __init__(self, rows: RowSource, owner: Widget) -> None:
         self.rows = rows
         self._owner = owner
         self._lock = threading.Lock()
-        self._pending: Opened | None = None
+        self._pending: QueryRows | None = None
         self._seeking = 0
         self.turn = 0
-        self.opened: Opened | None = None
+        self.opened: QueryRows | None = None
 
     # ------------------------------------------------------------------ questions, on the main thread
-    def ask(self, wish: Wish, sight: Sight, *, glimpse: bool) -> None:
-        """Find and sort; `Built` comes, and before it, if a glimpse is wanted, `Glimpsed`."""
+    def ask(self, query: ListQuery, viewport: Viewport, *, preview: bool) -> None:
+        """Find and sort; `Built` comes, and before it, if a preview is wanted, `Previewed`."""
         with self._lock:
             self.turn += 1
             if self._pending is not None:
                 self._pending.cancel()
         turn = self.turn
-        self._work(lambda: self._build(turn, wish, sight, glimpse), turn)
+        self._work(lambda: self._build(turn, query, viewport, preview), turn)
 
-    def adopt(self, opened: Opened) -> None:
+    def adopt(self, opened: QueryRows) -> None:
         """Answer from these rows now."""
         if self.opened is not None:
             self._work(self.opened.close, self.turn)
@@ -143,7 +144,7 @@ class Feed:
                 self._pending.cancel()
         return busy
 
-    def fetch(self, numbers: Sequence[int], places: tuple[Slot, ...]) -> None:
+    def fetch(self, numbers: Sequence[int], places: tuple[ColumnSlot, ...]) -> None:
         """Get some pages; `Paged` comes."""
         opened = self.opened
         if opened is not None:
@@ -159,14 +160,14 @@ class Feed:
         def work() -> None:
             at = opened.find(text, start, backwards=backwards, wanted=lambda: self._seeking == number)
             if self._seeking == number:
-                self._owner.post_message(Feed.Located(opened, text, at, sought=True))
+                self._owner.post_message(ListFeed.Located(opened, text, at, sought=True))
         self._work(work, self.turn)
 
     def locate(self, key: str) -> None:
         """Find a row by its key; `Located` comes."""
         opened = self.opened
         if opened is not None:
-            self._work(lambda: self._owner.post_message(Feed.Located(opened, key, opened.position(key), sought=False)),
+            self._work(lambda: self._owner.post_message(ListFeed.Located(opened, key, opened.position(key), sought=False)),
                        self.turn)
 
     def close(self) -> None:
@@ -187,26 +188,26 @@ class Feed:
             except QueryCancelledError:
                 pass                            # what broke it off has asked something else
             except PyfuncdbgError as error:
-                self._owner.post_message(Feed.Failed(turn, str(error)))
+                self._owner.post_message(ListFeed.Failed(turn, str(error)))
             except Exception as error:          # a mistake of ours: told in the list's first line, the app goes on
-                self._owner.post_message(Feed.Failed(turn, f'pyfuncdbg failed here: {type(error).__name__}: {error}'))
+                self._owner.post_message(ListFeed.Failed(turn, f'pyfuncdbg failed here: {type(error).__name__}: {error}'))
         self._owner.run_worker(run, thread=True, group='feed', exit_on_error=False)
 
-    def _build(self, turn: int, wish: Wish, sight: Sight, glimpse: bool) -> None:
+    def _build(self, turn: int, query: ListQuery, viewport: Viewport, preview: bool) -> None:
         began = time.perf_counter()
-        opened = self.rows.open(wish)
+        opened = self.rows.open(query)
         with self._lock:
             if self.turn == turn:
                 self._pending = opened
             else:
                 opened.cancel()
         try:
-            if glimpse:
-                self._owner.post_message(Feed.Glimpsed(turn, lines(opened.glimpse(PAGE), sight.places)))
+            if preview:
+                self._owner.post_message(ListFeed.Previewed(turn, lines(opened.preview(PAGE), viewport.places)))
             count = opened.build()
-            top, cursor = sight.moved(count, opened.position(sight.key) if sight.key else None)
-            pages = {number: lines(opened.page(number * PAGE, PAGE), sight.places)
-                     for number in pages_of(top, sight.height, count)}
+            top, cursor = viewport.moved(count, opened.position(viewport.key) if viewport.key else None)
+            pages = {number: lines(opened.page(number * PAGE, PAGE), viewport.places)
+                     for number in pages_of(top, viewport.height, count)}
         except BaseException:
             opened.close()
             raise
@@ -214,16 +215,16 @@ class Feed:
             with self._lock:
                 if self._pending is opened:
                     self._pending = None
-        self._owner.post_message(Feed.Built(turn, wish, opened, top, cursor, sight.places, pages,
+        self._owner.post_message(ListFeed.Built(turn, query, opened, top, cursor, viewport.places, pages,
                                             time.perf_counter() - began))
 
-    def _page(self, opened: Opened, numbers: Sequence[int], places: tuple[Slot, ...]) -> None:
+    def _page(self, opened: QueryRows, numbers: Sequence[int], places: tuple[ColumnSlot, ...]) -> None:
         found: dict[int, list[RowLine]] = {}
         try:
             for number in numbers:
                 found[number] = lines(opened.page(number * PAGE, PAGE), places)
         finally:
-            self._owner.post_message(Feed.Paged(opened, places, found))
+            self._owner.post_message(ListFeed.Paged(opened, places, found))
 
 
 def pages_of(top: int, height: int, count: int) -> range:

@@ -26,7 +26,7 @@ def while_open(handle: Callable[Concatenate[_App, _Given], None]) -> Callable[Co
     return handled
 
 
-class Answered(Message):
+class CommandAnswered(Message):
     """A command was carried out, and its answer drawn."""
 
     def __init__(self, reply: Reply, drawn: Drawing) -> None:
@@ -34,7 +34,7 @@ class Answered(Message):
         self.reply, self.drawn = reply, drawn
 
 
-class Found(Message):
+class CallFound(Message):
     """A call to look at was found, or none: why.
 
     `quiet`: it was not the user who asked; `leave`: show the panes; `search`: which of the user's searches found it.
@@ -46,7 +46,7 @@ class Found(Message):
         self.call, self.why, self.quiet, self.leave, self.search = call, why, quiet, leave, search
 
 
-class Happened(Message):
+class DeskChanged(Message):
     """The program or the trace did something."""
 
     def __init__(self, event: Event) -> None:
@@ -54,7 +54,7 @@ class Happened(Message):
         self.event = event
 
 
-class Picked(Message):
+class CallSelected(Message):
     """Selection of a call by the cursor of a list or in a timeline: all panes follow it."""
 
     def __init__(self, key: str) -> None:
@@ -62,7 +62,7 @@ class Picked(Message):
         self.key = key
 
 
-class Told(Message):
+class MessagePosted(Message):
     """Something to tell the user in one line; '' takes it away."""
 
     def __init__(self, text: str) -> None:

@@ -21,7 +21,7 @@ _GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ColumnSlot:
     """The cells of a column on a line, from `start` on; `index` is its place in a row."""
 
     column: ListColumn
@@ -44,13 +44,13 @@ class RowLine:
         return Strip(self.segments)
 
 
-def slots(columns: Sequence[ListColumn], width: int) -> tuple[Slot, ...]:
+def slots(columns: Sequence[ListColumn], width: int) -> tuple[ColumnSlot, ...]:
     """The columns that fit into a width."""
     shown = [(index, column) for index, column in enumerate(columns) if width >= column.beyond]
     taken = sum(column.width for _, column in shown) + _GAP * (len(shown) - 1)
     filling = [index for index, column in shown if column.fills]
     left = max(0, width - taken)
-    found: list[Slot] = []
+    found: list[ColumnSlot] = []
     start = 0
     for index, column in shown:
         more = left // len(filling) if index in filling else 0
@@ -58,19 +58,19 @@ def slots(columns: Sequence[ListColumn], width: int) -> tuple[Slot, ...]:
             more += left % len(filling)
         size = min(column.width + more, max(0, width - start))
         if size:
-            found.append(Slot(column, index, start, size))
+            found.append(ColumnSlot(column, index, start, size))
         start += size + _GAP
     return tuple(found)
 
 
-def lines(rows: Sequence[Row], places: Sequence[Slot]) -> list[RowLine]:
+def lines(rows: Sequence[Row], places: Sequence[ColumnSlot]) -> list[RowLine]:
     """The rows, drawn."""
     console = Console(file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False, markup=False,
                       emoji=False, highlight=False, _environ={})
     return [_line(row, places, console) for row in rows]
 
 
-def _line(row: Row, places: Sequence[Slot], console: Console) -> RowLine:
+def _line(row: Row, places: Sequence[ColumnSlot], console: Console) -> RowLine:
     segments: list[Segment] = []
     for place in places:
         segments += _cell(row.cells[place.index], place, console)
@@ -79,7 +79,7 @@ def _line(row: Row, places: Sequence[Slot], console: Console) -> RowLine:
     return RowLine(row.key, tuple(strip), strip.text.rstrip())
 
 
-def _cell(text: Text, place: Slot, console: Console) -> list[Segment]:
+def _cell(text: Text, place: ColumnSlot, console: Console) -> list[Segment]:
     cell = text.copy()
     cell.end = ''
     if cell.cell_len > place.width and not cell.spans:
@@ -92,7 +92,7 @@ def _cell(text: Text, place: Slot, console: Console) -> list[Segment]:
     return [space, *drawn] if place.column.right else [*drawn, space]
 
 
-def header(places: Sequence[Slot], sort: str, down: bool) -> Strip:
+def header(places: Sequence[ColumnSlot], sort: str, down: bool) -> Strip:
     """The titles; an arrow stands at the one that the rows are sorted by."""
     segments: list[Segment] = []
     for place in places:

@@ -33,7 +33,7 @@ class ListColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ListQuery:
     """Filters and order that are asked of a list.
 
     Attributes:
@@ -55,8 +55,8 @@ class Row:
     cells: tuple[Text, ...]
 
 
-class Opened(Protocol):
-    """The rows of one wish, in order.
+class QueryRows(Protocol):
+    """The rows of one query, in order.
 
     Attributes:
         count: How many there are; right after `build`.
@@ -68,7 +68,7 @@ class Opened(Protocol):
     shown: Mapping[str, object]
     dropped: int
 
-    def glimpse(self, count: int) -> list[Row]:
+    def preview(self, count: int) -> list[Row]:
         """The first rows, quickly, before `build`."""
 
     def build(self) -> int:
@@ -91,7 +91,7 @@ class Opened(Protocol):
         """Give everything back."""
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """The source of the rows of a list."""
 
     @property
@@ -106,8 +106,8 @@ class Rows(Protocol):
     def greatest_first(self) -> frozenset[str]:
         """Keys of columns that are sorted downwards when they are asked for first."""
 
-    def open(self, wish: Wish) -> Opened:
-        """The rows of a wish, not built yet.
+    def open(self, query: ListQuery) -> QueryRows:
+        """The rows of a query, not built yet.
 
         Raises:
             PyfuncdbgError: It cannot be fulfilled: why.

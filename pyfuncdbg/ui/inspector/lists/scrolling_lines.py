@@ -28,7 +28,7 @@ NOT_HERE = 'is not here'
 """Of a text that a search has not found."""
 
 
-class Sheet(ScrollView, can_focus=True):
+class ScrollingLines(ScrollView, can_focus=True):
     """A scrollable drawing.
 
     Attributes:
@@ -38,9 +38,9 @@ class Sheet(ScrollView, can_focus=True):
     """
 
     DEFAULT_CSS = """
-    Sheet { background: $surface; scrollbar-size: 1 1; }
-    Sheet > .sheet--cursor { background: $primary 30%; }
-    Sheet > .sheet--found { background: $warning; color: $background; }
+    ScrollingLines { background: $surface; scrollbar-size: 1 1; }
+    ScrollingLines > .sheet--cursor { background: $primary 30%; }
+    ScrollingLines > .sheet--found { background: $warning; color: $background; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {'sheet--cursor', 'sheet--found'}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,7 +63,7 @@ class Sheet(ScrollView, can_focus=True):
     class Resized(Message):
         """The sheet has another width: its picture is to be drawn again."""
 
-        def __init__(self, sheet: Sheet) -> None:
+        def __init__(self, sheet: ScrollingLines) -> None:
             super().__init__()
             self.sheet = sheet
 

@@ -19,10 +19,10 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
-from pyfuncdbg.ui.inspector.lists.list_feed import PAGE, Feed, Sight, pages_of
-from pyfuncdbg.ui.inspector.lists.messages import Picked, Told
+from pyfuncdbg.ui.inspector.lists.list_feed import PAGE, ListFeed, Viewport, pages_of
+from pyfuncdbg.ui.inspector.lists.messages import CallSelected, MessagePosted
 from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, header, marked, slots
-from pyfuncdbg.ui.inspector.lists.rows import Rows, Wish
+from pyfuncdbg.ui.inspector.lists.rows import ListQuery, RowSource
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
 
@@ -42,7 +42,7 @@ class VirtualList(ScrollView, can_focus=True):
     Attributes:
         count: Rows in all.
         cursor: The row that is chosen, from 0.
-        wish: What is shown.
+        list_query: What is shown.
     """
 
     DEFAULT_CSS = """
@@ -68,13 +68,14 @@ class VirtualList(ScrollView, can_focus=True):
             super().__init__()
             self.key = key
 
-    def __init__(self, rows: Rows, wish: Wish | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, rows: RowSource, query: ListQuery | None = None, *, id: str | None = None,
+                 classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.rows = rows
-        self.wish = wish if wish is not None else Wish()
+        self.list_query = query if query is not None else ListQuery()
         self.count = 0
         self.cursor = 0
-        self._feed = Feed(rows, self)
+        self._feed = ListFeed(rows, self)
         self._pages: OrderedDict[int, list[RowLine]] = OrderedDict()
         self._places = slots(rows.columns, 0)
         self._busy = ''
@@ -87,7 +88,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._settling: Timer | None = None
         self._again: Timer | None = None
         self._took = 0.0
-        self._new = False                       # rows of another wish have come, and the goal is sought in them
+        self._new = False                       # rows of another query have come, and the goal is sought in them
 
     # ------------------------------------------------------------------ what is shown
     def on_resize(self, event: events.Resize) -> None:
@@ -100,21 +101,21 @@ class VirtualList(ScrollView, can_focus=True):
             self._pages.clear()
         self.virtual_size = Size(width, self.count + _ABOVE)
         if first and width > 0:
-            self.ask(self.wish)
+            self.ask(self.list_query)
 
     @property
     def _row_width(self) -> int:
         return max(0, self.size.width - (0 if self.show_vertical_scrollbar else 1))
 
-    def ask(self, wish: Wish) -> None:
+    def ask(self, query: ListQuery) -> None:
         """Show something else; what is there stays until it is found."""
         self._failed = ''
-        same = dict(wish.filters) == dict(self.wish.filters)
+        same = dict(query.filters) == dict(self.list_query.filters)
         self._busy = 'sorting' if same else 'filtering'
         first = not self._feed.turn
-        self._asked = self._sight.key
+        self._asked = self._viewport.key
         # The row under the cursor is what is looked at, in another order too; without it, the first one.
-        self._feed.ask(wish, replace(self._sight, count=0), glimpse=first)
+        self._feed.ask(query, replace(self._viewport, count=0), preview=first)
         self.refresh()
 
     def grown(self) -> None:
@@ -127,39 +128,39 @@ class VirtualList(ScrollView, can_focus=True):
         if self._busy:
             self.grown()
         elif self._feed.turn:
-            self._asked = self._sight.key
-            self._feed.ask(self.wish, self._sight, glimpse=False)
+            self._asked = self._viewport.key
+            self._feed.ask(self.list_query, self._viewport, preview=False)
 
     @property
     def _height(self) -> int:
         return max(1, self.size.height - _ABOVE)
 
     @property
-    def _sight(self) -> Sight:
+    def _viewport(self) -> Viewport:
         line = self._line(self.cursor)
-        return Sight(round(self.scroll_y), self._height, self.cursor, line.key if line is not None else '', self.count,
+        return Viewport(round(self.scroll_y), self._height, self.cursor, line.key if line is not None else '', self.count,
                      self._places, self._led)
 
     def _line(self, index: int) -> RowLine | None:
         page = self._pages.get(index // PAGE)
         return page[index % PAGE] if page is not None and index % PAGE < len(page) else None
 
-    def on_feed_glimpsed(self, message: Feed.Glimpsed) -> None:
+    def on_list_feed_previewed(self, message: ListFeed.Previewed) -> None:
         """Show the first rows."""
         if message.turn == self._feed.turn and not self.count:
             self.count = len(message.found)
             self._pages[0] = message.found
             self._resized()
 
-    def on_feed_built(self, message: Feed.Built) -> None:
+    def on_list_feed_built(self, message: ListFeed.Built) -> None:
         """Show the rows."""
         if message.turn != self._feed.turn:
             self.run_worker(message.opened.close, thread=True, group='feed')
             return
         self._feed.adopt(message.opened)
-        before, another = self._sight.key, message.wish != self.wish
+        before, another = self._viewport.key, message.query != self.list_query
         self._busy, self._failed, self._took = '', '', message.seconds
-        self.wish, self.count, self.cursor = message.wish, message.opened.count, message.cursor
+        self.list_query, self.count, self.cursor = message.query, message.opened.count, message.cursor
         self._pages.clear()
         if message.places == self._places:      # it may have been shown, or have got another width, meanwhile
             self._pages.update(message.pages)
@@ -169,14 +170,14 @@ class VirtualList(ScrollView, can_focus=True):
         self._new = another
         if goal:
             self.show_key(goal)
-        elif another or (before and self._sight.key != before):
+        elif another or (before and self._viewport.key != before):
             self._moved()                       # to the first row, without the one that was there, or with the end
 
     def _resized(self) -> None:
         self.virtual_size = Size(self._row_width, self.count + _ABOVE)
         self.refresh()
 
-    def on_feed_paged(self, message: Feed.Paged) -> None:
+    def on_list_feed_paged(self, message: ListFeed.Paged) -> None:
         """Show rows that were missing."""
         self._fetching = False
         if message.opened is self._feed.opened and message.places == self._places:
@@ -187,7 +188,7 @@ class VirtualList(ScrollView, can_focus=True):
                 self._pages.popitem(last=False)
         self.refresh()
 
-    def on_feed_failed(self, message: Feed.Failed) -> None:
+    def on_list_feed_failed(self, message: ListFeed.Failed) -> None:
         """Say why."""
         if message.turn == self._feed.turn:
             self._busy, self._failed = '', message.why
@@ -204,7 +205,8 @@ class VirtualList(ScrollView, can_focus=True):
         if y == 0:
             return self._first_line().crop_extend(0, width, style).apply_style(style)
         if y == 1:
-            return header(self._places, self.wish.sort, self.wish.down).crop_extend(0, width, style).apply_style(style)
+            return header(self._places, self.list_query.sort, self.list_query.down).crop_extend(0, width,
+                                                                                                style).apply_style(style)
         index = round(self.scroll_y) + y - _ABOVE
         if index >= self.count:
             return Strip.blank(width, style)
@@ -220,7 +222,7 @@ class VirtualList(ScrollView, can_focus=True):
 
     def _first_line(self) -> Strip:
         opened = self._feed.opened
-        sort = self.wish.sort + ' v' * self.wish.down
+        sort = self.list_query.sort + ' v' * self.list_query.down
         if opened is None:
             text = heading(0, self.rows.noun)
             text.plain = f'{self.rows.noun}s: counting ...'
@@ -255,14 +257,14 @@ class VirtualList(ScrollView, can_focus=True):
         if self._goal and self._feed.opened is not None:    # else when the rows are there
             self._feed.locate(key)
 
-    def on_feed_located(self, message: Feed.Located) -> None:
+    def on_list_feed_located(self, message: ListFeed.Located) -> None:
         """Go to what was sought."""
         if message.opened is not self._feed.opened:
             return                              # a goal is sought in the new rows
         if not message.sought and message.text != self._goal:
             return                              # the user has moved the cursor since
         if message.sought:
-            self.post_message(Told(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
+            self.post_message(MessagePosted(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
                                    f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
         if message.at is not None:
             self.cursor = message.at
@@ -292,7 +294,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._settling = None
         line = self._line(self.cursor)
         if line is not None:
-            self.post_message(Picked(line.key))
+            self.post_message(CallSelected(line.key))
         elif self.cursor < self.count:
             self._fetch()
             self._moved()                       # its row is on the way
@@ -319,22 +321,23 @@ class VirtualList(ScrollView, can_focus=True):
             self.post_message(self.Chosen(line.key))
 
     # ------------------------------------------------------------------ sorting, searching
-    def wished(self, wish: Wish) -> None:
+    def request(self, query: ListQuery) -> None:
         """The user wants another order; a list whose orders are commands types it instead."""
-        self.ask(wish)
+        self.ask(query)
 
     def action_sort(self, by: int) -> None:
         """Sort by the next column, or (0) the other way round."""
         keys = [place.column.key for place in self._places]
-        at = keys.index(self.wish.sort) if self.wish.sort in keys else -1
+        at = keys.index(self.list_query.sort) if self.list_query.sort in keys else -1
         if by:
             self._sort_by(keys[(at + by) % len(keys)])
         else:
-            self.wished(replace(self.wish, down=not self.wish.down))
+            self.request(replace(self.list_query, down=not self.list_query.down))
 
     def _sort_by(self, key: str) -> None:
-        again = key == self.wish.sort
-        self.wished(replace(self.wish, sort=key, down=not self.wish.down if again else key in self.rows.greatest_first))
+        again = key == self.list_query.sort
+        self.request(replace(self.list_query, sort=key,
+                             down=not self.list_query.down if again else key in self.rows.greatest_first))
 
     def search(self, text: str, by: int = 0) -> str:
         """Mark a text and go to the row that has it: from the cursor on, or the next (1) or previous (-1) one.

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.commands.calls import CALLS
 from pyfuncdbg.ui.commands.engine.arguments import filters_of
 from pyfuncdbg.ui.commands.engine.command import parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import joined, words
-from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row, Wish
+from pyfuncdbg.ui.inspector.lists.rows import ListColumn, ListQuery, Row
 from pyfuncdbg.ui.views.calls.calls import function, result, shapes
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.units import milliseconds, seconds
@@ -42,26 +42,26 @@ class CallRows:
     def __init__(self, trace: Callable[[], Queries]) -> None:
         self._trace = trace
 
-    def open(self, wish: Wish) -> CallPages:
-        """The calls of a wish, not sorted yet."""
-        return CallPages(self._trace(), wish)
+    def open(self, query: ListQuery) -> CallPages:
+        """The calls of a query, not sorted yet."""
+        return CallPages(self._trace(), query)
 
 
 class CallPages:
-    """The calls of one wish."""
+    """The calls of one query."""
 
-    def __init__(self, trace: Queries, wish: Wish) -> None:
-        given = dict(wish.filters)
+    def __init__(self, trace: Queries, query: ListQuery) -> None:
+        given = dict(query.filters)
         kind = given.get('kind', _KIND)
         self._trace = trace
         self._where: dict[str, Any] = {**given, 'kind': None if kind == 'all' else kind}
-        self._order: dict[str, Any] = {'sort': wish.sort, 'newest_first': wish.down}
+        self._order: dict[str, Any] = {'sort': query.sort, 'newest_first': query.down}
         self._calls: Ordered = trace.ordered(**self._where, **self._order)
         self.shown: Mapping[str, object] = given
         self.dropped = trace.info().dropped.get('calls', 0)
         self.count = 0
 
-    def glimpse(self, count: int) -> list[Row]:
+    def preview(self, count: int) -> list[Row]:
         """The first calls."""
         return [row(call) for call in self._trace.calls(**self._where, **self._order, limit=count)]
 
@@ -105,20 +105,20 @@ def row(call: CallRecord) -> Row:
         Text('' if call.duration is None else seconds(call.duration)), result(call)))
 
 
-def command_of(wish: Wish) -> str:
+def command_of(query: ListQuery) -> str:
     """The command line that asks for this."""
     given = ['calls']
-    for name, value in wish.filters:
+    for name, value in query.filters:
         given += [f'--{name}'] if value is True else [f'--{name}', str(value)]
-    if wish.sort != 'time':
-        given += ['--sort', wish.sort]
-    if wish.down != (wish.sort == 'duration'):
+    if query.sort != 'time':
+        given += ['--sort', query.sort]
+    if query.down != (query.sort == 'duration'):
         given.append('--newest')
     return joined(given)
 
 
-def wish_of(line: str) -> Wish | None:
-    """The wish of a command line `calls ...`; None if it asks for something that is no list."""
+def query_of(line: str) -> ListQuery | None:
+    """The query of a command line `calls ...`; None if it asks for something that is no list."""
     try:
         args = parser_of(CALLS).parse_args([word.text for word in words(line)][1:])
     except CommandError:                        # or it is redirected into a file
@@ -128,4 +128,4 @@ def wish_of(line: str) -> Wish | None:
     filters = filters_of(args, 'site', 'run', 'failed', 'bad', 'printed', 'changed')
     if args.kind != _KIND:
         filters['kind'] = args.kind
-    return Wish(tuple(filters.items()), args.sort, args.newest != (args.sort == 'duration'))
+    return ListQuery(tuple(filters.items()), args.sort, args.newest != (args.sort == 'duration'))

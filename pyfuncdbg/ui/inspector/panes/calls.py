@@ -5,10 +5,10 @@ Main thread of the app; the calls come from worker threads.
 from __future__ import annotations
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.rows import Wish
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.rows import ListQuery
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.lists.virtual_list import VirtualList
-from pyfuncdbg.ui.inspector.panes.call_rows import CallRows, command_of, wish_of
+from pyfuncdbg.ui.inspector.panes.call_rows import CallRows, command_of, query_of
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 
 
@@ -30,21 +30,21 @@ class CallList(VirtualList):
 
     def adopt(self, line: str) -> bool:
         """Show what a command line asks for; False if it is no `calls` or asks for no list."""
-        wish = wish_of(line)
-        if wish is not None:
-            self.ask(wish)
-        return wish is not None
+        query = query_of(line)
+        if query is not None:
+            self.ask(query)
+        return query is not None
 
-    def wished(self, wish: Wish) -> None:
+    def request(self, query: ListQuery) -> None:
         """Another order is a command that is typed."""
-        self.post_message(Sheet.Chosen(command_of(wish)))
+        self.post_message(ScrollingLines.Chosen(command_of(query)))
 
     def action_choose(self) -> None:
         """The call on a screen of its own."""
         line = self._line(self.cursor)
         if line is not None:
-            self.post_message(Sheet.Chosen(f'call {line.key}'))
+            self.post_message(ScrollingLines.Chosen(f'call {line.key}'))
 
     def filter_line(self) -> str:
         """The command that this list shows, to be typed on."""
-        return command_of(self.wish) + ' '
+        return command_of(self.list_query) + ' '

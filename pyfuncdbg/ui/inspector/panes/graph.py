@@ -8,7 +8,7 @@ from rich.text import Text
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -30,9 +30,9 @@ def graph(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if call is None:
         return nothing('graph', desk)
     rows = recorded_rows(desk, call)
-    parts = [Part(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
+    parts = [PicturePart(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:
-        parts.append(Part(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
+        parts.append(PicturePart(Text(f'... {len(rows) - _NODES:,} further nodes', 'yellow')))
     return DrawnPicture(f'graph  run #{call.run}  {count(len(rows), "node")}', parts)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -20,7 +20,7 @@ def output(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     parts = []
     if call.error is not None:
         panel = error_panel(call.error, f'call #{call.number} {call.label}')
-        parts.append(Part(panel, f'call {call.number}'))
+        parts.append(PicturePart(panel, f'call {call.number}'))
     if call.output or call.error is None or any(call.dropped.values()):
-        parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
+        parts.append(PicturePart(output_view(call.output, call.dropped), f'out {call.number}'))
     return DrawnPicture(f'output  #{call.number}', parts)

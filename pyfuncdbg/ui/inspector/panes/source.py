@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -53,24 +53,25 @@ def _of_call(call: CallRecord) -> DrawnPicture:
     current = _current(call, len(lines))
     listing = Listing(site.filename, site.function, site.line, lines, current=current)
     notes = _notes(call)
-    return DrawnPicture(title, [Part(line, chosen=number == current)
+    return DrawnPicture(title, [PicturePart(line, chosen=number == current)
                                 for number, line in enumerate(beside_lines(listing, notes), site.line)])
 
 
-def _without(site: SiteRecord) -> list[Part]:
+def _without(site: SiteRecord) -> list[PicturePart]:
     """A node without source: where it was created, what is known of its function."""
     parts = []
     if site.function:
-        parts.append(Part(Text(f'the source of {one_line(site.function, 80)} was not recorded', 'dim', overflow='fold')))
+        parts.append(PicturePart(Text(f'the source of {one_line(site.function, 80)} was not recorded', 'dim',
+                                      overflow='fold')))
     else:
-        parts.append(Part(Text(f'{one_line(site.op_type, 60)} calls no Python function', 'dim', overflow='fold')))
+        parts.append(PicturePart(Text(f'{one_line(site.op_type, 60)} calls no Python function', 'dim', overflow='fold')))
     if site.stack:
         made = site.stack[-1]
-        parts.append(Part(Text.assemble('created at ', place(made.filename, made.line, full=True),
+        parts.append(PicturePart(Text.assemble('created at ', place(made.filename, made.line, full=True),
                                         f' in {one_line(made.function, 80)}', overflow='fold')))
-        parts.append(Part(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
+        parts.append(PicturePart(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
     elif (reason := unlocated_text(unlocated(site))) is not None:
-        parts.append(Part(reason))
+        parts.append(PicturePart(reason))
     return parts
 
 

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
@@ -37,7 +37,8 @@ def graph(desk: Desk, width: int) -> DrawnPicture:
     found = _asked(desk, f'lt -n {_SUMMARIES}', width)
     if 'node' not in found:
         reply = desk.answer('bt', width)
-        return DrawnPicture('stack', [Part(reply.shown if not reply.error else Text(reply.error, 'dim', overflow='fold'))])
+        return DrawnPicture('stack', [PicturePart(reply.shown if not reply.error else Text(reply.error, 'dim',
+                                                                                           overflow='fold'))])
     feeds = [row for row in found['rows'] if row['standing'] == 'fed']
     outputs: dict[str, list[Mapping[str, Any]]] = {}
     for row in found['rows']:
@@ -49,10 +50,10 @@ def graph(desk: Desk, width: int) -> DrawnPicture:
     for node in nodes:
         parts += [_node_part(row) for row in outputs.get(node['name'], (node,))]
     return DrawnPicture(f'graph  run #{found["run"]}  {count(len(feeds) + len(nodes), "node")}',
-                        parts or [Part(Text('this run has no nodes', 'dim'))])
+                        parts or [PicturePart(Text('this run has no nodes', 'dim'))])
 
 
-def _node_part(row: Mapping[str, Any]) -> Part:
+def _node_part(row: Mapping[str, Any]) -> PicturePart:
     """An output, or a node: one without outputs, or one of those whose outputs were not asked for."""
     standing = _STANDINGS.get(row['standing'], 'later')
     name, tensor = str(row['name']), _tensor(row.get('tensor'))
@@ -60,7 +61,7 @@ def _node_part(row: Mapping[str, Any]) -> Part:
         standing = 'unknown'
     shown = NodeRow(name.removesuffix(':0'), row['op_type'] or 'feed', standing, tensor=tensor)
     node = name if 'silent' in row else name.rpartition(':')[0]
-    return Part(node_line(shown), f'pt {name}' if tensor is not None else f'break {node}', standing == 'here')
+    return PicturePart(node_line(shown), f'pt {name}' if tensor is not None else f'break {node}', standing == 'here')
 
 
 def source(desk: Desk, width: int) -> DrawnPicture:
@@ -69,10 +70,10 @@ def source(desk: Desk, width: int) -> DrawnPicture:
     card = _asked(desk, 'stop', width)
     data = reply.data if not reply.error else card.get('listing')
     if not isinstance(data, dict) or 'lines' not in data:
-        told = Part(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
+        told = PicturePart(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
         if 'suggestions' in card or 'end' in card:      # the card of a run says more than the stack that it is in
-            return DrawnPicture('source', [Part(desk.answer('stop', width).shown, offers=offers_of(card)), told])
-        return DrawnPicture('source', [told, Part(desk.answer('bt', width).shown)])
+            return DrawnPicture('source', [PicturePart(desk.answer('stop', width).shown, offers=offers_of(card)), told])
+        return DrawnPicture('source', [told, PicturePart(desk.answer('bt', width).shown)])
     listing = Listing(data['filename'], data['function'], data['first'], tuple(data['lines']), data['current'],
                       data['raised'], tuple(data['breakpoints']))
     raised = card.get('raised') or {}
@@ -82,20 +83,20 @@ def source(desk: Desk, width: int) -> DrawnPicture:
         notes.setdefault(listing.raised or listing.current, []).append(Text(one_line(said, 120), 'bold red'))
     where = place(listing.filename, listing.current or listing.first).plain
     return DrawnPicture(f'source  {listing.function}  {where}',
-                        [Part(line, f'break {listing.filename}:{number}', number == listing.current)
+                        [PicturePart(line, f'break {listing.filename}:{number}', number == listing.current)
                          for number, line in enumerate(beside_lines(listing, notes), listing.first)])
 
 
 def tensors(desk: Desk, width: int) -> DrawnPicture:
     """The variables here, then the tensors of the run."""
     card = _asked(desk, 'stop', width)
-    parts = [Part(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
+    parts = [PicturePart(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
     if card.get('returned'):
-        parts.append(Part(_value_note('returns', card['returned']), 'retval'))
+        parts.append(PicturePart(_value_note('returns', card['returned']), 'retval'))
     listed = _listed(desk, card, width)
     if not listed.error:
-        parts += [Part(Text()), Part(listed.shown)] if parts else [Part(listed.shown)]
-    return DrawnPicture('tensors and variables', parts or [Part(Text('nothing to see here', 'dim'))])
+        parts += [PicturePart(Text()), PicturePart(listed.shown)] if parts else [PicturePart(listed.shown)]
+    return DrawnPicture('tensors and variables', parts or [PicturePart(Text('nothing to see here', 'dim'))])
 
 
 def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
@@ -115,12 +116,13 @@ def output(desk: Desk, width: int) -> DrawnPicture:
     said = desk.trace.calls(kind='python', printed=True, newest_first=True, limit=_SAID)
     parts = []
     for call in reversed(said):
-        parts.append(Part(Text(f'#{one_line(call.number, 20)} {one_line(call.label, 60)}', 'bold'), f'out {call.number}'))
-        parts.append(Part(output_view(call.output, call.dropped), f'out {call.number}'))
+        parts.append(PicturePart(Text(f'#{one_line(call.number, 20)} {one_line(call.label, 60)}', 'bold'),
+                                 f'out {call.number}'))
+        parts.append(PicturePart(output_view(call.output, call.dropped), f'out {call.number}'))
     if desk.printed:
-        parts.append(Part(Text('written since, to be on the terminal when the program goes on', 'bold')))
-        parts.append(Part(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))
-    return DrawnPicture('output  of the last calls', parts or [Part(Text('nothing was printed so far', 'dim'))])
+        parts.append(PicturePart(Text('written since, to be on the terminal when the program goes on', 'bold')))
+        parts.append(PicturePart(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))
+    return DrawnPicture('output  of the last calls', parts or [PicturePart(Text('nothing was printed so far', 'dim'))])
 
 
 def _as_shown(printed: str) -> str:

@@ -8,7 +8,7 @@ from pyfuncdbg.observers.debug.gradients.tape import tape_of
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.views.numerics.tape import tape_view
@@ -26,15 +26,15 @@ def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     run = scene.call.run
     title = f'tape  run #{run}'
     if not desk.trace.count(kind='gradient', run=run):
-        return DrawnPicture(title, [Part(Text(f'nothing was differentiated in run #{run}', 'dim'))])
+        return DrawnPicture(title, [PicturePart(Text(f'nothing was differentiated in run #{run}', 'dim'))])
     if desk.trace.count(kind='gradient') > _MOST:
         return DrawnPicture(title,
-                            [Part(Text(f'many gradient steps were recorded: "tape --run {run}" draws those of this run',
+                            [PicturePart(Text(f'too many gradient steps: "tape --run {run}" draws those of this run',
                                        overflow='fold'), f'tape --run {run}')])
     try:
-        return DrawnPicture(title, [Part(tape_view(tape_of(desk.trace, run)))])
+        return DrawnPicture(title, [PicturePart(tape_view(tape_of(desk.trace, run)))])
     except CommandError as error:
-        return DrawnPicture(title, [Part(Text(str(error), 'yellow', overflow='fold'))])
+        return DrawnPicture(title, [PicturePart(Text(str(error), 'yellow', overflow='fold'))])
 
 
 def _newest(desk: Desk) -> DrawnPicture:
@@ -42,8 +42,8 @@ def _newest(desk: Desk) -> DrawnPicture:
     count = desk.trace.count(kind='gradient')
     if not 0 < count <= _MOST:
         text = '"tape" draws the newest gradients' if count else 'no gradients so far'
-        return DrawnPicture('tape', [Part(Text(text, 'dim'), 'tape' if count else '')])
-    return DrawnPicture('tape', [Part(tape_view(tape_of(desk.trace)))])
+        return DrawnPicture('tape', [PicturePart(Text(text, 'dim'), 'tape' if count else '')])
+    return DrawnPicture('tape', [PicturePart(tape_view(tape_of(desk.trace)))])
 
 
 def tape_line(trace: Queries, call: CallRecord) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, Part
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
 from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
 from pyfuncdbg.ui.inspector.panes.scene import Scene
@@ -20,12 +20,12 @@ def tensors(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if call is None:
         return nothing('tensors', desk)
     titles = input_titles(call)
-    parts = [Part(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}', whole=True)
+    parts = [PicturePart(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}', whole=True)
              for slot, tensor in enumerate(call.inputs)]
-    parts += [Part(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}', whole=True)
+    parts += [PicturePart(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}', whole=True)
               for slot, tensor in enumerate(call.outputs)]
     if not call.inputs:
-        parts.insert(0, Part(Text('no inputs', 'dim')))
+        parts.insert(0, PicturePart(Text('no inputs', 'dim')))
     if not call.outputs:
-        parts.append(Part(Text('no outputs', 'dim')))
+        parts.append(PicturePart(Text('no outputs', 'dim')))
     return DrawnPicture(f'tensors  #{call.number} {call.label}', parts)

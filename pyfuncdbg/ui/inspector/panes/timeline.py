@@ -24,11 +24,11 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.observers.record.index.time_spans import Extent, SpanRecord, Spans
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.messages import Picked
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.messages import CallSelected
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.time_query import TimeQuery, time_query
 from pyfuncdbg.ui.inspector.panes.time_window import TimeWindow, looked_at
-from pyfuncdbg.ui.inspector.panes.time_wish import TimeWish, time_wish
 from pyfuncdbg.ui.views.calls.timeline import MARGIN, axis_row
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, seconds
@@ -66,14 +66,14 @@ class TimelinePane(ScrollView, can_focus=True):
         Binding('home', 'edge(0)', 'the beginning', show=False), Binding('end', 'edge(1)', 'the end', show=False),
         Binding('enter', 'choose', 'open the call', show=False)]
 
-    class Looked(Message):
+    class WindowDrawn(Message):
         """A window was drawn, or why not."""
 
         def __init__(self, turn: int, window: TimeWindow | None, why: str, took: float) -> None:
             super().__init__()
             self.turn, self.window, self.why, self.took = turn, window, why, took
 
-    class Met(Message):
+    class NeighbourFound(Message):
         """A call beside another was found; None: there is none."""
 
         def __init__(self, span: SpanRecord | None) -> None:
@@ -132,18 +132,19 @@ class TimelinePane(ScrollView, can_focus=True):
 
     def filter_line(self) -> str:
         """The command that shows this window for the nodes that the user names."""
-        return (TimeWish(self.start, self.end, self.site) if self.end > self.start else TimeWish(site=self.site)).to_narrow()
+        return (TimeQuery(self.start, self.end,
+                          self.site) if self.end > self.start else TimeQuery(site=self.site)).to_narrow()
 
     def adopt(self, line: str) -> bool:
         """Show what a command line asks for; False if that is no window of time."""
-        wish = time_wish(line)
-        if wish is None:
+        query = time_query(line)
+        if query is None:
             return False
-        if wish.site != self.site:
-            self.site, self.seen = wish.site, None
+        if query.site != self.site:
+            self.site, self.seen = query.site, None
         if self._extent is not None:
-            start = self._extent.start if wish.start is None else wish.start
-            self._go(start, (self._extent.end if wish.end is None else wish.end) - start)
+            start = self._extent.start if query.start is None else query.start
+            self._go(start, (self._extent.end if query.end is None else query.end) - start)
         self._look()
         return True
 
@@ -166,11 +167,11 @@ class TimelinePane(ScrollView, can_focus=True):
             began = time.perf_counter()
             whole = extent if extent is not None else spans.extent()
             first, last = (start, end) if whole.end > start < end else (whole.start, whole.end)
-            if self._extent is not None and at_end and whole.end > self._extent.end:        # the end stays in sight
+            if self._extent is not None and at_end and whole.end > self._extent.end:        # the end stays in viewport
                 whole_before = first <= self._extent.start
                 first, last = (first if whole_before else whole.end - (last - first)), whole.end
             window = looked_at(spans, whole, first, max(last, first + _CLOSEST), width, known)
-            self.post_message(self.Looked(turn, window, '', time.perf_counter() - began))
+            self.post_message(self.WindowDrawn(turn, window, '', time.perf_counter() - began))
         self._ask(look, keep=True)
         self.refresh()
 
@@ -189,10 +190,10 @@ class TimelinePane(ScrollView, can_focus=True):
             except QueryCancelledError:
                 pass                            # something else is wanted by now
             except PyfuncdbgError as error:
-                self.post_message(self.Looked(turn, None, str(error), 0.0))
+                self.post_message(self.WindowDrawn(turn, None, str(error), 0.0))
         self.run_worker(work, thread=True, group='timeline', exit_on_error=False)
 
-    def on_timeline_pane_looked(self, message: Looked) -> None:
+    def on_timeline_pane_window_drawn(self, message: WindowDrawn) -> None:
         """Show what was drawn."""
         if message.turn != self._turn:
             return
@@ -273,7 +274,7 @@ class TimelinePane(ScrollView, can_focus=True):
         if tell:
             if self._settling is not None:
                 self._settling.stop()
-            self._settling = self.set_timer(_SETTLE, lambda: self.post_message(Picked(span.number)))
+            self._settling = self.set_timer(_SETTLE, lambda: self.post_message(CallSelected(span.number)))
 
     def _go(self, start: float, length: float) -> None:
         """Look at another window, within what there is."""
@@ -286,7 +287,7 @@ class TimelinePane(ScrollView, can_focus=True):
             self.start, self.end = start, start + length
             self._look()
 
-    def on_timeline_pane_met(self, message: Met) -> None:
+    def on_timeline_pane_neighbour_found(self, message: NeighbourFound) -> None:
         """Go to a call that was found."""
         if message.span is not None:
             self._choose(message.span, tell=True)
@@ -296,7 +297,7 @@ class TimelinePane(ScrollView, can_focus=True):
             found = spans.beside(process, thread, at, later=later, number=number)
             if found is None and either:
                 found = spans.beside(process, thread, at, later=not later, number=number)
-            self.post_message(self.Met(found))
+            self.post_message(self.NeighbourFound(found))
         self._ask(ask)
 
     def action_beside(self, by: int) -> None:
@@ -349,7 +350,7 @@ class TimelinePane(ScrollView, can_focus=True):
     def action_choose(self) -> None:
         """The call on a screen of its own."""
         if self.chosen is not None:
-            self.post_message(Sheet.Chosen(f'call {self.chosen.number}'))
+            self.post_message(ScrollingLines.Chosen(f'call {self.chosen.number}'))
 
     # ------------------------------------------------------------------ mouse
     def on_click(self, event: events.Click) -> None:

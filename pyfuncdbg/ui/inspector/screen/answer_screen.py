@@ -11,13 +11,13 @@ from textual.content import Content
 from textual.message import Message
 
 from pyfuncdbg.ui.inspector.desks.desk import Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPicture, Part, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPicture, PicturePart, drawing
 from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.lists.text_filter import head_of
 from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
 from pyfuncdbg.ui.inspector.screen.key_help import key_help
-from pyfuncdbg.ui.inspector.screen.screen_history import Visited
+from pyfuncdbg.ui.inspector.screen.screen_history import ScreenHistory
 from pyfuncdbg.ui.views.escape import one_line
 
 _SHORT = 4
@@ -30,14 +30,14 @@ def is_short(reply: Reply, lines: Sequence[DrawnLine]) -> bool:
     return len(lines) <= _SHORT and (asked is None or not (asked.keys or asked.narrowing))
 
 
-class Result(Sheet):
+class AnswerScreen(ScrollingLines):
     """A sheet for answers.
 
     Args:
         live: Whether a program runs: more keys are explained then.
 
     Attributes:
-        visited: The answers that were shown, and which of them is.
+        history: The answers that were shown, and which of them is.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,35 +54,35 @@ class Result(Sheet):
     def __init__(self, *, live: bool) -> None:
         super().__init__('result', id='result')
         self._live = live
-        self.visited = Visited()
+        self.history = ScreenHistory()
 
     @property
     def here(self) -> bool:
         """Whether an answer is shown, not the panes."""
-        return self.visited.position >= 0
+        return self.history.position >= 0
 
     def page(self, reply: Reply) -> DrawnPicture:
         """The screen of an answer; the list of commands begins with the keys. On any thread."""
-        keys = [Part(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
+        keys = [PicturePart(key_help(live=self._live))] if reply.command == 'help' and not reply.line.split()[1:] else []
         offers = offers_of(reply.data) if reply.command == 'stop' else ()
-        return DrawnPicture(reply.line, [*keys, Part(reply.shown, offers=offers)])
+        return DrawnPicture(reply.line, [*keys, PicturePart(reply.shown, offers=offers)])
 
     def add(self, reply: Reply, drawn: Drawing) -> None:
         """Show another answer, all of it."""
-        self.visited.add(reply)
+        self.history.add(reply)
         self.wanted = ''
         self.show(drawn, keep=False)
 
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
         """With the place among the screens in the frame."""
         super().show(drawing, keep=keep)
-        place = f'  ({self.visited.position + 1} of {len(self.visited)})' if len(self.visited) > 1 else ''
+        place = f'  ({self.history.position + 1} of {len(self.history)})' if len(self.history) > 1 else ''
         offer = one_line(drawing.lines[drawing.chosen].chosen, 60) if drawing.chosen >= 0 else ''
         self.border_title = Content(one_line(drawing.title, 120) + place + (f'  Enter: {offer}' if offer else ''))
 
     def show_again(self) -> None:
         """Draw the answer that is to be seen now."""
-        reply = self.visited.current
+        reply = self.history.current
         if reply is not None:
             self._draw(reply, self.columns)
 
@@ -90,16 +90,16 @@ class Result(Sheet):
     def _draw(self, reply: Reply, width: int) -> None:
         self.post_message(self.Redrawn(reply, drawing(self.page(reply), width)))
 
-    def on_result_redrawn(self, message: Redrawn) -> None:
+    def on_answer_screen_redrawn(self, message: Redrawn) -> None:
         """Show it, unless the user is elsewhere by now."""
         message.stop()
-        if message.reply is self.visited.current:
+        if message.reply is self.history.current:
             self.show(message.drawn)
 
     # ------------------------------------------------------------------ lists
     @property
     def _list(self) -> ListLine | None:
-        return list_line(self.visited.current.line) if self.visited.current is not None else None
+        return list_line(self.history.current.line) if self.history.current is not None else None
 
     def filter_line(self) -> str:
         """The command of a list with its filter at the end, to be typed on."""

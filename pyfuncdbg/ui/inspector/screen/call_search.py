@@ -1,4 +1,4 @@
-"""Search for calls on a worker thread, from the scene that is shown; the app gets `Found`."""
+"""Search for calls on a worker thread, from the scene that is shown; the app gets `CallFound`."""
 from __future__ import annotations
 
 from collections import deque
@@ -9,13 +9,13 @@ from textual.app import App
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.messages import Found
+from pyfuncdbg.ui.inspector.lists.messages import CallFound
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.inspector.screen.next_call import Search, opening_call, opening_words
 from pyfuncdbg.ui.inspector.screen.pane_set import mistake
 
 
-class Seeker:
+class CallSearch:
     """Search for calls, one at a time. Called on the app's thread.
 
     Args:
@@ -41,7 +41,7 @@ class Seeker:
         else:
             self._waiting.append((find, none))
 
-    def is_current(self, found: Found) -> bool:
+    def is_current(self, found: CallFound) -> bool:
         """Whether this is what the user wants, and not what a search found that another has replaced; it is over then."""
         if found.search is None:
             return True
@@ -79,19 +79,19 @@ class Seeker:
 
     def _seek(self, search: object, find: Search, scene: Scene, none: str, leave: bool) -> None:
         try:
-            found = Found(find(self._desk, scene), none, leave=leave, search=search)
+            found = CallFound(find(self._desk, scene), none, leave=leave, search=search)
         except PyfuncdbgError as error:
-            found = Found(None, str(error), leave=leave, search=search)
+            found = CallFound(None, str(error), leave=leave, search=search)
         except Exception as error:              # a mistake of ours: told in one line, the app goes on
-            found = Found(None, mistake(error).plain, leave=leave, search=search)
+            found = CallFound(None, mistake(error).plain, leave=leave, search=search)
         self._app.post_message(found)
 
     def _begin(self, scene: Scene) -> None:
         try:
             call = opening_call(self._desk, scene)
-            found = Found(call, opening_words(call) if call is not None else '', quiet=True)
+            found = CallFound(call, opening_words(call) if call is not None else '', quiet=True)
         except PyfuncdbgError as error:
-            found = Found(None, str(error), quiet=True)
+            found = CallFound(None, str(error), quiet=True)
         except Exception as error:              # a mistake of ours: told in one line, the app goes on
-            found = Found(None, mistake(error).plain, quiet=True)
+            found = CallFound(None, mistake(error).plain, quiet=True)
         self._app.post_message(found)

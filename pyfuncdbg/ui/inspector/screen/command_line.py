@@ -30,7 +30,7 @@ _PLACEHOLDERS: dict[Mode, str] = {
     'filter': 'filter: a text that rows hold, or a pattern with *; Enter keeps it, Esc shows all rows'}
 
 
-class Consumer(Protocol):
+class CommandLineHandler(Protocol):
     """Receiver of what is typed in the command line. It is called, not told by messages: the next key comes after it."""
 
     def refuse_paste(self) -> None:
@@ -131,7 +131,7 @@ class CommandLine(Vertical):
     CommandLine > OptionList { height: auto; max-height: 8; border: none; padding: 0 1; display: none; }
     """
 
-    def __init__(self, desk: Desk, consumer: Consumer,
+    def __init__(self, desk: Desk, consumer: CommandLineHandler,
                  past: Sequence[str] = (), keep: Callable[[str], None] = lambda line: None) -> None:
         super().__init__(id='command')
         self._desk = desk

@@ -1,4 +1,4 @@
-"""Queue of command lines, run one at a time on worker threads; the app gets each answer as `Answered`.
+"""Queue of command lines, run one at a time on worker threads; the app gets each answer as `CommandAnswered`.
 
 Everything else on the main thread of the app.
 """
@@ -16,8 +16,8 @@ from pyfuncdbg.ui.commands.engine.answer import MOST_LATER
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
 from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
-from pyfuncdbg.ui.inspector.lists.messages import Answered
-from pyfuncdbg.ui.inspector.screen.answer_screen import Result
+from pyfuncdbg.ui.inspector.lists.messages import CommandAnswered
+from pyfuncdbg.ui.inspector.screen.answer_screen import AnswerScreen
 from pyfuncdbg.ui.inspector.screen.pane_set import mistake
 
 
@@ -60,7 +60,7 @@ class CommandQueue:
         self._rest.extendleft(reversed(later))
         return ''
 
-    def go_on(self, result: Result) -> None:
+    def go_on(self, result: AnswerScreen) -> None:
         """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
         if not self.asked and not self.held and (self._rest or self._lines):
             self._taken = self._taken + 1 if self._rest else 0
@@ -87,11 +87,11 @@ class CommandQueue:
         self._lines.clear()
         return waiting
 
-    def _answer(self, line: str, request: DeskRequest, result: Result, width: int) -> None:
+    def _answer(self, line: str, request: DeskRequest, result: AnswerScreen, width: int) -> None:
         try:
             reply = self._desk.answer(line, width, request)
             drawn = drawing(result.page(reply), width)
         except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
             reply = Reply(line, '', Text(), None, mistake(error).plain)
             drawn = Drawing(line, ())
-        self._app.post_message(Answered(reply, drawn))
+        self._app.post_message(CommandAnswered(reply, drawn))

@@ -37,7 +37,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypingKey:
     """A key that types a command line.
 
     Attributes:
@@ -66,23 +66,24 @@ LISTS, COMMANDS, LEAVE = 'lines, lists, timeline', 'type a command', 'leave'
 GROUPS = (STEP, LOOK, CHANGE, WRONG, CALLS, PANES_, LISTS, COMMANDS, LEAVE)
 """Headings of the help page, in order."""
 
-TYPED = (Typed('n', 'next', 'next', 'next line, over calls', STEP),
-         Typed('s', 'step', 'step', 'next line, into calls', STEP),
-         Typed('N', 'node', 'node', 'next node of the graph', STEP),
-         Typed('c', 'cont', 'cont', 'go on to the next stop', STEP),
-         Typed('r', 'return', 'return', 'on until the function returns', STEP),
-         Typed('w', 'bt', 'where', 'where: the whole stack', LOOK),
-         Typed('u', 'up', 'up', 'frame further out, further in', LOOK, 'u d'), Typed('d', 'down', 'down', '', LOOK),
-         Typed('p', 'p ', 'print', 'print an expression', LOOK), Typed('l', 'list', 'list', 'lines around this one', LOOK),
-         Typed('a', 'args', 'args', 'arguments of the function', LOOK),
-         Typed('b', 'break ', 'break', 'stop at a node, function, line', CHANGE),
-         Typed('i', 'inject ', 'inject', 'give a tensor another value', CHANGE),
-         Typed('R', 'rewind ', 'rewind', 'go back to before a node', CHANGE),
-         Typed('r', 'report', 'report', 'report of what happened', WRONG),
-         Typed('h', 'health', 'health', 'health: where NaN was born', WRONG),
-         Typed('t', 'lt', 'lt', 'tensors', WRONG), Typed('g', 'tape', 'tape', 'gradients: the tape', WRONG),
-         Typed('p', 'eval ', 'eval', 'value of an expression', WRONG),
-         Typed('question_mark', 'help', 'help', 'this page, and all commands', COMMANDS))
+TYPED = (TypingKey('n', 'next', 'next', 'next line, over calls', STEP),
+         TypingKey('s', 'step', 'step', 'next line, into calls', STEP),
+         TypingKey('N', 'node', 'node', 'next node of the graph', STEP),
+         TypingKey('c', 'cont', 'cont', 'go on to the next stop', STEP),
+         TypingKey('r', 'return', 'return', 'on until the function returns', STEP),
+         TypingKey('w', 'bt', 'where', 'where: the whole stack', LOOK),
+         TypingKey('u', 'up', 'up', 'frame further out, further in', LOOK, 'u d'), TypingKey('d', 'down', 'down', '', LOOK),
+         TypingKey('p', 'p ', 'print', 'print an expression', LOOK),
+         TypingKey('l', 'list', 'list', 'lines around this one', LOOK),
+         TypingKey('a', 'args', 'args', 'arguments of the function', LOOK),
+         TypingKey('b', 'break ', 'break', 'stop at a node, function, line', CHANGE),
+         TypingKey('i', 'inject ', 'inject', 'give a tensor another value', CHANGE),
+         TypingKey('R', 'rewind ', 'rewind', 'go back to before a node', CHANGE),
+         TypingKey('r', 'report', 'report', 'report of what happened', WRONG),
+         TypingKey('h', 'health', 'health', 'health: where NaN was born', WRONG),
+         TypingKey('t', 'lt', 'lt', 'tensors', WRONG), TypingKey('g', 'tape', 'tape', 'gradients: the tape', WRONG),
+         TypingKey('p', 'eval ', 'eval', 'value of an expression', WRONG),
+         TypingKey('question_mark', 'help', 'help', 'this page, and all commands', COMMANDS))
 """Keys that type commands; those whose command the table lacks do not exist.
 
 Of two with one key the first that can counts."""

@@ -10,11 +10,11 @@ from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnLine
 from pyfuncdbg.ui.views.escape import visible
 
 
-class Said(Static):
+class MessageLine(Static):
     """The last message to the user; without one it takes no line."""
 
     DEFAULT_CSS = """
-    Said { height: auto; max-height: 5; padding: 0 1; background: $surface; display: none; }
+    MessageLine { height: auto; max-height: 5; padding: 0 1; background: $surface; display: none; }
     """
 
     def say(self, text: str, style: str = '') -> None:

@@ -39,7 +39,7 @@ class TypingApp(Protocol):
         """Carry out a command line, or offer it to be completed where it ends in a blank."""
 
 
-class Everything(Provider):
+class PaletteProvider(Provider):
     """Commands, nodes and calls."""
 
     _entries: tuple[PaletteEntry, ...] = ()

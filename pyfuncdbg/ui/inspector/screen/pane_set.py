@@ -16,8 +16,8 @@ from textual.message import Message
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.records import TraceInfo
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnPicture, Part, drawing
-from pyfuncdbg.ui.inspector.lists.scrolling_lines import Sheet
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnPicture, PicturePart, drawing
+from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.panes.scene import Follower, Painter, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.views.escape import one_line, visible
@@ -36,7 +36,7 @@ class Panes(Container):
         info: About the trace, None before the first painting.
     """
 
-    class Painted(Message):
+    class Drawn(Message):
         """Panes were drawn."""
 
         def __init__(self, drawings: dict[str, Drawing], info: TraceInfo | None) -> None:
@@ -54,7 +54,7 @@ class Panes(Container):
     def compose(self) -> ComposeResult:
         """A sheet for each."""
         for pane in PANES:
-            widget = pane.make(self._desk) if pane.make is not None else Sheet(pane.name)
+            widget = pane.make(self._desk) if pane.make is not None else ScrollingLines(pane.name)
             widget.id = pane.name
             widget.set_class(True, 'pane').set_class(pane.name == self.chosen, '-shown')
             yield widget
@@ -69,9 +69,9 @@ class Panes(Container):
         return [cast(Follower, self.query_one(f'#{pane.name}')) for pane in PANES if pane.make is not None]
 
     @property
-    def sheet(self) -> Sheet | Follower:
+    def sheet(self) -> ScrollingLines | Follower:
         """The pane that was chosen."""
-        return cast(Sheet | Follower, self.query_one(f'#{self.chosen}'))
+        return cast(ScrollingLines | Follower, self.query_one(f'#{self.chosen}'))
 
     def choose(self, name: str) -> None:
         """Give the keys to a pane."""
@@ -108,7 +108,7 @@ class Panes(Container):
             self._stale = True
             return
         self._painting, self._stale = True, False
-        self._paint(self.scene, {name: self.query_one(f'#{name}', Sheet).columns for name in self._painted})
+        self._paint(self.scene, {name: self.query_one(f'#{name}', ScrollingLines).columns for name in self._painted})
 
     @work(thread=True, group='panes', exit_on_error=False)
     def _paint(self, scene: Scene, widths: dict[str, int]) -> None:
@@ -125,18 +125,18 @@ class Panes(Container):
                 drawn[name] = _told(name, mistake(error), widths[name])
         with contextlib.suppress(Exception):    # whatever is wrong with the trace, the panes have said so
             info = self._desk.trace.info()
-        self.post_message(self.Painted(drawn, info))
+        self.post_message(self.Drawn(drawn, info))
 
-    def on_panes_painted(self, message: Painted) -> None:
+    def on_panes_drawn(self, message: Drawn) -> None:
         """Show what was drawn."""
         self._painting = False
         self.info = message.info or self.info
         for name, drawn in message.drawings.items():
-            self.query_one(f'#{name}', Sheet).show(drawn)
+            self.query_one(f'#{name}', ScrollingLines).show(drawn)
         if self._stale:
             self.repaint()
 
-    def on_sheet_resized(self, message: Sheet.Resized) -> None:
+    def on_scrolling_lines_resized(self, message: ScrollingLines.Resized) -> None:
         """Draw it again for its new width."""
         message.stop()
         self.repaint()
@@ -148,4 +148,4 @@ def mistake(error: Exception) -> Text:
 
 
 def _told(name: str, text: Text, width: int) -> Drawing:
-    return drawing(DrawnPicture(name, [Part(text)]), width)
+    return drawing(DrawnPicture(name, [PicturePart(text)]), width)

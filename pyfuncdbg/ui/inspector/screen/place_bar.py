@@ -18,11 +18,11 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, size
 
 
-class Heading(Vertical):
+class PlaceBar(Vertical):
     """Both lines."""
 
     DEFAULT_CSS = """
-    Heading { height: auto; }
+    PlaceBar { height: auto; }
     """
 
     def compose(self) -> ComposeResult:

@@ -6,7 +6,7 @@ from pyfuncdbg.ui.inspector.desks.desk import Reply
 MOST = 50
 
 
-class Visited:
+class ScreenHistory:
     """Answers that have a screen; the panes stand before the first.
 
     Attributes:

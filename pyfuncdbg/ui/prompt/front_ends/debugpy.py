@@ -29,7 +29,7 @@ DEPTH = 90
 """Near to the function, but outside of what captures its output: debugpy may have to say something."""
 
 
-class ThreadTeller:
+class ThreadReporter:
     """The hook."""
 
     kinds: frozenset[Kind] = frozenset(('python',))
@@ -159,4 +159,4 @@ def attached(debugpy: ModuleType) -> bool:
 
 def _start() -> None:
     from pyfuncdbg.hooks.chain import hooks  # 10 ms, which a program without debugpy need not spend at import
-    hooks.add(ThreadTeller(), depth=DEPTH)
+    hooks.add(ThreadReporter(), depth=DEPTH)

@@ -24,7 +24,7 @@ from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, KernelCells
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, listen, tell_main
 from pyfuncdbg.ui.prompt.terminal_io.signal_pipe import signals
 from pyfuncdbg.ui.views.escape import visible
@@ -186,7 +186,7 @@ class _Reader:
         self._cells = cells
         self._cell = cell
 
-    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
         try:
             return TerminalReader(_Box(self._cells, self._cell)).read(stop, broker, wanted)
         except KeyboardInterrupt:
@@ -204,7 +204,7 @@ class _Box:
         self._cell = cell
         self._cancelled = False
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         """The line, in a thread of its own."""
         while not self._turn.acquire(timeout=_PATIENCE):        # the program asks for something itself
             if self._cancelled:

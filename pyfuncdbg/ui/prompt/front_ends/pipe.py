@@ -14,7 +14,7 @@ from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommands
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.views.escape import shortened
 
@@ -47,7 +47,7 @@ class _PipeReader:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
 
-    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
         line = ''
         if _holds_commands() and sys.__stdin__ is not None:
             try:

@@ -15,7 +15,7 @@ from typing import Protocol
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, cancelling
 from pyfuncdbg.ui.prompt.terminal_io.plain_line_editor import PlainEditor
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
@@ -26,7 +26,7 @@ from pyfuncdbg.ui.prompt.terminal_io.terminal_lock import turn
 class Editor(Protocol):
     """Lets the user type a line."""
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         """The line; in whatever thread.
 
         Raises:
@@ -44,7 +44,7 @@ class TerminalReader:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
 
-    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
         line = _Line(self._editor, stop, wanted)
         thread = threading.Thread(target=line.edit, name='pyfuncdbg prompt', daemon=True)
         with cancelling(line.cancel):           # before the thread, which may let the user answer before `start` returns
@@ -73,7 +73,7 @@ class TerminalReader:
 class _Line:
     """One line, typed in another thread."""
 
-    def __init__(self, editor: Editor, stop: Stop, wanted: Wanted) -> None:
+    def __init__(self, editor: Editor, stop: Stop, wanted: LineRequest) -> None:
         self._editor = editor
         self._stop = stop
         self._wanted = wanted
@@ -97,7 +97,7 @@ class _Line:
             self._editor.cancel()
 
 
-class FallingBack:
+class FallbackEditor:
     """An editor that is replaced by a plain one when it fails."""
 
     def __init__(self, editor: Editor, plain: Editor, screen: Screen) -> None:
@@ -105,7 +105,7 @@ class FallingBack:
         self._plain = plain
         self._screen = screen
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         """The line; see `Editor`."""
         try:
             return self._editor.edit(stop, wanted)
@@ -176,7 +176,7 @@ class Terminal:
             return plain
         try:
             from pyfuncdbg.ui.prompt.terminal_io.line_editor import LineEditor
-            return FallingBack(LineEditor(screen, self._conversation.completions), plain, screen)
+            return FallbackEditor(LineEditor(screen, self._conversation.completions), plain, screen)
         except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
             screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
             return plain

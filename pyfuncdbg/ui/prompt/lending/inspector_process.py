@@ -34,7 +34,7 @@ if os.fork():
     os._exit(0)
 sys.path.append(sys.argv.pop(1))
 sys.argv[0] = 'pyfuncdbg'
-from pyfuncdbg.ui.inspector.lent.lent_process import main
+from pyfuncdbg.ui.inspector.lease.lent_process import main
 main()
 '''
 _KEPT = ('PYTHONPATH', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONNOUSERSITE', 'PYTHONPYCACHEPREFIX', 'PYTHONDONTWRITEBYTECODE',
@@ -42,7 +42,7 @@ _KEPT = ('PYTHONPATH', 'PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONNOUSERSITE', 'PYTH
 """Of the variables for Python and for pyfuncdbg, those that say where things are: others make it talk, listen or stop."""
 
 
-class Borrower:
+class InspectorProcess:
     """The process, as the program sees it.
 
     Args:

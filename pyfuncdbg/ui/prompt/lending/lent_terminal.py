@@ -19,7 +19,7 @@ from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Stop
 from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
 from pyfuncdbg.ui.prompt.front_ends.terminal import device_of
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
-from pyfuncdbg.ui.prompt.lending.inspector_process import Borrower
+from pyfuncdbg.ui.prompt.lending.inspector_process import InspectorProcess
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking
@@ -38,7 +38,7 @@ _INSIDE = frozenset(('before', 'call', 'line', 'exception', 'node'))
 """Where a step is followed by another stop soon; after all others the program may be at a prompt of its own."""
 
 
-class Lending:
+class LentTerminal:
     """The inspector on the terminal on which the program was started.
 
     Args:
@@ -65,7 +65,7 @@ class Lending:
     def _forget(self) -> None:
         self._terminal = -1
         self._lease: _Lease | None = None
-        self._borrower: Borrower | None = None
+        self._inspector: InspectorProcess | None = None
         self._output: HeldOutput | None = None
         self._stop: Stop | None = None
         self._failed = False
@@ -102,7 +102,7 @@ class Lending:
     def prepare(self) -> None:
         """A stop is to come soon: start the inspector, which takes a second."""
         with self._lock:
-            if self._borrower is None and self.usable() and self._broker.front_end() is self:
+            if self._inspector is None and self.usable() and self._broker.front_end() is self:
                 with contextlib.suppress(CommandError, OSError, RuntimeError):      # told at the stop, which tries again
                     self._start()
 
@@ -112,13 +112,13 @@ class Lending:
             self._carry_out_pending(stop, broker)
             if stop.decision is not None or broker.focus is not stop:
                 return
-            borrower = self._lend(stop, broker)
-            if borrower is None:
+            inspector = self._lend(stop, broker)
+            if inspector is None:
                 return
             try:
-                self._serve(stop, broker, borrower)
+                self._serve(stop, broker, inspector)
             finally:
-                self._after(stop, broker, borrower)
+                self._after(stop, broker, inspector)
 
     def _carry_out_pending(self, stop: Stop, broker: Broker) -> None:
         """Commands of a file come first, and answer on the terminal."""
@@ -127,13 +127,13 @@ class Lending:
             while stop.decision is None and broker.focus is stop and (typed := self._pending.take()) is not None:
                 self._conversation.carry_out(typed, stop, screen)
 
-    def _lend(self, stop: Stop, broker: Broker) -> Borrower | None:
+    def _lend(self, stop: Stop, broker: Broker) -> InspectorProcess | None:
         """Lend the terminal, unless it still is; None if that cannot be, or is not wanted any more."""
         with self._lock:
             self._stop = stop
-            if self._lease is not None and self._borrower is not None:
+            if self._lease is not None and self._inspector is not None:
                 self._lease.go_on()
-                return self._borrower
+                return self._inspector
         terminal = self._opened()
 
         def wanted() -> bool:
@@ -145,52 +145,52 @@ class Lending:
             return None
         try:
             with self._lock:
-                output, borrower = self._start()
-            self._lease = _Lease(terminal, borrower, output, mine, self._overdue)
+                output, inspector = self._start()
+            self._lease = _Lease(terminal, inspector, output, mine, self._overdue)
         except (CommandError, OSError, RuntimeError) as error:          # no room for a process, a thread or a file
             if self._output is not None:
                 self._output.release()
             mine.close()
             self._give_up(broker, f'{error}')
             return None
-        return borrower
+        return inspector
 
-    def _start(self) -> tuple[HeldOutput, Borrower]:
+    def _start(self) -> tuple[HeldOutput, InspectorProcess]:
         """The process, started if it is not there."""
         if self._output is None:
             self._output = HeldOutput(self._opened())
-        if self._borrower is None:
-            self._borrower = Borrower(self._opened(), self._output, guard_of(self._opened()))
-            self._borrower.changed = self._wake
-        return self._output, self._borrower
+        if self._inspector is None:
+            self._inspector = InspectorProcess(self._opened(), self._output, guard_of(self._opened()))
+            self._inspector.changed = self._wake
+        return self._output, self._inspector
 
-    def _serve(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
-        carry_out_logged(stop, lambda text: borrower.tell({'event': 'log', 'text': text}))
+    def _serve(self, stop: Stop, broker: Broker, inspector: InspectorProcess) -> None:
+        carry_out_logged(stop, lambda text: inspector.tell({'event': 'log', 'text': text}))
         if stop.decision is not None:
             return
-        borrower.tell({'event': 'stopped', 'stop': described(stop)})
-        while stop.decision is None and broker.focus is stop and not borrower.gone:
+        inspector.tell({'event': 'stopped', 'stop': described(stop)})
+        while stop.decision is None and broker.focus is stop and not inspector.gone:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is a key of the inspector; it comes from elsewhere
                 stop.serve()
-        if stop.decision is None and borrower.left:
+        if stop.decision is None and inspector.left:
             with contextlib.suppress(CommandError):             # decided meanwhile
                 stop.decide('quit')
 
-    def _after(self, stop: Stop, broker: Broker, borrower: Borrower) -> None:
+    def _after(self, stop: Stop, broker: Broker, inspector: InspectorProcess) -> None:
         """Take the terminal back, unless another thread waits for the user, or the next stop is a step away."""
         verb = stop.decision.verb if stop.decision is not None else ''
         if verb:
-            borrower.tell({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': borrower.number})
+            inspector.tell({'event': 'resumed', 'stop': stop.number, 'verb': verb, 'by': inspector.number})
         others = any(one is not stop and one.decision is None for one in broker.stops)
         stepping = verb in STOPS_AGAIN and stop.phase in _INSIDE
         with self._lock:
             self._stop = None
-            if (others or stepping) and verb != 'quit' and not borrower.gone and self._lease is not None:
+            if (others or stepping) and verb != 'quit' and not inspector.gone and self._lease is not None:
                 self._lease.pause(relaxed=not others)
                 return
         self._take_back()
-        if borrower.gone and not borrower.left:
-            self._give_up(broker, borrower.reason or 'its process has ended')
+        if inspector.gone and not inspector.left:
+            self._give_up(broker, inspector.reason or 'its process has ended')
         elif verb == 'quit':
             self._end()                         # it may never be needed again
 
@@ -217,19 +217,19 @@ class Lending:
             lease, self._lease = self._lease, None
             if lease is not None:
                 lease.end()
-            if self._borrower is not None and self._borrower.gone:
-                self._borrower = None
+            if self._inspector is not None and self._inspector.gone:
+                self._inspector = None
 
     def _end(self) -> None:
         """The program ends, perhaps while a thread of its waits; or debugging is over."""
         self._take_back()
-        borrower, self._borrower = self._borrower, None
-        if borrower is not None:
-            borrower.end()
+        inspector, self._inspector = self._inspector, None
+        if inspector is not None:
+            inspector.end()
 
     def _forked(self) -> None:
         """In a forked child: all of it is the parent's."""
-        for one in (self._output, self._borrower):
+        for one in (self._output, self._inspector):
             if one is not None:
                 one.forget()
         self._lock = threading.RLock()
@@ -259,16 +259,16 @@ class _Lease:
 
     Args:
         terminal: Its descriptor.
-        borrower: To whom.
+        inspector: To whom.
         output: Holds what the program writes meanwhile.
         mine: Left when the terminal is no longer needed: other processes may ask then.
         overdue: Called when the program was not resumed in time after `pause`, on a thread of its own.
     """
 
-    def __init__(self, terminal: int, borrower: Borrower, output: HeldOutput, mine: contextlib.ExitStack,
+    def __init__(self, terminal: int, inspector: InspectorProcess, output: HeldOutput, mine: contextlib.ExitStack,
                  overdue: Callable[[], None]) -> None:
         self._terminal = terminal
-        self._borrower = borrower
+        self._inspector = inspector
         self._output = output
         self._mine = mine
         self._overdue = overdue
@@ -278,13 +278,13 @@ class _Lease:
         self._guard = guard_of(terminal)
         self._guard.hold(terminal, LEAVE_SCREEN)
         output.hold()
-        borrower.lend()
+        inspector.lend()
 
     def pause(self, *, relaxed: bool) -> None:
         """The next stop is near: of another thread, or else, `relaxed`, of the program that goes on."""
         self._relaxed = relaxed
         if relaxed:
-            self._borrower.relax()
+            self._inspector.relax()
             self._modes.restore()
         self._timer = threading.Timer(_STEP if relaxed else _BETWEEN, self._overdue)
         self._timer.daemon = True
@@ -297,15 +297,15 @@ class _Lease:
             self._timer = None
         if self._relaxed:
             self._relaxed = False
-            self._borrower.resume()
+            self._inspector.resume()
 
     def end(self) -> None:
         """Take the terminal back as it was, and write what was held."""
         if self._timer is not None:
             self._timer.cancel()
         try:
-            self._borrower.take_back()
-            if self._borrower.shown:
+            self._inspector.take_back()
+            if self._inspector.shown:
                 self._modes.leave_screen()
             self._modes.restore()
             self._guard.free()

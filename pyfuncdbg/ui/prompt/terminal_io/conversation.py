@@ -27,7 +27,7 @@ PROMPT = '(pfd) '
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LineRequest:
     """A line that is wanted.
 
     Attributes:
@@ -67,7 +67,7 @@ class Display(Protocol):
 class CommandReader(Protocol):
     """The source of commands."""
 
-    def read(self, stop: Stop, broker: Broker, wanted: Wanted) -> str | None:
+    def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
         """The next line; None where another client has decided the stop or moved the prompt meanwhile.
 
         Raises:
@@ -130,7 +130,7 @@ class Conversation:
 
     def _read(self, stop: Stop, broker: Broker, reader: CommandReader) -> PendingCommand | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
-        line = reader.read(stop, broker, Wanted())
+        line = reader.read(stop, broker, LineRequest())
         if line is None:
             return None
         if len(line) > LONGEST:                 # refused where commands are carried out
@@ -140,7 +140,8 @@ class Conversation:
         commands = [command for _, text in blocks(line.splitlines()) for command in commands_of(text)]      # of a paste
         if not commands:
             return None
-        last = read_rest(commands.pop(), lambda prompt, text: reader.read(stop, broker, Wanted(prompt, text)), at_stop=True)
+        last = read_rest(commands.pop(), lambda prompt, text: reader.read(stop, broker, LineRequest(prompt, text)),
+                         at_stop=True)
         if last is None:
             return None
         commands += [last] if last else []

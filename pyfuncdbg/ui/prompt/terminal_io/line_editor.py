@@ -28,7 +28,7 @@ from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.completion import Completions
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.commands.execute import is_for_python
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.paste_limit import limit_pastes
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
@@ -64,10 +64,10 @@ class LineEditor:
             complete_style=CompleteStyle.READLINE_LIKE, input=source, output=output)
         limit_pastes(self._session, source, screen.say)
         self._cancelled = False
-        self._wanted = Wanted()
+        self._wanted = LineRequest()
         self.stop: Stop | None = None
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         """The line; see `terminal.Editor`."""
         self.stop, self._wanted = stop, wanted
         self._screen.settle()

@@ -8,7 +8,7 @@ import os
 import select
 
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.ui.prompt.terminal_io.conversation import Wanted
+from pyfuncdbg.ui.prompt.terminal_io.conversation import LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 
 _LONGEST = 4_096
@@ -23,7 +23,7 @@ class PlainEditor:
         self._screen = screen
         self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
-    def edit(self, stop: Stop, wanted: Wanted) -> str:
+    def edit(self, stop: Stop, wanted: LineRequest) -> str:
         self._screen.write(wanted.prompt)
         ready, _, _ = select.select([self._descriptor, self._bell[0]], [], [])
         if self._bell[0] in ready:

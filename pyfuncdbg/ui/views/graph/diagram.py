@@ -9,12 +9,12 @@ from pyfuncdbg.ui.views.graph.dot import dot
 from pyfuncdbg.ui.views.graph.mermaid import mermaid
 
 
-def diagram_text(diagram: Diagram) -> Unfolded:
+def diagram_text(diagram: Diagram) -> UnwrappedText:
     """The diagram as text."""
-    return Unfolded(mermaid(diagram) if diagram.form == 'mermaid' else dot(diagram))
+    return UnwrappedText(mermaid(diagram) if diagram.form == 'mermaid' else dot(diagram))
 
 
-class Unfolded:
+class UnwrappedText:
     """Lines as they are; a console that prints it must not crop."""
 
     __slots__ = ('text',)

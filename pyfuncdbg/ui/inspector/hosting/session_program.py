@@ -16,7 +16,7 @@ from pathlib import Path
 _LEADER = str(Path(__file__).with_name('session_leader.py'))
 
 
-class Led:
+class SessionProgram:
     """A program at a terminal, under a session leader.
 
     Args:

@@ -17,7 +17,7 @@ from textual import events
 from textual.app import App
 from textual.message import Message
 
-from pyfuncdbg.ui.inspector.lent.terminal_lease import Lease, silence
+from pyfuncdbg.ui.inspector.lease.terminal_lease import Lease, silence
 from pyfuncdbg.ui.inspector.screen.driver import InspectorDriver
 
 

@@ -10,7 +10,7 @@ from pyfuncdbg.ui.commands.timeline import TIMELINE
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWish:
+class TimeQuery:
     """A window of time, in seconds since the trace began, and a glob of sites. None: as far as there are calls; all
     sites."""
 
@@ -25,8 +25,8 @@ class TimeWish:
         return joined(['timeline', *times, '--site']) + ' ' + (joined([self.site]) if self.site is not None else '')
 
 
-def time_wish(line: str) -> TimeWish | None:
-    """The wish of a command line; None if the pane cannot show that, or it goes to a file."""
+def time_query(line: str) -> TimeQuery | None:
+    """The query of a command line; None if the pane cannot show that, or it goes to a file."""
     try:
         args = parser_of(TIMELINE).parse_args([word.text for word in words(line)][1:])
     except CommandError:
@@ -34,4 +34,4 @@ def time_wish(line: str) -> TimeWish | None:
     plain = parser_of(TIMELINE).parse_args([])
     if any(value != getattr(plain, name) for name, value in vars(args).items() if name not in ('start', 'end', 'site')):
         return None
-    return TimeWish(args.start, args.end, args.site)
+    return TimeQuery(args.start, args.end, args.site)

@@ -23,7 +23,7 @@ _AT_ONCE = 512
 """Bytes that are typed at once; a terminal takes few thousand before they are read."""
 
 
-class Guest:
+class HostedProgram:
     """A hosted program, its terminal and the screen that it writes to.
 
     Args:

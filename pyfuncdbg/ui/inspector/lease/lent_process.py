@@ -9,7 +9,7 @@ import sys
 import traceback
 from types import FrameType
 
-from pyfuncdbg.ui.inspector.lent.terminal_lease import Lease
+from pyfuncdbg.ui.inspector.lease.terminal_lease import Lease
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 
 
@@ -45,7 +45,7 @@ def _show(lease: Lease, commands: int) -> None:
     wait()
     from pyfuncdbg.ui.inspector.app import Inspector
     from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
-    from pyfuncdbg.ui.inspector.lent.lent_driver import driver_for
+    from pyfuncdbg.ui.inspector.lease.lent_driver import driver_for
     from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
     from pyfuncdbg.ui.prompt.connecting.connection import Connection
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history

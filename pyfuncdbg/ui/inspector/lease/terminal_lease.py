@@ -21,7 +21,7 @@ _PATIENCE = 2.0
 """Seconds that the app may take to leave the screen once the program is dead."""
 
 
-class Tenant(Protocol):
+class LeaseHolder(Protocol):
     """A user of the lent terminal."""
 
     def come(self) -> None:
@@ -58,7 +58,7 @@ class Lease:
         self._held, self._pipe = held, pipe
         self._guard = guard
         self._lock = threading.RLock()
-        self._tenant: Tenant | None = None
+        self._holder: LeaseHolder | None = None
         self._modes: TerminalModes | None = None
         self._shown = False
         self._hidden = threading.Event()
@@ -70,10 +70,10 @@ class Lease:
         self.tell(f'pid {os.getpid()}')
         threading.Thread(target=self._hear, name='pyfuncdbg lease', daemon=True).start()
 
-    def let(self, tenant: Tenant) -> None:
-        """Set the tenant that is called from now on."""
+    def let(self, holder: LeaseHolder) -> None:
+        """Set the holder that is called from now on."""
         with self._lock:
-            self._tenant = tenant
+            self._holder = holder
 
     def show(self) -> bool:
         """On the main thread, before the first byte to the terminal; False if it is not ours."""
@@ -113,10 +113,10 @@ class Lease:
                 with self._lock:
                     self.mine = True
                     self._modes = TerminalModes(0)
-                    tenant = self._tenant
+                    holder = self._holder
                 self.looked(True)
-                if tenant is not None:
-                    tenant.come()
+                if holder is not None:
+                    holder.come()
             elif word == 'return':
                 self.looked(False)
                 with self._lock:
@@ -124,15 +124,15 @@ class Lease:
                     shown = self._shown
                     if not shown:
                         self.tell('returned')
-                if shown and self._tenant is not None:
-                    self._tenant.go()
+                if shown and self._holder is not None:
+                    self._holder.go()
             elif word == 'relax':
-                if self._shown and self._tenant is not None:
-                    self._tenant.relax()
+                if self._shown and self._holder is not None:
+                    self._holder.relax()
                 else:
                     self.tell('relaxed')
-            elif word == 'resume' and self._tenant is not None:
-                self._tenant.resume()
+            elif word == 'resume' and self._holder is not None:
+                self._holder.resume()
             elif word == 'output':
                 self.printed(self._more())
         self._end()
@@ -167,8 +167,8 @@ class Lease:
             mine, shown = self.mine, self._shown
             self.mine = False
         if shown:
-            if self._tenant is not None:
-                self._tenant.go()
+            if self._holder is not None:
+                self._holder.go()
             if not self._hidden.wait(_PATIENCE):
                 self.leave_at_once()
         self._guard.free()
