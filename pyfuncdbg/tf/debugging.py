@@ -1,43 +1,40 @@
 """`tf.debugging`."""
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import (
-    Assert,
-    assert_all_finite,
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-    check_numerics,
+    Assert as Assert,
+    assert_all_finite as assert_all_finite,
+    assert_equal as assert_equal,
+    assert_greater as assert_greater,
+    assert_greater_equal as assert_greater_equal,
+    assert_less as assert_less,
+    assert_less_equal as assert_less_equal,
+    assert_near as assert_near,
+    assert_negative as assert_negative,
+    assert_non_negative as assert_non_negative,
+    assert_non_positive as assert_non_positive,
+    assert_none_equal as assert_none_equal,
+    assert_positive as assert_positive,
+    check_numerics as check_numerics,
 )
 from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
-    assert_integer,
-    assert_proper_iterable,
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_same_float_dtype,
-    assert_scalar,
-    assert_shapes,
-    assert_type,
-    is_numeric_tensor,
+    assert_integer as assert_integer,
+    assert_proper_iterable as assert_proper_iterable,
+    assert_rank as assert_rank,
+    assert_rank_at_least as assert_rank_at_least,
+    assert_rank_in as assert_rank_in,
+    assert_same_float_dtype as assert_same_float_dtype,
+    assert_scalar as assert_scalar,
+    assert_shapes as assert_shapes,
+    assert_type as assert_type,
+    is_numeric_tensor as is_numeric_tensor,
 )
-from pyfuncdbg.hosts.numpy.ops.nn.normalization import is_non_decreasing, is_strictly_increasing
-from pyfuncdbg.hosts.numpy.runtime.cluster.devices import get_log_device_placement, set_log_device_placement
+from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
+    is_non_decreasing as is_non_decreasing,
+    is_strictly_increasing as is_strictly_increasing,
+)
+from pyfuncdbg.hosts.numpy.runtime.cluster.devices import (
+    get_log_device_placement as get_log_device_placement,
+    set_log_device_placement as set_log_device_placement,
+)
 from pyfuncdbg.tf.public import publish as _publish
-
-__all__ = [
-    'Assert', 'assert_all_finite', 'assert_equal', 'assert_greater', 'assert_greater_equal', 'assert_integer',
-    'assert_less', 'assert_less_equal', 'assert_near', 'assert_negative', 'assert_non_negative',
-    'assert_non_positive', 'assert_none_equal', 'assert_positive', 'assert_proper_iterable', 'assert_rank',
-    'assert_rank_at_least', 'assert_rank_in', 'assert_same_float_dtype', 'assert_scalar', 'assert_shapes',
-    'assert_type', 'check_numerics', 'get_log_device_placement', 'is_non_decreasing', 'is_numeric_tensor',
-    'is_strictly_increasing', 'set_log_device_placement',
-]
 
 _publish(globals())

@@ -1,81 +1,59 @@
 """Names for building and running programs: graphs, sessions, functions, variables, gradients; the same in both versions."""
-from pyfuncdbg.hosts.numpy.graph.context import default_session as get_default_session
 from pyfuncdbg.hosts.numpy.graph.context import (
-    disable_eager_execution,
-    enable_eager_execution,
-    executing_eagerly,
-    executing_eagerly_outside_functions,
-    get_default_graph,
-    reset_default_graph,
+    default_session as _default_session,
+    disable_eager_execution as disable_eager_execution,
+    enable_eager_execution as enable_eager_execution,
+    executing_eagerly as executing_eagerly,
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
+    get_default_graph as get_default_graph,
+    reset_default_graph as reset_default_graph,
 )
-from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import RegisterGradient
-from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import no_gradient_for as no_gradient
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec, TypeSpec
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, get_static_value, is_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import control_dependencies, group, init_scope, inside_function
-from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import grouped_tuple as tuple
+from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import (
+    RegisterGradient as RegisterGradient,
+    no_gradient_for as _no_gradient_for,
+)
+from pyfuncdbg.hosts.numpy.graph.graph import Graph as Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation as Operation
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor as Tensor
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType as DType, as_dtype as as_dtype
+from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape as TensorShape
+from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec as TensorSpec, TypeSpec as TypeSpec
+from pyfuncdbg.hosts.numpy.ops.definition.constant import (
+    constant as constant,
+    convert_to_tensor as convert_to_tensor,
+    get_static_value as get_static_value,
+    is_tensor as is_tensor,
+)
+from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import (
+    control_dependencies as control_dependencies,
+    group as group,
+    grouped_tuple as _grouped_tuple,
+    init_scope as init_scope,
+    inside_function as inside_function,
+)
 from pyfuncdbg.hosts.numpy.ops.variables.collections import (
-    global_variables,
-    global_variables_initializer,
-    trainable_variables,
-    variables_initializer,
+    global_variables as global_variables,
+    global_variables_initializer as global_variables_initializer,
+    trainable_variables as trainable_variables,
+    variables_initializer as variables_initializer,
 )
-from pyfuncdbg.hosts.numpy.ops.variables.distribution import VariableAggregation, VariableSynchronization
-from pyfuncdbg.hosts.numpy.ops.variables.handles import no_op, placeholder, placeholder_with_default
-from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
-from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices
-from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients
-from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import AggregationMethod
-from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape
-from pyfuncdbg.hosts.numpy.runtime.functions.function import function
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import InteractiveSession, Session
+from pyfuncdbg.hosts.numpy.ops.variables.distribution import (
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+)
+from pyfuncdbg.hosts.numpy.ops.variables.handles import (
+    no_op as no_op,
+    placeholder as placeholder,
+    placeholder_with_default as placeholder_with_default,
+)
+from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable as Variable
+from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices as IndexedSlices
+from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients as UnconnectedGradients
+from pyfuncdbg.hosts.numpy.runtime.differentiation.symbolic_gradients import AggregationMethod as AggregationMethod
+from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import GradientTape as GradientTape
+from pyfuncdbg.hosts.numpy.runtime.functions.function import function as function
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import InteractiveSession as InteractiveSession, Session as Session
 
-__all__ = [
-    'AggregationMethod',
-    'DType',
-    'GradientTape',
-    'Graph',
-    'IndexedSlices',
-    'InteractiveSession',
-    'Operation',
-    'RegisterGradient',
-    'Session',
-    'Tensor',
-    'TensorShape',
-    'TensorSpec',
-    'TypeSpec',
-    'UnconnectedGradients',
-    'Variable',
-    'VariableAggregation',
-    'VariableSynchronization',
-    'as_dtype',
-    'constant',
-    'control_dependencies',
-    'convert_to_tensor',
-    'disable_eager_execution',
-    'enable_eager_execution',
-    'executing_eagerly',
-    'executing_eagerly_outside_functions',
-    'function',
-    'get_default_graph',
-    'get_default_session',
-    'get_static_value',
-    'global_variables',
-    'global_variables_initializer',
-    'group',
-    'init_scope',
-    'inside_function',
-    'is_tensor',
-    'no_gradient', 'no_op',
-    'placeholder',
-    'placeholder_with_default',
-    'reset_default_graph',
-    'trainable_variables',
-    'tuple',
-    'variables_initializer',
-]
+get_default_session = _default_session
+no_gradient = _no_gradient_for
+tuple = _grouped_tuple

@@ -1,33 +1,32 @@
 """`tf.initializers` of TensorFlow 1."""
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import constant_initializer as constant
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import glorot_normal_initializer as glorot_normal
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import glorot_uniform_initializer as glorot_uniform
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import he_normal, he_uniform, lecun_normal
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import identity_initializer as identity
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import ones_initializer as ones
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import orthogonal_initializer as orthogonal
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import random_normal_initializer as random_normal
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import random_uniform_initializer as random_uniform
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import truncated_normal_initializer as truncated_normal
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import variance_scaling_initializer as variance_scaling
-from pyfuncdbg.hosts.numpy.ops.variables.initializers import zeros_initializer as zeros
+from pyfuncdbg.hosts.numpy.ops.variables.initializers import (
+    constant_initializer as _constant_initializer,
+    glorot_normal_initializer as _glorot_normal_initializer,
+    glorot_uniform_initializer as _glorot_uniform_initializer,
+    he_normal as he_normal,
+    he_uniform as he_uniform,
+    identity_initializer as _identity_initializer,
+    lecun_normal as lecun_normal,
+    ones_initializer as _ones_initializer,
+    orthogonal_initializer as _orthogonal_initializer,
+    random_normal_initializer as _random_normal_initializer,
+    random_uniform_initializer as _random_uniform_initializer,
+    truncated_normal_initializer as _truncated_normal_initializer,
+    variance_scaling_initializer as _variance_scaling_initializer,
+    zeros_initializer as _zeros_initializer,
+)
 from pyfuncdbg.tf.public import publish as _publish
 
-__all__ = [
-    'constant',
-    'glorot_normal',
-    'glorot_uniform',
-    'he_normal',
-    'he_uniform',
-    'identity',
-    'lecun_normal',
-    'ones',
-    'orthogonal',
-    'random_normal',
-    'random_uniform',
-    'truncated_normal',
-    'variance_scaling',
-    'zeros',
-]
+constant = _constant_initializer
+glorot_normal = _glorot_normal_initializer
+glorot_uniform = _glorot_uniform_initializer
+identity = _identity_initializer
+ones = _ones_initializer
+orthogonal = _orthogonal_initializer
+random_normal = _random_normal_initializer
+random_uniform = _random_uniform_initializer
+truncated_normal = _truncated_normal_initializer
+variance_scaling = _variance_scaling_initializer
+zeros = _zeros_initializer
 
 _publish(globals())

@@ -1,8 +1,6 @@
 """`tf.io`."""
-from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import write_graph
-from pyfuncdbg.hosts.numpy.ops.strings.raw_bytes import decode_raw
+from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import write_graph as write_graph
+from pyfuncdbg.hosts.numpy.ops.strings.raw_bytes import decode_raw as decode_raw
 from pyfuncdbg.tf.public import publish as _publish
-
-__all__ = ['decode_raw', 'write_graph']
 
 _publish(globals())

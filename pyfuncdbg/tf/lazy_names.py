@@ -22,7 +22,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
     Args:
         module: The module's name.
         namespaces: Modules that are attributes of it.
-        parts: Modules whose `__all__` it has too; the first that has a name gives it.
+        parts: Modules whose public names it has too; the first that has a name gives it.
         missing: Gives what no part has, or raises AttributeError.
     """
     names = sys.modules[module].__dict__
@@ -33,7 +33,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
         elif name == '__all__':
             return [name for name in listed() if not name.startswith('_')]
         else:
-            part = None if name.startswith('__') else next((p for p in map(import_module, parts) if name in p.__all__), None)
+            part = None if name.startswith('_') else next((p for p in map(import_module, parts) if name in vars(p)), None)
             if part is None:
                 if missing is not None:
                     return missing(name)
@@ -42,6 +42,7 @@ def late(module: str, namespaces: Mapping[str, str], parts: Sequence[str] = (),
         return names.setdefault(name, value)
 
     def listed() -> list[str]:
-        return sorted({*names, *namespaces, *(name for part in parts for name in import_module(part).__all__)})
+        public = (name for part in parts for name in vars(import_module(part)) if not name.startswith('_'))
+        return sorted({*names, *namespaces, *public})
 
     return attribute, listed

@@ -1,7 +1,11 @@
 """`tf.nest`."""
-from pyfuncdbg.hosts.numpy.graph.types.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
+from pyfuncdbg.hosts.numpy.graph.types.nest import (
+    assert_same_structure as assert_same_structure,
+    flatten as flatten,
+    is_nested as is_nested,
+    map_structure as map_structure,
+    pack_sequence_as as pack_sequence_as,
+)
 from pyfuncdbg.tf.public import publish as _publish
-
-__all__ = ['assert_same_structure', 'flatten', 'is_nested', 'map_structure', 'pack_sequence_as']
 
 _publish(globals())

@@ -1,30 +1,23 @@
 """`tf.random`."""
-from pyfuncdbg.hosts.numpy.ops.random.random import categorical, set_seed, shuffle, truncated_normal
-from pyfuncdbg.hosts.numpy.ops.random.random import random_normal as normal
-from pyfuncdbg.hosts.numpy.ops.random.random import random_uniform as uniform
+from pyfuncdbg.hosts.numpy.ops.random.random import (
+    categorical as categorical,
+    random_normal as _random_normal,
+    random_uniform as _random_uniform,
+    set_seed as set_seed,
+    shuffle as shuffle,
+    truncated_normal as truncated_normal,
+)
 from pyfuncdbg.hosts.numpy.ops.random.stateless_random import (
-    fold_in,
-    split,
-    stateless_categorical,
-    stateless_normal,
-    stateless_truncated_normal,
-    stateless_uniform,
+    fold_in as fold_in,
+    split as split,
+    stateless_categorical as stateless_categorical,
+    stateless_normal as stateless_normal,
+    stateless_truncated_normal as stateless_truncated_normal,
+    stateless_uniform as stateless_uniform,
 )
 from pyfuncdbg.tf.public import publish as _publish
 
-__all__ = [
-    'categorical',
-    'fold_in',
-    'normal',
-    'set_seed',
-    'shuffle',
-    'split',
-    'stateless_categorical',
-    'stateless_normal',
-    'stateless_truncated_normal',
-    'stateless_uniform',
-    'truncated_normal',
-    'uniform',
-]
+normal = _random_normal
+uniform = _random_uniform
 
 _publish(globals())

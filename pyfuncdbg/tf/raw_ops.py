@@ -2,8 +2,7 @@
 from typing import Any as _Any
 
 from pyfuncdbg.hosts.numpy.ops.definition import raw as _raw
-from pyfuncdbg.tf.public import publish as _publish
-from pyfuncdbg.tf.public import published as _published
+from pyfuncdbg.tf.public import publish as _publish, published as _published
 
 
 def __getattr__(name: str) -> _Any:

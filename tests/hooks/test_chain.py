@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 

@@ -6,8 +6,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg.hooks.captured import output as module
 from pyfuncdbg.hooks.captured.output import ENTRIES, HEAD, NOWHERE, TAIL, Output

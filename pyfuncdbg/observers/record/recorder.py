@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyfuncdbg.errors import Retried, TraceError
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
-from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH
-from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
 from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import former_id

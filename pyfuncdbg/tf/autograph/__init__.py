@@ -1,8 +1,11 @@
 """`tf.autograph`."""
-from pyfuncdbg.hosts.numpy.ops.autograph.api import set_verbosity, to_code, to_graph, trace
-from pyfuncdbg.tf.autograph import experimental
+from pyfuncdbg.hosts.numpy.ops.autograph.api import (
+    set_verbosity as set_verbosity,
+    to_code as to_code,
+    to_graph as to_graph,
+    trace as trace,
+)
+from pyfuncdbg.tf.autograph import experimental as experimental
 from pyfuncdbg.tf.public import publish as _publish
-
-__all__ = ['experimental', 'set_verbosity', 'to_code', 'to_graph', 'trace']
 
 _publish(globals())

@@ -1,7 +1,9 @@
 """`tf.autograph.experimental`."""
-from pyfuncdbg.hosts.numpy.ops.autograph.api import Feature, do_not_convert, set_loop_options
+from pyfuncdbg.hosts.numpy.ops.autograph.api import (
+    Feature as Feature,
+    do_not_convert as do_not_convert,
+    set_loop_options as set_loop_options,
+)
 from pyfuncdbg.tf.public import publish as _publish
-
-__all__ = ['Feature', 'do_not_convert', 'set_loop_options']
 
 _publish(globals())

@@ -12,8 +12,7 @@ from rich.console import RenderableType
 from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked
-from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE
-from pyfuncdbg.observers.debug.gradients.tape import is_source
+from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord

@@ -18,8 +18,14 @@ from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at,
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
 from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_around, scope_of
-from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, listing, source_lines, whole
-from pyfuncdbg.observers.debug.inspecting.source_listing import context as context_of_stops
+from pyfuncdbg.observers.debug.inspecting.source_listing import (
+    Listing,
+    Marks,
+    context as context_of_stops,
+    listing,
+    source_lines,
+    whole,
+)
 from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 from pyfuncdbg.observers.record.records import ErrorRecord

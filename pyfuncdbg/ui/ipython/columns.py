@@ -17,8 +17,7 @@ from pyfuncdbg.observers.debug.reports.node_list import NodeListRow
 from pyfuncdbg.observers.debug.reports.profile import ProfileRow
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.engine.to_json import plain
-from pyfuncdbg.ui.views.calls.calls import result as outcome
-from pyfuncdbg.ui.views.calls.calls import shapes
+from pyfuncdbg.ui.views.calls.calls import result as outcome, shapes
 from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.tensors.tensors import kind_of, made_at, tensor_name
 

@@ -421,8 +421,7 @@ def test_tapes_of_several_threads(tf: Any, tmp_path: Path) -> None:
 
 
 def test_detached_or_unwatched_nothing_is_left(tf: Any, tmp_path: Path) -> None:
-    from tensorflow.python.eager import backprop, backprop_util, context, imperative_grad, record
-    from tensorflow.python.eager import tape as tapes
+    from tensorflow.python.eager import backprop, backprop_util, context, imperative_grad, record, tape as tapes
     from tensorflow.python.ops import custom_gradient
 
     def places() -> list[int]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.conditions.session_variables import session_variables

@@ -13,8 +13,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from stopping import debugging, wrapped
 
 import pyfuncdbg

@@ -6,8 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from native_threads import run_native
 from scripted_user import ScriptedUser
 

@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from native_threads import run_native
 from observers.debug.stepping_samples import SAMPLES, cached, caught, fact, numbers, straight
 from scripted_stops import Typist, debugger, typing, wrapped

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.observers.record.index.site_usage import _ranked

@@ -13,8 +13,7 @@ import time
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from plain_host import wrapped
 
 from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError

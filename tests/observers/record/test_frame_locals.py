@@ -18,8 +18,7 @@ from typing import NamedTuple
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from native_threads import run_native
 from plain_host import wrapped
 

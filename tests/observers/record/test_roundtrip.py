@@ -13,8 +13,7 @@ import zipfile
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as npst
 from plain_host import HOST, new_run, new_site, wrapped
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgpack
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pyfuncdbg.ui.commands.engine.to_json import plain, to_json

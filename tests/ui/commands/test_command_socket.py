@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from listening import Program, RawClient, client, environment, wait_until
 
 from pyfuncdbg.ui.commands.socket.protocol import LONGEST, MOST_HELD, LineBuffer, ProtocolError, Request, request

@@ -6,8 +6,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.ui.commands.programs.last_bits import distance, text_distance, tolerance
 from pyfuncdbg.ui.commands.programs.result_list import Comparison, HostResult, difference

@@ -19,8 +19,7 @@ from typing import Any
 
 import pexpect
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from listening import HELLO, STOP, environment
 
 from pyfuncdbg.ui.commands.socket.protocol import MOST_HELD, LineBuffer, ProtocolError

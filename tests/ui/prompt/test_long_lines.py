@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from listening import Program, environment
 from tmux_pane import Pane, needs_tmux
 

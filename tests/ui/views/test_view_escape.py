@@ -1,8 +1,7 @@
 """What a program printed or named can neither act on the terminal nor be read as markup."""
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.ui.views.escape import label, one_line, shortened, visible
 

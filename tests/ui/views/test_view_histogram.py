@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.ui.views.pictures.histogram import ASCII, BLOCKS, bar, ranged
 

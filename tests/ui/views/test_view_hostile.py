@@ -11,8 +11,7 @@ from pathlib import Path
 import hostile
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 

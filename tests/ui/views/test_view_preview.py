@@ -6,8 +6,7 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pyfuncdbg.ui.views.pictures.element_table import preview, shown

@@ -15,8 +15,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_t
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import FLOAT, REAL, broadcast_shapes
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import elementwise, truediv
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import equal, not_equal
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import invert, logical_not, negative
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute, invert, logical_not, negative
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matmul
 from pyfuncdbg.hosts.numpy.runtime.eager import fast_path
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

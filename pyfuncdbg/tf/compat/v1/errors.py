@@ -5,8 +5,7 @@ from typing import Any as _Any
 from pyfuncdbg.hooks.public_function import stack_level as _stack_level
 from pyfuncdbg.tf import errors as _errors
 from pyfuncdbg.tf.errors import *  # noqa: F403
-from pyfuncdbg.tf.errors import OperatorNotAllowedInGraphError as _OnlyInVersion2
-from pyfuncdbg.tf.errors import OpError, UnknownError
+from pyfuncdbg.tf.errors import OperatorNotAllowedInGraphError as _OnlyInVersion2, OpError, UnknownError
 from pyfuncdbg.tf.public import publish as _publish
 
 del globals()[_OnlyInVersion2.__name__]

@@ -14,8 +14,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
+from concurrent.futures import Future, wait as wait_for
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError

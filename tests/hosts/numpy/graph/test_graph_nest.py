@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape

@@ -5,8 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape, broadcast, unknown

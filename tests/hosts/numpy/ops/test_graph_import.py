@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from examples import EXAMPLES, Example
 from google.protobuf import text_format
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import pyfuncdbg.tf as tf
 from pyfuncdbg.hosts.numpy.graph.operation import Operation

@@ -3,8 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.call import Call

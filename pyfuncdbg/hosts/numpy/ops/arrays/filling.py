@@ -15,8 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, unknown
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor, convert_together
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import call, scope

@@ -13,8 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.composite import overridable
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, unknown
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, shape as shape_of, size
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import sizes_of, vector
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor

@@ -11,8 +11,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import count, sequence_mask
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_to
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import count, range as range_to, sequence_mask
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, dynamic_stitch
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_max

@@ -13,8 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten, pack_sequence_as
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import same_rule
-from pyfuncdbg.hosts.numpy.ops.strings.strings import format as string_format
-from pyfuncdbg.hosts.numpy.ops.strings.strings import shown
+from pyfuncdbg.hosts.numpy.ops.strings.strings import format as string_format, shown
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

@@ -10,8 +10,7 @@ from pyfuncdbg.hosts.numpy.graph.context import executing_eagerly
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank as rank_of
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank as rank_of, shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert, label
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope

@@ -7,12 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import one_hot, zeros
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as numbers
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import one_hot, range as numbers, zeros
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_prod
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, reshape, transpose
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, reshape, shape as shape_of, transpose
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal
 from pyfuncdbg.hosts.numpy.ops.control.mapping import map_fn
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to

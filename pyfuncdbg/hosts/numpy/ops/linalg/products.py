@@ -28,8 +28,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import (
     text,
     with_rank,
 )
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj, sqrt
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute, conj, sqrt
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 

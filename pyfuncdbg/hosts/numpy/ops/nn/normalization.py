@@ -14,8 +14,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import where
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import exp, log, log1p, relu, rsqrt, softplus
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute, exp, log, log1p, relu, rsqrt, softplus
 from pyfuncdbg.hosts.numpy.ops.linalg.products import norm
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 

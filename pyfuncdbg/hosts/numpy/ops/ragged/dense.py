@@ -7,15 +7,13 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, int64
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
+from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, bool as boolean, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones, range, sequence_mask
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, tensor_scatter_nd_update
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import Assert
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast

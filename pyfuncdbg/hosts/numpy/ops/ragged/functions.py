@@ -12,8 +12,7 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import override
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.ops.arrays import reduction
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import one_hot, ones_like, zeros_like
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask
-from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather as gather_tensor
+from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather as gather_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat, reverse
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, identity, reshape, size
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_equal

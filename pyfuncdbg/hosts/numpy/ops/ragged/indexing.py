@@ -8,8 +8,7 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import zeros
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather as gather_tensor
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape, shape as shape_of, size
 from pyfuncdbg.hosts.numpy.ops.checks.assertions import assert_greater_equal, assert_less
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor

@@ -8,17 +8,14 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import int32, int64
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather, tensor_scatter_nd_add
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims, reshape, shape as shape_of, size
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum as greater_of
-from pyfuncdbg.hosts.numpy.ops.elementwise.binary import minimum as smaller_of
+from pyfuncdbg.hosts.numpy.ops.elementwise.binary import maximum as greater_of, minimum as smaller_of
 from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import greater_equal
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import conj
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import abs as absolute, conj
 from pyfuncdbg.hosts.numpy.ops.linalg.products import matrix_transpose
 from pyfuncdbg.hosts.numpy.ops.sparse.dense import to_dense
 from pyfuncdbg.hosts.numpy.ops.sparse.places import by_number, in_order, numbers_of

@@ -9,13 +9,15 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import override
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int32, int64
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill, ones_like, zeros_like
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import boolean_mask, gather
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat as concat_tensors
-from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import concat as concat_tensors, stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_all, reduce_max, reduce_prod
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import expand_dims as expand_tensor
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import identity, size
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import reshape as reshape_tensor
-from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
+from pyfuncdbg.hosts.numpy.ops.arrays.shaping import (
+    expand_dims as expand_tensor,
+    identity,
+    reshape as reshape_tensor,
+    shape as shape_of,
+    size,
+)
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid

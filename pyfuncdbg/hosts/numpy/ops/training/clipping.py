@@ -8,8 +8,7 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like
-from pyfuncdbg.hosts.numpy.ops.arrays.filling import range as range_to
+from pyfuncdbg.hosts.numpy.ops.arrays.filling import ones_like, range as range_to
 from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import reduce_sum
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import rank, size
