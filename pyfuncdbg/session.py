@@ -377,24 +377,24 @@ def _switch_on(wanted: RunPolicy) -> None:
 def _block(title: str, ui: Ui, progress: tuple[int, RunOrder | None] = (0, None)) -> Iterator[RunPolicy | None]:
     """The first wrapped call or run in this block stops, unless what was asked for in an earlier one goes on."""
     thread = threading.get_native_id()
-    flow = debugger.flows.get(thread)
-    if debugger.left or (flow is not None and flow.asking):     # called at a prompt: nothing stops inside of a stop
+    plan = debugger.plans.get(thread)
+    if debugger.left or (plan is not None and plan.asking):     # called at a prompt: nothing stops inside of a stop
         yield None
         return
     wanted = _policy(title, ui, every=False)
-    stepping = flow is not None and flow.stepper.active
+    stepping = plan is not None and plan.stepper.active
     _blocks.enter()
     _switch_on(wanted)
     wanted.go_on(progress)
-    debugger.flow(thread).next_call = wanted.stops and wanted.order is None
+    debugger.plan(thread).next_call = wanted.stops and wanted.order is None
     try:
         with policies.applied(wanted):
             yield wanted
     finally:
-        flow = debugger.flow(thread)
-        flow.next_call = flow.entering = False
+        plan = debugger.plan(thread)
+        plan.next_call = plan.entering = False
         if not stepping:
-            flow.stepper.disarm()
-        if flow.idle:
-            debugger.flows.pop(thread, None)
+            plan.stepper.disarm()
+        if plan.idle:
+            debugger.plans.pop(thread, None)
         _blocks.leave()

@@ -96,7 +96,7 @@ def leaves_the_process_as_it_was() -> Iterator[None]:
     after = np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()
     numpy_errstate.state.set(state)
     if (module := sys.modules.get('pyfuncdbg.observers.debug.debugger')) is not None:
-        module.debugger.flows.clear()
+        module.debugger.plans.clear()
     assert after == before
 
 
@@ -108,4 +108,4 @@ def collector() -> tuple[bool, tuple[int, int, int]]:
 def stepped() -> list[int]:
     """Native ids of the threads of which the debugger still wants something."""
     module = sys.modules.get('pyfuncdbg.observers.debug.debugger')
-    return list(module.debugger.flows) if module is not None else []
+    return list(module.debugger.plans) if module is not None else []

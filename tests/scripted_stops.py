@@ -74,14 +74,14 @@ def typing(*lines: str, at_next_call: bool = True, typist: type[Typist] = Typist
     debugger.broker.add(one)
     debugger.start()
     if at_next_call:
-        debugger.flow(threading.get_native_id()).next_call = True
+        debugger.plan(threading.get_native_id()).next_call = True
     try:
         yield one
     finally:
         debugger.leave()
         debugger.catching = False
         debugger.broker.remove(one)
-        debugger.flows.clear()
+        debugger.plans.clear()
 
 
 def wrapped(function: Any, *inputs: Any) -> Any:

@@ -66,7 +66,7 @@ class ScriptedUser:
         debugger.leave()
         for recorder in recorders():
             recorder.stop()
-        debugger.flows.clear()
+        debugger.plans.clear()
         debugger.left = False
 
 

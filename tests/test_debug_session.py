@@ -640,7 +640,7 @@ def test_debug_decorates_functions_and_methods() -> None:
         assert user.phases == ['before']
         with pytest.raises(ValueError, match='mine'):
             pyfuncdbg.debug(lambda: (_ for _ in ()).throw(ValueError('mine')))()
-        assert not debugger.on and debugger.flows == {}
+        assert not debugger.on and debugger.plans == {}
 
 
 def test_a_session_begun_in_a_block_is_debugged_after_it(program) -> None:

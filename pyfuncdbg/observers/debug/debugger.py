@@ -3,7 +3,7 @@
 Breakpoints say where, the broker asks the user, the stepper goes through Python and `nodes` through the graph. `around` runs
 on the thread of each call. Nothing here is active before debugging starts.
 """
-# long: one hook; its stops, what is decided at them and what is executed again change the same flows
+# long: one hook; its stops, what is decided at them and what is executed again change the same plans
 from __future__ import annotations
 
 import sys
@@ -30,8 +30,8 @@ from pyfuncdbg.observers.debug.inspecting.tensor_differences import arrays, diff
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
-from pyfuncdbg.observers.debug.stepping.python_stepper import LeftBy, Stepper, program_around, settle
-from pyfuncdbg.observers.debug.stepping.swapped_functions import Swaps
+from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, settle
+from pyfuncdbg.observers.debug.stepping.swapped_functions import SwappedFunctions
 from pyfuncdbg.observers.debug.stepping.thread_plan import ThreadPlan, ThreadPlans
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop
@@ -50,7 +50,7 @@ class Debugger:
         kinds: The calls it wants; changes with breakpoints.
         left: The user has said quit, and debugging has not started again.
         quit_explained: Whether the user has been told what quit does.
-        flows: By native thread, the user's plan for it; a thread without a plan is not in it.
+        plans: By native thread, the user's plan for it; a thread without a plan is not in it.
     """
 
     def __init__(self) -> None:
@@ -58,11 +58,11 @@ class Debugger:
         self.broker = Broker()
         self.live = LiveTrace()
         self.runs = debugged_runs.DebuggedRuns()
-        self.swaps = Swaps()
+        self.swaps = SwappedFunctions()
         self.breakpoints = Breakpoints(self._changed, self)
         self._catching = False
         self.left = self.quit_explained = False
-        self.flows = ThreadPlans()
+        self.plans = ThreadPlans()
         self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
         self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
@@ -80,9 +80,9 @@ class Debugger:
         hooks.remove(self)
         self.runs.left()
         self.live.sleep()
-        for flow in list(self.flows.values()):
-            flow.entering = flow.next_call = flow.ops = False
-            flow.stepper.give_up()
+        for plan in list(self.plans.values()):
+            plan.entering = plan.next_call = plan.ops = False
+            plan.stepper.give_up()
         self.swaps.put_back()
         session_variables.clear()               # they may hold much of the program's
         self.broker.release()
@@ -105,8 +105,8 @@ class Debugger:
     @property
     def watching(self) -> bool:
         """Whether the calling thread is debugged now: not at a prompt, and debugging has not ended."""
-        flow = self.flows.get(threading.get_native_id())
-        return self.on and not (flow is not None and flow.asking)
+        plan = self.plans.get(threading.get_native_id())
+        return self.on and not (plan is not None and plan.asking)
 
     def recorder(self) -> Recorder:
         """A recording that is on."""
@@ -125,7 +125,7 @@ class Debugger:
     def _changed(self) -> None:
         """Breakpoints are others now: watch the calls that they need."""
         with self._lock:
-            stepping: tuple[Kind, ...] = ('op', 'run') if any(flow.ops for flow in list(self.flows.values())) else ()
+            stepping: tuple[Kind, ...] = ('op', 'run') if any(plan.ops for plan in list(self.plans.values())) else ()
             kinds = frozenset[Kind](('python', *stepping)) | self.breakpoints.kinds | self._extra
             if kinds != self.kinds:
                 self.kinds = kinds
@@ -136,7 +136,7 @@ class Debugger:
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
         """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
-        if self.flows or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
+        if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
                 self.runs.sessions is not None and site.kind == 'run'):
             return True
         return _calls_us(site.function) or self.breakpoints.wants(site, run)
@@ -152,8 +152,8 @@ class Debugger:
         call.run.stepwise = call.run.stepwise or of_ops
         try:
             policy = self.runs.policy_of(call)
-            flow = self.flows.get(call.thread)
-            if policy is None and flow is not None and flow.ops and not flow.asking and node_stepper.pausable(call.run):
+            plan = self.plans.get(call.thread)
+            if policy is None and plan is not None and plan.ops and not plan.asking and node_stepper.pausable(call.run):
                 node_stepper.pause(self, call.run, Decision('node'))
             return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
         finally:
@@ -162,15 +162,15 @@ class Debugger:
 
     def _around_call(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         tests = self.breakpoints.at(call)
-        flow = self.flows.of(call, self.flow) if self.flows else None
-        if flow is not None and flow.asking:
+        plan = self.plans.of(call, self.plan) if self.plans else None
+        if plan is not None and plan.asking:
             return proceed()
-        hits: Sequence[Hit] = () if tests is None else tests.before(call) if flow is None else _tested(
-            flow, lambda: tests.before(call))
-        if hits or flow is not None:
+        hits: Sequence[Hit] = () if tests is None else tests.before(call) if plan is None else _tested(
+            plan, lambda: tests.before(call))
+        if hits or plan is not None:
             self._before(call, hits)
         if call.site.kind == 'python' and call.saved is None and (
-                hits or flow is not None or self._catching or (tests is not None and tests.later)
+                hits or plan is not None or self._catching or (tests is not None and tests.later)
                 or self.breakpoints.at_lines or _calls_us(call.site.function)):
             call.saved = save(call.inputs)      # it may stop in there or after it, and be retried then
         try:
@@ -189,11 +189,11 @@ class Debugger:
                 self._renewed(call, tests, error)
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
-            flow = self._made(call) if self.flows else None
+            plan = self._made(call) if self.plans else None
             hits: Sequence[Hit] = ()
             if tests is not None and tests.later:
-                hits = tests.after(call, outputs) if flow is None else _tested(flow, partial(tests.after, call, outputs))
-            if not hits and flow is None:
+                hits = tests.after(call, outputs) if plan is None else _tested(plan, partial(tests.after, call, outputs))
+            if not hits and plan is None:
                 return outputs
             if (result := self._after(call, hits, list(outputs))) is not None:
                 return result
@@ -206,7 +206,7 @@ class Debugger:
             return
         restore(call)
         renew(call)
-        self.flow(call.thread).after = call.id
+        self.plan(call.thread).after = call.id
         if tests is not None:
             tests.begin(call)
         self._before(call, ())                  # it may be entered
@@ -215,25 +215,25 @@ class Debugger:
         """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
         begin_anew(call, perf_counter_ns())
         call.saved = save(call.inputs)
-        flow = self.flow(call.thread)
-        decided, flow.decided = flow.decided or Decision('retry'), None
+        plan = self.plan(call.thread)
+        decided, plan.decided = plan.decided or Decision('retry'), None
         asks = decided.verb in ('retry', 'swap')
         if is_enterable(call.site):
-            flow.stepper.begin(decided.verb, None if asks else decided)
+            plan.stepper.begin(decided.verb, None if asks else decided)
         elif asks:                              # another function, without Python code
             self._before(call, (), decided.verb)
         elif decided.verb in STEPS:             # skipped: there is no line to go to
-            flow.after = call.id
+            plan.after = call.id
         else:
             self.carry_on(decided, call.run, call.thread)
 
     def _made(self, call: Call) -> ThreadPlan | None:
         """The plan for the thread of a call that is over; its function may not have begun, where a stop was to be."""
-        flow = self.flows.get(call.thread)
-        if flow is not None:
-            flow.stepper.begun_not()
+        plan = self.plans.get(call.thread)
+        if plan is not None:
+            plan.stepper.begun_not()
             self._forget_idle(call.thread)
-        return self.flows.get(call.thread)
+        return self.plans.get(call.thread)
 
     def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """Handle an error that came out of a call; returns whether the call is made again."""
@@ -241,49 +241,49 @@ class Debugger:
         if isinstance(error, Exception):
             self._made(call)
             return self._failed(call, tests, error)
-        flow = self.flows.get(call.thread)
-        if flow is not None:
-            flow.stepper.left = 0               # no stop after it: the steps go on in the caller
+        plan = self.plans.get(call.thread)
+        if plan is not None:
+            plan.stepper.left = 0               # no stop after it: the steps go on in the caller
         return isinstance(error, Retried) and error.call == call.id
 
     def _before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
-        flow = self.flows.get(call.thread)
-        wanted = flow is not None and flow.next_call and (call.site.kind == 'python' or (
-            flow.ops and call.site.kind != 'run' and not node_stepper.pausable(call.run)))
+        plan = self.plans.get(call.thread)
+        wanted = plan is not None and plan.next_call and (call.site.kind == 'python' or (
+            plan.ops and call.site.kind != 'run' and not node_stepper.pausable(call.run)))
         if hits and stops_inside(call.site, hits):
             if call.run.control is not None:
                 call.run.control.mark()
-            self.flow(call.thread).stepper.begin(_why(hits))
+            self.plan(call.thread).stepper.begin(_why(hits))
             return
         if not hits and not wanted and not reason:
-            if flow is not None and flow.entering and call.site.kind == 'python':
-                flow.entering = False
-                flow.after = call.id
-                flow.stepper.enter('into')
+            if plan is not None and plan.entering and call.site.kind == 'python':
+                plan.entering = False
+                plan.after = call.id
+                plan.stepper.enter('into')
             return
-        if flow is not None:
-            flow.next_call = False
+        if plan is not None:
+            plan.next_call = False
         reason = _why(hits) or reason or 'node'
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
         if decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
-            flow = self.flow(call.thread)
-            flow.after = call.id
+            plan = self.plan(call.thread)
+            plan.after = call.id
             if decision.verb in ('step', 'into') and call.site.kind == 'python':
-                flow.stepper.enter(decision.verb)
+                plan.stepper.enter(decision.verb)
         else:
             self.carry_on(decision, call.run, call.thread)
 
     def _after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
         """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
-        flow = self.flows.get(call.thread)
-        if not hits and not (flow is not None and flow.ends(call)):
+        plan = self.plans.get(call.thread)
+        if not hits and not (plan is not None and plan.ends(call)):
             return outputs
         stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)
-        if flow is not None and flow.compare:
-            stop.differences = differences(flow.compare, arrays(call.site.host, call.site.outputs, outputs))
+        if plan is not None and plan.compare:
+            stop.differences = differences(plan.compare, arrays(call.site.host, call.site.outputs, outputs))
         decision = self.stopped(stop)
         if decision.verb == 'retry':
             self._again(call, decision, arrays(call.site.host, call.site.outputs, outputs))
@@ -293,16 +293,16 @@ class Debugger:
 
     def _again(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
         """The call is made once more: stop in it if that is wanted, and after it, and compare."""
-        flow = self.flow(call.thread)
-        flow.entering = decision.argument == 'into'
-        flow.compare = before
+        plan = self.plan(call.thread)
+        plan.entering = decision.argument == 'into'
+        plan.compare = before
 
     def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
         """Stop where the call raised if there is a reason; whether the user wants it again."""
-        flow = self.flows.get(call.thread)
-        hits = _tested(flow, lambda: tests.error(call, error)) if tests is not None else ()
+        plan = self.plans.get(call.thread)
+        hits = _tested(plan, lambda: tests.error(call, error)) if tests is not None else ()
         caught = self.catching and call.site.kind == 'python'
-        if not hits and not caught and not (flow is not None and flow.ends(call)):
+        if not hits and not caught and not (plan is not None and plan.ends(call)):
             return False
         reason = _why(hits) or f'raised {type(error).__name__}'
         decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
@@ -315,11 +315,11 @@ class Debugger:
         return decision.verb == 'retry'
 
     # ------------------------------------------------------------------ stops
-    def flow(self, thread: int) -> ThreadPlan:
+    def plan(self, thread: int) -> ThreadPlan:
         """The plan for a thread, made if there is none."""
-        found = self.flows.get(thread)
+        found = self.plans.get(thread)
         if found is None:
-            found = self.flows[thread] = ThreadPlan(Stepper(self._at_line, self))
+            found = self.plans[thread] = ThreadPlan(Stepper(self._at_line, self))
         return found
 
     def stopped(self, stop: Stop) -> Decision:
@@ -328,40 +328,40 @@ class Debugger:
         Raises:
             RunAborted: The user ends the run.
         """
-        flow = self.flow(stop.thread)
-        flow.after, flow.compare = 0, {}
+        plan = self.plan(stop.thread)
+        plan.after, plan.compare = 0, {}
         self._told[stop.thread] = id(stop.error)
-        flow.entering = flow.next_call = False
-        if flow.ops:
-            flow.ops = False
+        plan.entering = plan.next_call = False
+        if plan.ops:
+            plan.ops = False
             self._changed()
         if stop.phase not in PYTHON:
-            flow.stepper.disarm()
-        flow.asking = True
+            plan.stepper.disarm()
+        plan.asking = True
         began = perf_counter_ns()
         try:
             decision = self.broker.hold(stop)
         finally:
-            flow.asking = False
+            plan.asking = False
             self._forget_idle(stop.thread)
             call = stop.call or current.get()
             if call is not None and call.site.kind == 'python' and not call.finished:
                 call.started += perf_counter_ns() - began           # the function took its own time, not the user's
         if decision.verb == 'abort':
-            flow.stepper.disarm()
+            plan.stepper.disarm()
             self._forget_idle(stop.thread)
             if decision.argument is RunInterrupted:
                 raise RunInterrupted(f'at stop {stop.number}')
             raise RunAborted(f'aborted at stop {stop.number}')
         if decision.verb == 'quit':
-            flow.stepper.disarm()
+            plan.stepper.disarm()
             self._forget_idle(stop.thread)
             self.leave()
         return decision
 
     def _forget_idle(self, thread: int) -> None:
-        if (flow := self.flows.get(thread)) is not None and flow.idle:
-            self.flows.pop(thread, None)
+        if (plan := self.plans.get(thread)) is not None and plan.idle:
+            self.plans.pop(thread, None)
 
     def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
         """Apply a decision, made at the boundary of a call, to the rest of the run."""
@@ -371,7 +371,7 @@ class Debugger:
         elif verb == 'retry':
             return
         elif verb == 'into' and not node_stepper.paused(run):      # wherever the next function is: in this run, or after it
-            self.flow(thread).entering = True
+            self.plan(thread).entering = True
         elif node_stepper.pausable(run):
             node_stepper.pause(self, run, decision)
         elif verb not in STEPS or not self.step_out(decision, thread):
@@ -379,8 +379,8 @@ class Debugger:
 
     def stop_at_next_call(self, thread: int) -> None:
         """Stop where the thread next calls anything: a wrapped function, an eager op, the first node of a run."""
-        flow = self.flow(thread)
-        flow.next_call = flow.ops = True
+        plan = self.plan(thread)
+        plan.next_call = plan.ops = True
         self._changed()
 
     def told(self, error: BaseException) -> bool:
@@ -395,20 +395,20 @@ class Debugger:
         """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
         frame = outside_machinery(sys._getframe(1))
         if frame is not None:
-            self.flow(thread).stepper.follow(Decision('step' if decision.verb == 'step' else 'next'), frame)
+            self.plan(thread).stepper.follow(Decision('step' if decision.verb == 'step' else 'next'), frame)
         return frame is not None
 
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line of this frame: what `breakpoint()` and a line breakpoint do, on the frame's thread."""
-        flow = self.flow(threading.get_native_id())
-        if not flow.asking and not made_again():
-            flow.stepper.here(frame, reason)
+        plan = self.plan(threading.get_native_id())
+        if not plan.asking and not made_again():
+            plan.stepper.here(frame, reason)
 
     def stop_at_start(self, frame: FrameType, reason: str) -> None:
         """Stop where the function of this frame begins, before any line of it."""
-        flow = self.flow(threading.get_native_id())
-        if not flow.asking and not made_again():
-            flow.stepper.at_start(frame, reason)
+        plan = self.plan(threading.get_native_id())
+        if not plan.asking and not made_again():
+            plan.stepper.at_start(frame, reason)
 
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
         """The stepper has come to a line of the program."""
@@ -417,22 +417,22 @@ class Debugger:
         if entrance is not None:
             run = entrance.run
             call = entrance.call if self in entrance.hooks else None    # else nothing of ours is there to make it again
-        flow = self.flow(threading.get_native_id())
-        error = value.error if isinstance(value, LeftBy) else value if phase == 'exception' else None
+        plan = self.plan(threading.get_native_id())
+        error = value.error if isinstance(value, ExitError) else value if phase == 'exception' else None
         result = value if phase == 'return' and error is None else None
         stop = Stop(phase, call=call, run=run, frame=frame, reason=f'left by {type(error).__name__}' if isinstance(
-            value, LeftBy) else reason, error=error, result=result, jumpable=phase == 'line')
+            value, ExitError) else reason, error=error, result=result, jumpable=phase == 'line')
         if phase == 'call' and isinstance(value, Decision):
             decision = value
         else:
-            stop.changed = flow.names.changes(frame, returned=phase == 'return')
+            stop.changed = plan.names.changes(frame, returned=phase == 'return')
             decision = self.stopped(stop)
-            if self.flows.get(stop.thread) is not flow:
-                self.flows[stop.thread] = flow  # nothing was wanted of the thread while it was asked about
+            if self.plans.get(stop.thread) is not plan:
+                self.plans[stop.thread] = plan  # nothing was wanted of the thread while it was asked about
         if (decision.verb == 'retry' or stop.anew) and call is not None:
-            flow.stepper.disarm()
+            plan.stepper.disarm()
             if stop.anew:
-                self.flow(stop.thread).decided = decision
+                self.plan(stop.thread).decided = decision
             else:
                 self._again(call, decision, {})
             raise Retried(call.id, begun=not stop.anew)
@@ -442,17 +442,17 @@ class Debugger:
         over = phase == 'return' and call is None and node_stepper.pausable(run) and begins_function(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)
         if over or outermost:                   # nothing of the program is left to step in
-            flow.stepper.disarm()
+            plan.stepper.disarm()
         else:
-            flow.stepper.follow(decision, selected_frame(stop) or frame)
+            plan.stepper.follow(decision, selected_frame(stop) or frame)
         if over or decision.verb not in STEPS:
             self.carry_on(decision, run, stop.thread)
         self._forget_idle(stop.thread)
 
 
-def _tested(flow: ThreadPlan | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
+def _tested(plan: ThreadPlan | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
     """Test a breakpoint; the user's predicate is not stepped through."""
-    return test() if flow is None else flow.stepper.unseen(test)
+    return test() if plan is None else plan.stepper.unseen(test)
 
 
 def _calls_us(function: Any) -> bool:

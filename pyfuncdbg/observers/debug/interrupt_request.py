@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.debugger import DEPTH, debugger
 
 
-class Interruption:
+class InterruptRequest:
     """Request to stop at one call. Asked for on any thread; asking twice before a call comes is asking once."""
 
     kinds: frozenset[Kind] = frozenset(('python',))
@@ -30,9 +30,9 @@ class Interruption:
             hooks.add(self, depth=DEPTH - 1)
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-        flow = debugger.flows.get(call.thread)
-        if (flow is None or not flow.asking) and self._taken():
-            debugger.flow(call.thread).next_call = True
+        plan = debugger.plans.get(call.thread)
+        if (plan is None or not plan.asking) and self._taken():
+            debugger.plan(call.thread).next_call = True
         return proceed()
 
     def _taken(self) -> bool:
@@ -44,5 +44,5 @@ class Interruption:
             return taken and debugger.on
 
 
-interruption = Interruption()
+interruption = InterruptRequest()
 """The one of this process."""

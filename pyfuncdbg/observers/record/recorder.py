@@ -34,11 +34,11 @@ from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.observers.record.log.writer import Writer, reason
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
-from pyfuncdbg.observers.record.snapshots.shared_arrays import Reuse
+from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
 from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, RunNames, SiteNote, plain, plan_key, remember
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace
@@ -123,7 +123,7 @@ class Recorder:
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
-        self._reuse = Reuse(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
+        self._reuse = SharedArrays(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
         self._rows = self._backlog.rows
         self._running = self._backlog.running
         self._known_runs: dict[int, None] = {}
@@ -340,7 +340,7 @@ class Recorder:
         else:
             backlog.drop(row, self._snapshots)
 
-    def _write_through(self, content: Content) -> list[Any] | None:
+    def _write_through(self, content: TensorContent) -> list[Any] | None:
         """Write a tensor that has no room in the queue at once; None if it has none on disk either."""
         if self._backlog.mark == 0:
             self._restart()

@@ -23,7 +23,7 @@ from pyfuncdbg.observers.record.index.indexing import Progress, update
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
 from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, in_order
 from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
-from pyfuncdbg.observers.record.index.sorted_calls import Ordering
+from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleIndexError
@@ -218,7 +218,7 @@ class Trace:
             return [self._reading.call(row) for row in rows[:limit].tolist()]
         return self._answer(ask)
 
-    def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> Ordering:
+    def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> SortedCalls:
         """An empty list for the calls that pass the filters of `calls`, in an order; `build` fills it, on a worker thread.
 
         Raises:
@@ -227,7 +227,7 @@ class Trace:
         check_sort(sort)
         condition = CallFilter(**filters)
         with self._lock:
-            return Ordering(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
+            return SortedCalls(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
                             self._records, self._payload)
 
     def spans(self, site: str | None = None) -> Spans:

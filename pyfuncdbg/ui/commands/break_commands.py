@@ -17,7 +17,7 @@ from rich.text import Text
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
-from pyfuncdbg.observers.debug.breakpoints.file import Filed
+from pyfuncdbg.observers.debug.breakpoints.file import FileReport
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state_of, states
 from pyfuncdbg.observers.debug.breakpoints.program_names import functions
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
@@ -220,7 +220,7 @@ def _list(context: Context) -> BreakpointList:
     return BreakpointList(tuple(states(debugger.breakpoints)), debugger.catching, str(file) if file.is_file() else '')
 
 
-def _breaks(context: Context, args: argparse.Namespace) -> BreakpointList | Filed:
+def _breaks(context: Context, args: argparse.Namespace) -> BreakpointList | FileReport:
     debugger = debugger_of(context)
     if args.save is not None:
         return dotfile.save(debugger.breakpoints, _file(args.save))
@@ -307,7 +307,7 @@ def _catch(context: Context, args: argparse.Namespace) -> CatchState:
 
 # ---------------------------------------------------------------- drawn
 def draw_changed(result: Any) -> RenderableType:
-    if isinstance(result, Filed):
+    if isinstance(result, FileReport):
         return filed_view(result)
     if isinstance(result, BreakpointList):
         unread = result.file and not result.breakpoints

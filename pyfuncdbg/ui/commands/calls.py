@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
-from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
+from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
 from pyfuncdbg.observers.record.index.query import SORTS
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -29,7 +29,7 @@ class CallListing:
     filters: dict[str, object]
     sort: str
     dropped: int
-    alike: dict[str, Alike] = field(default_factory=dict)
+    alike: dict[str, SiteLabel] = field(default_factory=dict)
     """By number of the call: which its site is of those that look like it."""
 
 

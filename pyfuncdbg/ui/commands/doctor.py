@@ -65,15 +65,15 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
         budget: Bytes that the trace may take; None for the recorder's own limit.
     """
     from pyfuncdbg.hooks.facts import Fact
-    from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
-    from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
-    from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
+    from pyfuncdbg.observers.debug.diagnosis.evidence import FactWriter
+    from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
+    from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import GraphContextHook
     from pyfuncdbg.observers.record.recorder import Recorder
     sys.argv = list(argv)
     recorder = (Recorder(path) if budget is None else Recorder(path, budget=budget)).start()
     hosts.await_imports(examine=True)
-    gatherer, lock, owner = Gatherer(recorder), threading.Lock(), os.getpid()
-    watchers = occupancy, surroundings = Occupancy(), Surroundings()
+    gatherer, lock, owner = FactWriter(recorder), threading.Lock(), os.getpid()
+    watchers = occupancy, surroundings = GilUse(), GraphContextHook()
     for watcher in watchers:
         watcher.start()
 

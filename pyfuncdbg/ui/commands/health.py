@@ -9,8 +9,8 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
-from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, fates
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import NanOutcome, outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
 from pyfuncdbg.observers.record.records import CallRecord
@@ -30,7 +30,7 @@ class HealthReport:
         findings: In order of time.
         total: How many pass the filters.
         counts: How many of each verdict, of those that pass.
-        fates: Of the origins among `findings`, and of those that these come from.
+        outcomes: Of the origins among `findings`, and of those that these come from.
         filters: What was asked for, by name.
         unjudged: Calls with non-finite values that were not looked at, there being too many.
         ops: Whether graph nodes were recorded.
@@ -42,7 +42,7 @@ class HealthReport:
     findings: tuple[NanVerdict, ...]
     total: int
     counts: dict[str, int]
-    fates: tuple[Fate, ...]
+    outcomes: tuple[NanOutcome, ...]
     filters: dict[str, object]
     unjudged: int
     ops: bool
@@ -71,7 +71,7 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
              if (args.run is None or finding.call.run == args.run) and (asked is None or finding.call.number == asked)]
     origins = {finding.origin or finding.call.number for finding in found[:args.n]}
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
-                        tuple(fate for fate in fates(trace, health) if fate.origin.call.number in origins),
+                        tuple(outcome for outcome in outcomes(trace, health) if outcome.origin.call.number in origins),
                         filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
                         context.stop is not None, calls_otherwise(trace, args.run), were_stepped(trace, args.run))
 
@@ -87,7 +87,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _draw(result: HealthReport | LineReport) -> RenderableType:
     if isinstance(result, LineReport):
         return line_view(result)
-    return health_view(result.findings, result.total, result.counts, result.fates, filters=result.filters,
+    return health_view(result.findings, result.total, result.counts, result.outcomes, filters=result.filters,
                        unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise,
                        stepped=result.stepped)
 

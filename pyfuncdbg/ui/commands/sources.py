@@ -16,7 +16,14 @@ from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
-from pyfuncdbg.observers.debug.reports.source_files import LineMark, Missing, SourceFile, files_of, marks_by_line, missing
+from pyfuncdbg.observers.debug.reports.source_files import (
+    LineMark,
+    MissingLines,
+    SourceFile,
+    files_of,
+    marks_by_line,
+    missing,
+)
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -48,7 +55,7 @@ class FileList:
     rows: tuple[SourceFile, ...]
     total: int
     libraries: int
-    missing: Missing
+    missing: MissingLines
     filters: dict[str, object]
     sort: str
 
@@ -58,7 +65,7 @@ class AnnotatedListing:
     """A file and the options of its listing; `missing` nodes belong to no file."""
 
     source: AnnotatedSource
-    missing: Missing
+    missing: MissingLines
     filters: dict[str, object]
 
 

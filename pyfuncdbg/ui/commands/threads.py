@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, TypedCommand
-from pyfuncdbg.observers.debug.inspecting.threads import Threads, threads_of
+from pyfuncdbg.observers.debug.inspecting.threads import ThreadList, threads_of
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
 from pyfuncdbg.ui.views.calls.threads import threads_view
@@ -30,7 +30,7 @@ class ThreadSwitch:
     already: bool
 
 
-def _threads(context: Context, args: argparse.Namespace) -> Threads:
+def _threads(context: Context, args: argparse.Namespace) -> ThreadList:
     return threads_of(debugger_of(context).broker, context.trace)
 
 

@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.function_start import at_start
 from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
 from pyfuncdbg.observers.debug.stepping.node_stepper import pausable
-from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded, reloaded
+from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport, reloaded
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -75,7 +75,7 @@ class RetryReport:
 
     verb: str
     node: str
-    reloaded: Reloaded | None
+    reloaded: ReloadReport | None
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
     held: tuple[str, ...] = ()

@@ -38,10 +38,10 @@ def pm(error: BaseException | None = None) -> None:
     if node and not any(isinstance(entry, NodeEntry) for entry in stack_of(stop)):
         stop.reason += f" in node '{node}'"     # of an error that has lost its frames
     install.install(debugger)
-    flow = debugger.flow(threading.get_native_id())
-    flow.asking = True
+    plan = debugger.plan(threading.get_native_id())
+    plan.asking = True
     try:
         debugger.broker.hold(stop)
     finally:
-        flow.asking = False
-        debugger.flows.pop(stop.thread, None)
+        plan.asking = False
+        debugger.plans.pop(stop.thread, None)

@@ -20,9 +20,9 @@ from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import shape_of
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function, as_stateless
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, script_call
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis, diagnose
-from pyfuncdbg.observers.debug.diagnosis.evidence import Gatherer
-from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
-from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import Surroundings
+from pyfuncdbg.observers.debug.diagnosis.evidence import FactWriter
+from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
+from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import GraphContextHook
 from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -94,7 +94,7 @@ class Bench:
         self._facts.append(Fact(kind, site.id if site is not None else 0, self.filename if line else '', line, data))
 
     def diagnosis(self) -> Diagnosis:
-        Gatherer(self._recorder).write(self._facts, [site.stack for site in self._sites])
+        FactWriter(self._recorder).write(self._facts, [site.stack for site in self._sites])
         self._recorder.stop()
         with Trace.open(self._path) as trace:
             return diagnose(trace, [DOCTOR])
@@ -190,7 +190,7 @@ def test_what_one_line_registers_is_one_leak(bench: Bench) -> None:
 
 def test_the_newest_facts_stand(tmp_path: Path, program: str) -> None:
     with Recorder(tmp_path / 'it.pfd') as recorder:
-        gatherer = Gatherer(recorder)
+        gatherer = FactWriter(recorder)
         for entries in (20, 40):
             gatherer.write([Fact('leak', 0, program, 4, {'entries': entries, 'calls': 40, 'eager': entries})], ())
     with Trace.open(tmp_path / 'it.pfd') as trace:
@@ -221,7 +221,7 @@ def test_what_the_graph_says_later_counts(bench: Bench) -> None:
         read.append(calls)
         return said[min(len(read), 3) - 1]
     site = bench.site(lambda n: np.ones((n, 3), np.float32), 6, _surroundings=reader)
-    surroundings = Surroundings()
+    surroundings = GraphContextHook()
     surroundings.start()
     try:
         while calls < 9:
@@ -342,7 +342,7 @@ def test_of_several_calls_in_a_statement_that_of_the_function() -> None:
 
 
 def test_lambdas_in_one_line_are_told_apart() -> None:
-    watch = Occupancy()
+    watch = GilUse()
     watch.start()
     try:
         lambdas = [lambda v: [v], lambda v: [v, v], lambda v: [5]]

@@ -61,7 +61,7 @@ def program() -> Iterator[None]:
         debugger.breakpoints.clear(number)
     for recorder in recorders():
         recorder.stop()
-    debugger.flows.clear()
+    debugger.plans.clear()
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -275,11 +275,11 @@ def test_a_forked_child_has_its_own_stop_only() -> None:
 
 def test_what_is_wanted_of_a_thread_is_wanted_of_it_in_a_forked_child(program: None) -> None:
     """A child goes on where its parent forked: what was to stop there does, and other threads' wishes are not its own."""
-    before = debugger.flow(threading.get_native_id())
+    before = debugger.plan(threading.get_native_id())
     before.next_call = True
-    debugger.flow(1).next_call = True
+    debugger.plan(1).next_call = True
     child = os.fork()
     if not child:
-        os._exit(0 if dict(debugger.flows) == {threading.get_native_id(): before} else 1)
+        os._exit(0 if dict(debugger.plans) == {threading.get_native_id(): before} else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert set(debugger.flows) == {threading.get_native_id(), 1}
+    assert set(debugger.plans) == {threading.get_native_id(), 1}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import blamed, judge
 from pyfuncdbg.observers.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
@@ -140,8 +140,8 @@ def test_a_feed_that_no_recorded_call_took_is_an_origin():
     fed, inherited = judge(MemoryTrace(calls, runs)).findings
     assert (fed.slot, fed.tensor.name, fed.certain, inherited.certain) == (1, 'x:0', True, False)
     assert verdicts(runs=runs) == {'-2': ('fed', '')}
-    (fate,) = fates(MemoryTrace(calls, runs), judge(MemoryTrace(calls, runs)))
-    assert (fate.heirs, fate.likely) == (0, 1)
+    (outcome,) = outcomes(MemoryTrace(calls, runs), judge(MemoryTrace(calls, runs)))
+    assert (outcome.heirs, outcome.likely) == (0, 1)
 
 
 def test_the_arguments_of_a_function_are_no_origin_where_an_earlier_call_explains_them():

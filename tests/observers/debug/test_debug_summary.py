@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
@@ -43,7 +43,7 @@ def test_heirs_are_the_steps_that_the_title_counts():
     trace = MemoryTrace((born, heir, source), ())
     summary = summarized(trace)
     assert summary.calls == {'gradient': 2} and [origin.heirs for origin in summary.origins] == [{'gradient': 1}]
-    assert [fate.heirs for fate in fates(trace, judge(trace))] == [1]
+    assert [outcome.heirs for outcome in outcomes(trace, judge(trace))] == [1]
 
 
 def test_an_origin_that_was_masked_at_once_leads_only_alone():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck
-from pyfuncdbg.observers.debug.gradients.finite_differences import Weighted
+from pyfuncdbg.observers.debug.gradients.finite_differences import WeightedOutputs
 
 SCALES = st.sampled_from([0.03, 0.05, 1.0])
 SIZES = (1, 2, 3, 10, 16, 17, 64, 256, 1_000, 10_000)
@@ -35,7 +35,7 @@ def checked(function, reduce, dtype, size, scale, mistake, seed, slot=0):
     share = 1 / size if reduce is np.mean else 1.0
     with np.errstate(all='ignore'):
         right = [part * share for part in function(*(value.astype(np.float64) for value in inputs))[1:]]
-        weighted = Weighted(lambda values: [np.asarray(reduce(function(*values)[0])).astype(dtype)], inputs,
+        weighted = WeightedOutputs(lambda values: [np.asarray(reduce(function(*values)[0])).astype(dtype)], inputs,
                             [np.ones((), dtype)], 60)
         outcome = EdgeCheck(weighted, slot, inputs[slot], mistake(right, slot).astype(dtype), analytic=False).outcome()
     return outcome, right[slot], inputs

@@ -180,7 +180,7 @@ def test_retry_begins_anew_with_no_line_run_twice() -> None:
 @pytest.mark.parametrize('last', ['quit', 'cont', 'node'])
 def test_whatever_is_decided_after_an_injection_holds(last: str) -> None:
     user, result = session(['scaled'], ['inject x np.array([50])', last], called)
-    assert (result, ran, user.phases[0]) == ([100], [[50]], 'call') and not debugger.flows
+    assert (result, ran, user.phases[0]) == ([100], [[50]], 'call') and not debugger.plans
     assert debugger not in hooks
 
 
@@ -270,7 +270,7 @@ def test_a_call_whose_function_does_not_begin_leaves_its_thread_alone() -> None:
         debugger.start()
         debugger.breakpoints.set('function:scaled')
         assert invoke(run, [[3]]) == [3]
-        assert not debugger.flows and user.stops == []
+        assert not debugger.plans and user.stops == []
 
 
 @pytest.mark.parametrize(('verb', 'phases'), [('cont', ['call']), ('r', ['call', 'after']), ('s', ['call', 'line', 'line'])])

@@ -10,7 +10,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.chain import instrument
 from pyfuncdbg.hooks.evidence import Place, Spot
-from pyfuncdbg.observers.debug.diagnosis.gil_use import Occupancy
+from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
 from pyfuncdbg.observers.record.index.decode import unknown_site
 
 
@@ -25,7 +25,7 @@ class PlainHost:
 
 
 def test_nodes_that_one_line_makes_are_one_function_whose_calls_overlap() -> None:
-    watch, gate = Occupancy(), threading.Barrier(2)
+    watch, gate = GilUse(), threading.Barrier(2)
 
     def meet(x: Any) -> list[Any]:
         gate.wait(10)
@@ -53,7 +53,7 @@ def test_nodes_that_one_line_makes_are_one_function_whose_calls_overlap() -> Non
 
 
 def test_time_and_company_of_each_site() -> None:
-    watch, gate = Occupancy(), threading.Barrier(3)
+    watch, gate = GilUse(), threading.Barrier(3)
 
     def together(x: Any) -> list[Any]:
         gate.wait(10)

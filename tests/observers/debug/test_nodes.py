@@ -49,7 +49,7 @@ def walking(*lines: Line, nodes: bool = True, **options: Any) -> Iterator[Walk]:
         if nodes:
             debugger.stop_at_next_call(threading.get_native_id())
         else:
-            debugger.flow(threading.get_native_id()).next_call = True
+            debugger.plan(threading.get_native_id()).next_call = True
         yield walk
 
 
@@ -250,7 +250,7 @@ def test_from_a_run_inside_of_a_python_node_to_the_run_around_it(runs_have_calls
         py = tf.numpy_function(inner, [y], tf.float32, name='py')
         end = tf.add(py, 1.0, name='end')
     with walking('node', 'to out', 'node', 'node', 'node', nodes=False) as walk:
-        debugger.flow(threading.get_native_id()).next_call = False
+        debugger.plan(threading.get_native_id()).next_call = False
         debugger.breakpoints.set('first')
         try:
             with tf.Session(graph=graph) as around:

@@ -49,13 +49,13 @@ def looking(front_end, action, *, start=True):
     debugger.broker.add(front_end)
     if start:
         debugger.start()
-        debugger.flow(threading.get_native_id()).next_call = True
+        debugger.plan(threading.get_native_id()).next_call = True
     try:
         return action()
     finally:
         debugger.leave()
         debugger.broker.remove(front_end)
-        debugger.flows.clear()
+        debugger.plans.clear()
 
 
 def inner_part(stack, name):
@@ -175,7 +175,7 @@ def test_on_a_native_thread():
     front_end = Looking('step')
 
     def go():
-        debugger.flow(threading.get_native_id()).next_call = True
+        debugger.plan(threading.get_native_id()).next_call = True
         run('f:0')
     looking(front_end, lambda: run_native([go]))
     assert inner_part(front_end.stacks[-1], 'go') == ['go', 'run', 'run f:0', 'f()', 'increment']
@@ -213,7 +213,7 @@ def test_an_errors_frames_are_live():
         debugger.leave()
         debugger.catching = False
         debugger.broker.remove(front_end)
-        debugger.flows.clear()
+        debugger.plans.clear()
     assert inner_part(front_end.stacks[0], 'start') == ['start', 'run f:0', 'f()', 'failing', 'fails']
     assert float(front_end.locals[0]['part'][0]) == 2.0
     assert float(front_end.locals[1]['whole'][0]) == 4.0

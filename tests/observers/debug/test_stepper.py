@@ -121,7 +121,7 @@ def by_us(function, script):
     front_end = Stepping(function, script)
     debugger.broker.add(front_end)
     debugger.start()
-    debugger.flow(threading.get_native_id()).next_call = True
+    debugger.plan(threading.get_native_id()).next_call = True
     try:
         wrapped(function, 4)
     except (ValueError, tf.errors.OpError):
@@ -129,7 +129,7 @@ def by_us(function, script):
     finally:
         debugger.leave()
         debugger.broker.remove(front_end)
-        debugger.flows.clear()
+        debugger.plans.clear()
     return front_end.stops
 
 
@@ -235,7 +235,7 @@ def test_native_threads_are_stepped_each_by_itself():
     results = []
 
     def go(n):
-        debugger.flow(threading.get_native_id()).next_call = True
+        debugger.plan(threading.get_native_id()).next_call = True
         result = int(tf.numpy_function(straight, [n], tf.int64))
         results.append((result, sys.gettrace()))
 
@@ -288,7 +288,7 @@ def test_no_trace_function_is_left_behind():
     with typing('step', 'step', 'next', 'cont'):
         wrapped(caught, 4)
         assert (sys.gettrace(), [frame.f_trace for frame in frames()]) == before
-        assert not debugger.flows
+        assert not debugger.plans
 
 
 def test_a_generator_that_slept_does_not_wake_the_stepper():
@@ -349,7 +349,7 @@ def test_a_call_that_began_before_the_debugger_is_left_as_any_function(tmp_path)
     finally:
         debugger.leave()
         debugger.broker.remove(front_end)
-        debugger.flows.clear()
+        debugger.plans.clear()
     assert [(phase, name) for phase, name, _ in front_end.stops][:4] == [
         ('line', 'halts'), ('line', 'halts'), ('return', 'halts'), ('return', 'wrapped')]
     assert line == caller.__code__.co_firstlineno + 2

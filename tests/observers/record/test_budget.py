@@ -15,7 +15,7 @@ from plain_host import wrapped
 from pyfuncdbg.observers.record.log import back_pressure
 from pyfuncdbg.observers.record.log.log_file import LogFile, LogReader
 from pyfuncdbg.observers.record.recorder import Recorder
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 from pyfuncdbg.observers.record.trace import Trace
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -343,7 +343,7 @@ def test_an_array_that_another_thread_changes_meanwhile(tmp_path):
 
 
 def test_a_blob_whose_bytes_are_not_those_of_its_key_leaves_nothing(tmp_path):
-    content = Content(np.arange(1_000_000.), np.dtype(float), (1_000_000,), 8_000_000)
+    content = TensorContent(np.arange(1_000_000.), np.dtype(float), (1_000_000,), 8_000_000)
     key, length = content.measured()
     log = LogFile(tmp_path / 'log')
     before = log.size

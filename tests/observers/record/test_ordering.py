@@ -13,7 +13,7 @@ from plain_host import new_run, wrapped
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.index.query import SORTS, CallFilter, QueryCancelledError
-from pyfuncdbg.observers.record.index.sorted_calls import Ordering
+from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.index.tables import call_table
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -40,7 +40,7 @@ def trace(tmp_path: Path) -> Iterator[Trace]:
         yield opened
 
 
-def built(trace: Trace, **options: object) -> Ordering:
+def built(trace: Trace, **options: object) -> SortedCalls:
     ordering = trace.ordered(**options)         # type: ignore[arg-type]
     ordering.build()
     return ordering

@@ -269,7 +269,7 @@ def test_display_shows_what_changed_and_comes_again_with_the_next_call():
     assert len(with_n) == 1
     assert 'display n  5  was ' in with_n[0]
     assert not [card for card in typist.cards if 'display x.shape' in card]
-    debugger.flow(threading.get_native_id())
+    debugger.plan(threading.get_native_id())
     again = typed('step', 'display', 'undisplay', 'display')
     assert again.said[1][1].startswith('n  NameError')
     assert again.said[3][1].startswith('nothing is displayed here')

@@ -55,7 +55,7 @@ def typing(*lines: Line, nodes: bool = True) -> Iterator[Typist]:
         if nodes:
             debugger.stop_at_next_call(threading.get_native_id())
         else:
-            debugger.flow(threading.get_native_id()).next_call = True
+            debugger.plan(threading.get_native_id()).next_call = True
         yield typist
 
 
@@ -447,7 +447,7 @@ def test_what_the_plan_has_dropped_is_computed_again_if_it_can(program: Program)
 def test_pf_in_eager_code_is_of_the_newest_run(program: Program):
     with typing('cont', nodes=False) as typist:
         program.run()
-        debugger.flow(threading.get_native_id()).next_call = True
+        debugger.plan(threading.get_native_id()).next_call = True
         typist.lines = iter(['pf --run 999', 'pf', 'lt --run 999', 'cont'])
         tf.numpy_function(replacement, [np.float32([1.0])], tf.float32)
     assert 'no feeds of run 999 are recorded' in typist.refusal(1)

@@ -36,8 +36,8 @@ def verdicts(context, line='health'):
     return [(f.call.site.name, f.call.site.kind, f.verdict, names.get(f.origin, f.origin)) for f in findings]
 
 
-def fate_of(context, name):
-    (found,) = [fate for fate in execute('health', context).result.fates if fate.origin.call.site.name == name]
+def outcome_of(context, name):
+    (found,) = [outcome for outcome in execute('health', context).result.outcomes if outcome.origin.call.site.name == name]
     return found
 
 
@@ -64,13 +64,13 @@ def test_inf_minus_inf_in_a_session_reaches_the_fetch(recorded, ops):
     if ops:
         expected = [('made', 'op', 'inherited', 'made'), *expected, ('out', 'op', 'inherited', 'made')]
     assert sorted(verdicts(context)) == sorted(expected)
-    fate = fate_of(context, 'made')
-    assert [(fetch.tensor.name, fetch.gap, fetch.certain) for fetch in fate.fetches] == [('out:0', not ops, ops)]
-    assert not fate.gradient_only and fate.origin.tensor.stats.first_bad == (0, 0)
+    outcome = outcome_of(context, 'made')
+    assert [(fetch.tensor.name, fetch.gap, fetch.certain) for fetch in outcome.fetches] == [('out:0', not ops, ops)]
+    assert not outcome.gradient_only and outcome.origin.tensor.stats.first_bad == (0, 0)
     text = execute('health', context).text(160)
     assert 'BORN' in text and 'out0 NaN 6 of 6  [0, 0]' in text and 'reached fetch out:0 in run #' in text
     if ops:
-        assert [call.site.name for call in fate.fetches[0].path] == ['made', 'out']
+        assert [call.site.name for call in outcome.fetches[0].path] == ['made', 'out']
     else:
         assert '-> (not recorded) -> fetch out:0' in text
 
@@ -89,8 +89,8 @@ def test_log_of_a_negative_in_eager_code(recorded, ops):
     assert (('Log', 'op', 'born', '') in found) == ops
     assert ('log', 'python', 'inherited' if ops else 'born', origin if ops else '') in found
     assert ('negative', 'python', 'inherited', origin) in found
-    fate = fate_of(context, origin)
-    assert fate.fetches == () and not fate.gradient_only
+    outcome = outcome_of(context, origin)
+    assert outcome.fetches == () and not outcome.gradient_only
 
 
 @pytest.mark.parametrize('ops', [False, True])
@@ -105,7 +105,7 @@ def test_in_a_traced_function(recorded, ops):
     (birth,) = [f for f in execute('health', context).result.findings if f.verdict == 'born']
     assert birth.call.site.name == 'divide' and birth.places[0].line == divide.__code__.co_firstlineno + 1
     assert birth.tensor.stats.nan == 1 and birth.tensor.stats.pos_inf == 1
-    (fetch,) = fate_of(context, 'divide').fetches
+    (fetch,) = outcome_of(context, 'divide').fetches
     assert fetch.source == 'model'
 
 
@@ -131,7 +131,7 @@ def test_nan_fed(recorded):
     assert verdicts(context) == [('made', 'python', 'fed', '')]
     (finding,) = execute('health', context).result.findings
     assert finding.tensor.name == 'x0:0' and finding.tensor.stats.first_bad == (1,)
-    assert [fetch.tensor.name for fetch in fate_of(context, 'made').fetches] == ['out:0']
+    assert [fetch.tensor.name for fetch in outcome_of(context, 'made').fetches] == ['out:0']
 
 
 def test_one_of_several_outputs(recorded):
@@ -145,7 +145,7 @@ def test_one_of_several_outputs(recorded):
     context = recorded(program)
     (finding,) = execute('health', context).result.findings
     assert (finding.verdict, finding.slot, finding.tensor.stats.first_bad, finding.places) == ('born', 1, (0, 1), ())
-    assert [fetch.tensor.name for fetch in fate_of(context, 'two').fetches] == ['dirty:0']
+    assert [fetch.tensor.name for fetch in outcome_of(context, 'two').fetches] == ['dirty:0']
     assert f'health --line {finding.call.number} finds it' in execute('health', context).text(160)
 
 
@@ -163,8 +163,8 @@ def test_masked_by_where(recorded):
         tf.where(x > 0, tf.math.log(x), tf.zeros_like(x))
     context = recorded(program, ops=True)
     assert verdicts(context) == [('Log', 'op', 'born', ''), ('SelectV2', 'op', 'masked', 'Log')]
-    fate = fate_of(context, 'Log')
-    assert len(fate.masked) == 1 and fate.fetches == () and 'masked by #' in execute('health', context).text(160)
+    outcome = outcome_of(context, 'Log')
+    assert len(outcome.masked) == 1 and outcome.fetches == () and 'masked by #' in execute('health', context).text(160)
 
 
 @pytest.mark.parametrize('ops', [False, True])
@@ -180,8 +180,8 @@ def test_the_gradient_of_a_masked_root_is_nan_in_the_gradient_only(recorded, ops
     births = [entry for entry in found if entry[2] == 'born']
     assert len(births) == 1 and births[0][1] == ('op' if ops else 'gradient')
     assert ('Pow_grad', 'gradient', 'inherited' if ops else 'born', births[0][0] if ops else '') in found
-    (fate,) = execute('health', context).result.fates
-    assert fate.gradient_only and not fate.fetches
+    (outcome,) = execute('health', context).result.outcomes
+    assert outcome.gradient_only and not outcome.fetches
     assert 'gradient only' in execute('health', context).text(80)
 
 
@@ -193,9 +193,9 @@ def test_a_gradient_that_is_fetched_reached_a_fetch(recorded, ops):
             y = tf.reduce_sum(tf.pow(x, 0.5) * 0.0, name='loss')
             session.run([y, tf.gradients(y, x)[0]], {x: [0.0, 4.0]})
     context = recorded(program, ops=ops)
-    (fate,) = execute('health', context).result.fates
-    assert not fate.gradient_only and len(fate.fetches) == 1
-    assert fate.fetches[0].tensor.name.startswith('gradients/') and 'loss' not in fate.fetches[0].tensor.name
+    (outcome,) = execute('health', context).result.outcomes
+    assert not outcome.gradient_only and len(outcome.fetches) == 1
+    assert outcome.fetches[0].tensor.name.startswith('gradients/') and 'loss' not in outcome.fetches[0].tensor.name
 
 
 def test_a_step_that_nobody_fetched_is_gradient_only_in_a_session_too(recorded):
@@ -204,8 +204,8 @@ def test_a_step_that_nobody_fetched_is_gradient_only_in_a_session_too(recorded):
             x = tf.placeholder(tf.float32, [2], name='x')
             gradient = tf.gradients(tf.reduce_sum(tf.pow(x, 0.5) * 0.0), x)[0]
             session.run(tf.where(tf.math.is_nan(gradient), tf.zeros_like(gradient), gradient), {x: [0.0, 4.0]})
-    (fate,) = execute('health', recorded(program)).result.fates
-    assert fate.gradient_only and fate.origin.call.site.kind == 'gradient'
+    (outcome,) = execute('health', recorded(program)).result.outcomes
+    assert outcome.gradient_only and outcome.origin.call.site.kind == 'gradient'
 
 
 def test_the_gradient_of_a_masked_root_is_nothing_where_tensorflow_says_so(recorded):
@@ -577,10 +577,10 @@ def test_a_gradient_through_a_function_in_a_traced_function_has_one_origin(recor
     report = execute('health', context).result
     assert [f.call.site.name for f in report.findings if f.verdict in ('born', 'suspected', 'entered', 'fed')] == births
     (origin,) = {f.origin for f in report.findings if f.verdict == 'inherited'}
-    (fate,) = report.fates
-    assert fate.origin.call.number == origin and fate.origin.tensor.stats.first_bad == (0,)
-    assert fate.gradient_only == gradient_only
-    assert [fetch.source for fetch in fate.fetches] == ([] if gradient_only else ['model'])
+    (outcome,) = report.outcomes
+    assert outcome.origin.call.number == origin and outcome.origin.tensor.stats.first_bad == (0,)
+    assert outcome.gradient_only == gradient_only
+    assert [fetch.source for fetch in outcome.fetches] == ([] if gradient_only else ['model'])
 
 
 def test_ops_that_look_at_the_shape_only_mask_nothing(recorded):

@@ -45,7 +45,7 @@ def offered() -> Any:
         out = tf.add(value, 1.0, name='out/put')
     with ScriptedUser(['into', 'n', 'display shifted', look('frame'), 'node', look('node'), 'cont']) as user:
         debugger.start()
-        debugger.flow(__import__('threading').get_native_id()).next_call = True
+        debugger.plan(__import__('threading').get_native_id()).next_call = True
         with tf.compat.v1.Session(graph=graph) as session:
             session.run(out, {target: [1.0, 2.0]})
     assert user.phases[:4] == ['before', 'line', 'line', 'node']

@@ -137,8 +137,8 @@ def test_crowds_say_how_busy_a_thread_was(tmp_path: Path) -> None:
         seen = looked_at(spans, extent, extent.start, extent.end, 50, [])
         assert seen.crowded and seen.calls == MOST + 500 and len(seen.rows) == 1
         assert not seen.rows[0].spans and seen.call_at(0, 3) is None
-        assert sum(crowd.calls for crowd in spans.crowds(extent.start, extent.end, 50)) == MOST + 500
-        assert all(0 <= crowd.part <= 50 and 0 < crowd.busy <= 1 for crowd in spans.crowds(extent.start, extent.end, 50))
+        assert sum(bucket.calls for bucket in spans.buckets(extent.start, extent.end, 50)) == MOST + 500
+        assert all(0 <= bucket.part <= 50 and 0 < bucket.busy <= 1 for bucket in spans.buckets(extent.start, extent.end, 50))
         first, last = trace.calls(limit=1)[0], trace.calls(limit=1, newest_first=True)[0]
         lane = (first.process, first.thread)
         second = spans.beside(*lane, first.started, later=True, number=first.number)

@@ -14,7 +14,8 @@ import pyfuncdbg.ui.views
 
 FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
 TABLES = ('calls.calls', 'calls.rewind_report', 'calls.threads', 'graph.node', 'graph.node_list', 'numerics.check',
-          'numerics.health', 'numerics.tape', 'reports.breakpoints', 'reports.doctor', 'reports.profile', 'reports.pulse',
+          'numerics.health', 'numerics.tape', 'reports.breakpoints', 'reports.doctor', 'reports.profile',
+          'reports.live_counts',
           'reports.report', 'reports.source_files', 'reports.traces', 'reports.verify', 'tensors.live_tensors',
           'tensors.tensor_difference', 'tensors.tensors')
 WITHOUT = {'__init__', 'page', 'sample_trace', 'units'}

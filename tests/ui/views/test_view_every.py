@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
-from pyfuncdbg.observers.debug.stepping.node_watch import Passed
+from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import call_card
@@ -53,7 +53,7 @@ def _run_cards(trace):
     typed = (Suggestion(NASTY, NASTY),)
     failure = NodeFailure(NASTY, NASTY, NASTY, Frame(NASTY, 7, NASTY), trace.call(4).inputs,
                           SourceText(7, (NASTY,), ''))
-    passed = (Passed(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
+    passed = (PassedTensor(NASTY, NASTY, NASTY, (2,) * 30, NASTY),) * 20
     return [run_card_view(RunCard(10**12, NASTY, 10**9, NASTY, 10**9, NASTY, values, (NASTY,) * 50, 10**9, 10**9,
                                   NASTY, (NASTY,) * 50, typed)),
             run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, '', (), ())),

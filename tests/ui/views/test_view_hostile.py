@@ -53,7 +53,7 @@ SPECIAL = {
     ('run_end_view', 'tensors'): st.none(), ('curve', 'height'): st.integers(1, 20),
     ('beside_view', 'notes'): st.dictionaries(
         st.integers(0, 3), st.lists(st.sampled_from(hostile.TEXTS).map(label), max_size=3)),
-    ('change_view', 'limit'): st.integers(1, 20), ('pulse_view', 'rows'): st.integers(1, 20),
+    ('change_view', 'limit'): st.integers(1, 20), ('live_counts_view', 'rows'): st.integers(1, 20),
 }
 """Arguments that other code of ours makes, and that no trace has a say in."""
 

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.observers.debug.cards.stop_card import CardValue, Raised
+from pyfuncdbg.observers.debug.cards.stop_card import CardValue, RaisedError
 from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
@@ -29,7 +29,7 @@ def nasty_views():
     values = (CardValue(NASTY, nasty, NASTY), CardValue('x', described(np.array([NASTY, 'b'])), NASTY))
     listing = Listing(NASTY, NASTY, 9, (NASTY, '\tx = 1', NASTY), 10, 11, (9,))
     rows = tuple(StackRow(kind, NASTY, NASTY, NASTY, 3, NASTY, False, kind == 'node') for kind in ('python', 'node', 'run'))
-    raised = Raised(NASTY, NASTY * 3, (Frame(NASTY, 1, NASTY),) * 5)
+    raised = RaisedError(NASTY, NASTY * 3, (Frame(NASTY, 1, NASTY),) * 5)
     changed = (Displayed(NASTY, nasty, nasty, True),)
     return [stop_view(replace(card, function=NASTY, filename=NASTY, node=NASTY, op_type=NASTY, run_label=NASTY, reason=NASTY,
                               thread_name=NASTY, listing=listing, values=values, raised=raised, displayed=changed,

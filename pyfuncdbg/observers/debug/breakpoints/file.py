@@ -26,7 +26,7 @@ _LARGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Filed:
+class FileReport:
     """Result of saving or loading a breakpoint file.
 
     Attributes:
@@ -48,7 +48,7 @@ def beside_script() -> Path:
     return Path(os.path.dirname(os.path.abspath(script)) if os.path.isfile(script) else '.', NAME)
 
 
-def save(breakpoints: Breakpoints, path: Path) -> Filed:
+def save(breakpoints: Breakpoints, path: Path) -> FileReport:
     """Write all breakpoints, in place of those that were in the file.
 
     Raises:
@@ -73,10 +73,10 @@ def save(breakpoints: Breakpoints, path: Path) -> Filed:
     except (OSError, UnicodeEncodeError) as error:
         partial.unlink(missing_ok=True)
         raise CommandError(f'cannot write {str(path)!r}: {getattr(error, "strerror", None) or error}') from None
-    return Filed(str(path), 'saved', tuple(one.number for one in kept), tuple(left_out))
+    return FileReport(str(path), 'saved', tuple(one.number for one in kept), tuple(left_out))
 
 
-def load(breakpoints: Breakpoints, path: Path) -> Filed:
+def load(breakpoints: Breakpoints, path: Path) -> FileReport:
     """Set the breakpoints of a file, but for those that are set already. None is set if one of them cannot be.
 
     Raises:
@@ -99,7 +99,7 @@ def load(breakpoints: Breakpoints, path: Path) -> Filed:
             left_out.append(f'{made}: is set already')
         else:
             set_.append(made.number)
-    return Filed(str(path), 'loaded', tuple(set_), tuple(left_out))
+    return FileReport(str(path), 'loaded', tuple(set_), tuple(left_out))
 
 
 def _key(one: Breakpoint) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ class KnownSite:
     parameters: tuple[str, ...] | None
 
 
-class Catalogue:
+class SiteCatalogue:
     """Bounded catalogue of the sites met so far."""
 
     def __init__(self) -> None:

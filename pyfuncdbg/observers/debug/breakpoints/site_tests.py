@@ -46,7 +46,7 @@ class TestOwner(Protocol):
         """Carry out `--do snap`, when the call is over."""
 
 
-class Armed:
+class SiteTest:
     """One breakpoint at one site.
 
     Attributes:
@@ -146,7 +146,7 @@ class SiteTests:
 
     __slots__ = ('_after', '_before', '_error', '_remembering', 'later')
 
-    def __init__(self, armed: Sequence[Armed]) -> None:
+    def __init__(self, armed: Sequence[SiteTest]) -> None:
         self._remembering = tuple(one for one in armed if one.remembers)
         self._error = tuple(one for one in armed if one.owner.breakpoint.timing == 'error')
         self._after = tuple(one for one in armed if one.owner.breakpoint.looks_at_output)

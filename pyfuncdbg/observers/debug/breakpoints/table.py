@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
-from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue, KnownSite
+from pyfuncdbg.observers.debug.breakpoints.known_sites import KnownSite, SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
 from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
@@ -56,7 +56,7 @@ class Breakpoints:
         self._runs_of_ops = 0
         self._at_lines = False
         self._lines: LineBreakpoints | None = None
-        self.known = Catalogue()
+        self.known = SiteCatalogue()
         self.kinds: frozenset[Kind] = frozenset()
 
     @property
@@ -320,7 +320,7 @@ class Breakpoints:
         with self._lock:
             for entry in self._entries.values():
                 entry.forget_sites()
-            self.known = Catalogue()
+            self.known = SiteCatalogue()
             self._changed()
 
     # ------------------------------------------------------------------ what calls are needed

@@ -15,10 +15,10 @@ from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.source_map import line_of
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
 from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
-from pyfuncdbg.observers.debug.breakpoints.known_sites import Catalogue
+from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.log_action import log
 from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
-from pyfuncdbg.observers.debug.breakpoints.site_tests import Armed
+from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTest
 from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
 from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
@@ -28,7 +28,7 @@ from pyfuncdbg.observers.debug.conditions.predicate import shown
 from pyfuncdbg.observers.record.recorder import recorders
 
 if TYPE_CHECKING:
-    from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints, Placed
+    from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints, Placement
 
 _SITES = 1 << 16
 
@@ -51,7 +51,7 @@ class BreakpointEntry:
         self._lines = lines
         self._disable = disable
         self._count = HitCount()
-        self._armed: dict[int, Armed] = {}
+        self._armed: dict[int, SiteTest] = {}
         self.sites: dict[str, None] = {}
         self.evaluated = False
         self.commands: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class BreakpointEntry:
         return self._count.failures, self._count.failure
 
     # ------------------------------------------------------------------ where
-    def meant(self, site: CallSite, known: Catalogue) -> bool:
+    def meant(self, site: CallSite, known: SiteCatalogue) -> bool:
         """Whether it is tested at calls of a site."""
         one, kind = self.breakpoint, site.kind
         if one.spec.kind == 'line':
@@ -89,13 +89,13 @@ class BreakpointEntry:
         # A wrapped function's node is a call of kind 'op' too, around the Python call, which is the one to stop at.
         return kind != 'gradient' and not (kind == 'op' and 'token' in site.attrs) and one.spec.means(site)
 
-    def at(self, site: CallSite) -> Armed:
+    def at(self, site: CallSite) -> SiteTest:
         """It, as it is tested at a site; what is remembered there stays until the condition changes."""
         armed = self._armed.get(site.id)
         if armed is None:
             if len(self._armed) >= _SITES:
                 self._armed.clear()
-            armed = self._armed[site.id] = Armed(self, site)
+            armed = self._armed[site.id] = SiteTest(self, site)
             self.sites[site.name] = None
             self._is_node |= site.kind != 'run' and not self.breakpoint.spec.means_function(site)
             for function in function_names(site.function)[-1:]:
@@ -156,7 +156,7 @@ class BreakpointEntry:
         return self._lines().functions(self.breakpoint.number) if self._functions is not None else []
 
     @property
-    def placed(self) -> Placed | None:
+    def placed(self) -> Placement | None:
         """The placement of its line; None for a breakpoint on calls, and while it is disabled."""
         if self.breakpoint.spec.kind != 'line' or not self.breakpoint.enabled:
             return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.call import Call, CallSite, Frame
-from pyfuncdbg.observers.debug.stepping.node_watch import Passed
+from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -124,7 +124,7 @@ class RunEnd:
     error: str
     failure: NodeFailure | None
     test: str
-    passed: tuple[Passed, ...]
+    passed: tuple[PassedTensor, ...]
     passed_count: int
     recorded: bool
     suggestions: tuple[Suggestion, ...]
@@ -219,7 +219,7 @@ def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
             Suggestion('quit', 'let the program go on')]
 
 
-def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[Passed],
+def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[PassedTensor],
            failed: bool) -> list[Suggestion]:
     found = []
     if failure is not None:

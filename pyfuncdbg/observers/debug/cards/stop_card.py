@@ -44,7 +44,7 @@ class CardValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class RaisedError:
     """An error: its type, what it says, and the lines of the program that it went through, outermost first."""
 
     type: str
@@ -101,7 +101,7 @@ class StopCard:
     values_are: str
     hidden: int
     returned: Value | None
-    raised: Raised | None
+    raised: RaisedError | None
     displayed: tuple[Displayed, ...]
     differences: tuple[Difference, ...] = ()
     remark: str = ''
@@ -225,7 +225,7 @@ def local_values(frame: FrameType) -> dict[str, Any]:
     return dict(sorted(values.items(), key=lambda item: order.get(item[0], (len(order), 0))))
 
 
-def _raised(error: BaseException) -> Raised:
+def _raised(error: BaseException) -> RaisedError:
     try:
         message = str(error)
     except Exception as broken:                 # the program's own __str__ may raise anything
@@ -233,5 +233,5 @@ def _raised(error: BaseException) -> Raised:
     went = [(frame, line) for frame, line in walk_tb(whole_traceback(error)) if not is_relay(frame.f_code.co_filename)]
     same = enclosing(frame for frame, _ in went)
     frames = tuple(place(frame, line) for frame, line in went if id(frame) not in same)
-    return Raised(type(error).__name__, message, frames)
+    return RaisedError(type(error).__name__, message, frames)
 

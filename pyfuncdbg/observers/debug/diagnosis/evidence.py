@@ -1,6 +1,6 @@
 """The evidence in a trace: calls by place in the program, facts, and the program's statements.
 
-`Gatherer` writes it there, in the program's process; `TraceEvidence` reads it, on the thread that asks for a diagnosis.
+`FactWriter` writes it there, in the program's process; `TraceEvidence` reads it, on the thread that asks for a diagnosis.
 """
 from __future__ import annotations
 
@@ -135,17 +135,17 @@ def _place_of(data: Mapping[str, Any]) -> Place:
     return Place(filename if isinstance(filename, str) else '', line if type(line) is int else 0)
 
 
-class Notes(Protocol):
+class NoteTaker(Protocol):
     """Protocol of what takes notes for a trace: a `Recorder`."""
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
         """Put something that is no call into the trace."""
 
 
-class Gatherer:
+class FactWriter:
     """Writer of facts, and of the statements they are about, into a trace. One thread at a time."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: NoteTaker) -> None:
         self._notes = notes
         self._gathering = 0
         self._written: set[Place] = set()

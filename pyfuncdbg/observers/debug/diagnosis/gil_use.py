@@ -41,7 +41,7 @@ class _Use:
         self.texts: dict[int, str] = {}
 
 
-class Occupancy:
+class GilUse:
     """Hook on every Python call, from `start` to `stop`."""
 
     kinds: frozenset[Kind] = frozenset(('python',))

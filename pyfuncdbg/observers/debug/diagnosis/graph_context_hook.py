@@ -21,7 +21,7 @@ KIND = 'surroundings'
 """Of the facts."""
 
 
-class Surroundings:
+class GraphContextHook:
     """Hook on every Python call, from `start` to `stop`."""
 
     kinds: frozenset[Kind] = frozenset(('python',))

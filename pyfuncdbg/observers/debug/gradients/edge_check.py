@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from pyfuncdbg.observers.debug.gradients.finite_differences import Slope, Weighted, dot, signs, sizes_of
+from pyfuncdbg.observers.debug.gradients.finite_differences import Slope, WeightedOutputs, dot, signs, sizes_of
 
 Verdict = Literal['OK', 'BAD', 'kink', 'unchecked']
 
@@ -50,7 +50,8 @@ class EdgeOutcome:
 class EdgeCheck:
     """Check of the gradient of one input."""
 
-    def __init__(self, weighted: Weighted, slot: int, values: np.ndarray, gradient: np.ndarray, *, analytic: bool) -> None:
+    def __init__(self, weighted: WeightedOutputs, slot: int, values: np.ndarray, gradient: np.ndarray, *,
+                 analytic: bool) -> None:
         """Prepare.
 
         Args:

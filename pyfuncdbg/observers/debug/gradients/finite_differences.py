@@ -43,7 +43,7 @@ class NoValueError(Exception):
     """The function gives nothing there."""
 
 
-class Weighted:
+class WeightedOutputs:
     """The sum of a function's outputs, weighted by output gradients, as a function of one input.
 
     Attributes:

@@ -15,7 +15,7 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, RepeatedResult, again, live_site
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
-from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, Weighted
+from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
@@ -175,9 +175,9 @@ def _of_symmetric(function: Any, values: Arrays) -> Arrays:
     return function([(value + value.swapaxes(-1, -2)) / 2 for value in values])  # type: ignore[no-any-return]
 
 
-def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> Weighted:
+def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None]) -> WeightedOutputs:
     try:
-        return Weighted(function, inputs, seeds, SECONDS)
+        return WeightedOutputs(function, inputs, seeds, SECONDS)
     except NoValueError as error:
         raise CommandError(f'made again on its recorded inputs it raises {error}') from None
 

@@ -17,7 +17,7 @@ _NEWEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingThread:
     """A thread that waits.
 
     Attributes:
@@ -41,7 +41,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class ThreadList:
     """Waiting threads and running calls of the program.
 
     Attributes:
@@ -49,15 +49,15 @@ class Threads:
         running: Calls that have begun and not ended on threads that do not wait, the newest first.
     """
 
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingThread, ...]
     running: tuple[CallRecord, ...]
 
 
-def threads_of(broker: Broker, trace: Queries) -> Threads:
+def threads_of(broker: Broker, trace: Queries) -> ThreadList:
     """The current state of the threads."""
     now, focus = time.monotonic(), broker.focus
-    waiting = tuple(Waiting(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,
+    waiting = tuple(WaitingThread(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,
                             now - stop.since, stop is focus) for stop in broker.stops)
     held = {stop.thread for stop in waiting}
-    return Threads(waiting, tuple(call for call in trace.calls(newest_first=True, limit=_NEWEST)
+    return ThreadList(waiting, tuple(call for call in trace.calls(newest_first=True, limit=_NEWEST)
                                   if call.duration is None and call.thread not in held))

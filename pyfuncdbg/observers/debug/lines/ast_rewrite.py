@@ -15,7 +15,7 @@ from itertools import count
 from types import CodeType
 from typing import Any, TypeVar
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, FrameTest
+from pyfuncdbg.observers.debug.lines.inserted_test import FrameTest, LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint
 from pyfuncdbg.observers.debug.lines.line_table import BEYOND
 
@@ -30,7 +30,7 @@ class Insertion:
 
     Attributes:
         spot: Where.
-        arrival: What it tells.
+        line_breakpoint: What it tells.
         vocabulary: The values of those names in the condition that are none of the program's.
         variables: The local variables of the function, in its order, which a condition must not change; it may read one
             before the function does.
@@ -38,7 +38,7 @@ class Insertion:
     """
 
     spot: InsertionPoint
-    arrival: Arrival
+    line_breakpoint: LineBreakpoint
     vocabulary: dict[str, Any]
     variables: tuple[str, ...] = ()
     reads_frame: bool = False
@@ -116,14 +116,14 @@ def _variable_order(variables: Sequence[str]) -> ast.stmt:
 
 
 def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
-    arrival = insertion.arrival
+    line_breakpoint = insertion.line_breakpoint
     if insertion.reads_frame:
-        return _beyond(ast.Expr(_frame_test((arrival,), insertion.spot.owner, marks)))
-    hit: ast.stmt = ast.Expr(ast.Call(_mark('hit', arrival.number, arrival.hit, marks), [], []))
-    if arrival.condition is not None:
-        raised = ast.Expr(ast.Call(_mark('raised', arrival.number, arrival.raised, marks), [], []))
+        return _beyond(ast.Expr(_frame_test((line_breakpoint,), insertion.spot.owner, marks)))
+    hit: ast.stmt = ast.Expr(ast.Call(_mark('hit', line_breakpoint.number, line_breakpoint.hit, marks), [], []))
+    if line_breakpoint.condition is not None:
+        raised = ast.Expr(ast.Call(_mark('raised', line_breakpoint.number, line_breakpoint.raised, marks), [], []))
         handler = ast.ExceptHandler(_mark('class', 0, Exception, marks), None, [raised])
-        mark = _mark('arrival', arrival.number, arrival, marks)
+        mark = _mark('line_breakpoint', line_breakpoint.number, line_breakpoint, marks)
         reached = ast.Assign([ast.Attribute(mark, 'reached', ast.Store())], ast.Constant(True))    # a call would take longer
         hit = ast.Try([reached, ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
     return _beyond(hit)
@@ -131,14 +131,14 @@ def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
 
 def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
     """The condition for this place: inline, or as a call with the values of its names if it has scopes of its own."""
-    condition, vocabulary = insertion.arrival.condition, insertion.vocabulary
+    condition, vocabulary = insertion.line_breakpoint.condition, insertion.vocabulary
     assert condition is not None
     if not condition.nested:
         tree = ast.Expression(condition.expression())
         return _Vocabulary(vocabulary, marks).visit(tree).body    # type: ignore[no-any-return]
     names = tuple(sorted(condition.names - set(vocabulary)))
     function = condition.function(names, vocabulary, insertion.spot.owner)
-    mark = _mark('condition', insertion.arrival.number, function, marks)
+    mark = _mark('condition', insertion.line_breakpoint.number, function, marks)
     spaces = [ast.Call(ast.Name(name, ast.Load()), [], []) for name in condition.spaces]
     return ast.Call(mark, [*(ast.Name(name, ast.Load()) for name in names), *spaces], [])
 
@@ -156,13 +156,13 @@ def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[
 
     One test for all breakpoints: a tracer would see the jump of each.
     """
-    call = _frame_test(tuple(insertion.arrival for insertion in insertions), insertions[0].spot.owner, marks)
+    call = _frame_test(tuple(insertion.line_breakpoint for insertion in insertions), insertions[0].spot.owner, marks)
     return ast.copy_location(ast.BoolOp(ast.Or(), [call, body]), body)
 
 
-def _frame_test(arrivals: tuple[Arrival, ...], owner: str, marks: dict[str, Any]) -> ast.expr:
-    test = FrameTest(arrivals, owner)
-    numbers = '+'.join(str(arrival.number) for arrival in arrivals)
+def _frame_test(line_breakpoints: tuple[LineBreakpoint, ...], owner: str, marks: dict[str, Any]) -> ast.expr:
+    test = FrameTest(line_breakpoints, owner)
+    numbers = '+'.join(str(line_breakpoint.number) for line_breakpoint in line_breakpoints)
     return _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
 
 

@@ -16,11 +16,17 @@ from typing import Any
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.tracing_notice import is_part
 from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint
 from pyfuncdbg.observers.debug.lines.module_source import ModuleSource, read
 from pyfuncdbg.observers.debug.lines.name_resolution import code_of, local_variables, nested, vocabulary_for
-from pyfuncdbg.observers.debug.lines.patched_code import Version, put_into_module, put_together, same_code, same_interface
+from pyfuncdbg.observers.debug.lines.patched_code import (
+    PatchedCode,
+    put_into_module,
+    put_together,
+    same_code,
+    same_interface,
+)
 from pyfuncdbg.observers.debug.lines.unmatched_source import last_line
 
 _FUTURE = 0
@@ -32,18 +38,18 @@ Space = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class FileBreakpoint:
     """One breakpoint.
 
     Attributes:
         number: Of it.
         place: As asked for: a line, or the name of functions.
-        arrival: What its tests tell.
+        line_breakpoint: What its tests tell.
     """
 
     number: int
     place: int | str
-    arrival: Arrival
+    line_breakpoint: LineBreakpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +58,10 @@ class _Tested:
 
     code: CodeType
     marks: Mapping[str, Any]
-    made: dict[int, Version] = field(default_factory=dict)
+    made: dict[int, PatchedCode] = field(default_factory=dict)
 
 
-class File:
+class BreakpointFile:
     """One file.
 
     Attributes:
@@ -67,23 +73,23 @@ class File:
 
     def __init__(self, filename: str, vocabulary: Mapping[str, Callable[..., Any]]) -> None:
         self.filename = filename
-        self.points: dict[int, Point] = {}
+        self.points: dict[int, FileBreakpoint] = {}
         self.refused: dict[int, str] = {}
         self.loose: dict[int, CodeType] = {}
         self.spaces: list[Space] = []
         self.sources = read(filename)
         self._vocabulary = vocabulary
         self._lines: list[int] = []
-        self._in_statement: dict[tuple[int, int], list[tuple[Point, InsertionPoint]]] = {}
-        self._in_module: dict[int, list[tuple[Point, InsertionPoint]]] = {}
-        self._loaded: list[Version] = []
+        self._in_statement: dict[tuple[int, int], list[tuple[FileBreakpoint, InsertionPoint]]] = {}
+        self._in_module: dict[int, list[tuple[FileBreakpoint, InsertionPoint]]] = {}
+        self._loaded: list[PatchedCode] = []
         self._tested: dict[tuple[int, int, int], _Tested] = {}
         self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
         self._settled: dict[int, tuple[CodeType, CodeType]] = {}
         self._last: dict[int, tuple[CodeType, int]] = {}
 
     # ------------------------------------------------------------------ which breakpoints
-    def add(self, point: Point) -> None:
+    def add(self, point: FileBreakpoint) -> None:
         """Test one more."""
         self.points[point.number] = point
         self._sort_in(point, range(len(self.sources)))
@@ -91,7 +97,7 @@ class File:
             insort(self._lines, line)
         self._unsettle(point)
 
-    def remove(self, number: int) -> Point:
+    def remove(self, number: int) -> FileBreakpoint:
         """Test one less."""
         point = self.points.pop(number)
         self.refused.pop(number, None)
@@ -106,14 +112,14 @@ class File:
         self._unsettle(point)
         return point
 
-    def _unsettle(self, point: Point) -> None:
+    def _unsettle(self, point: FileBreakpoint) -> None:
         """Code with lines of this breakpoint will be another."""
         lines = self._lines_of(point)
         first, last = min(lines, default=0), max(lines, default=0)
         self._settled = {number: (original, code) for number, (original, code) in self._settled.items()
                          if original.co_firstlineno > last or self._last_line(original) < first}
 
-    def _sort_in(self, point: Point, numbers: Iterable[int]) -> None:
+    def _sort_in(self, point: FileBreakpoint, numbers: Iterable[int]) -> None:
         for number in numbers:
             source = self.sources[number]
             for spot in source.find(point.place):
@@ -128,7 +134,7 @@ class File:
         for key in [key for key in self._tested if key[:2] == statement]:
             del self._tested[key]
 
-    def _lines_of(self, point: Point) -> set[int]:
+    def _lines_of(self, point: FileBreakpoint) -> set[int]:
         lines = {spot.line for source in self.sources for spot in source.find(point.place)}
         return lines | {point.place} if isinstance(point.place, int) else lines
 
@@ -152,7 +158,7 @@ class File:
         """The nearest line with code: of a function, or `everywhere`."""
         return self.sources[-1].nearest(line, everywhere) if self.sources else None
 
-    def check(self, point: Point) -> None:
+    def check(self, point: FileBreakpoint) -> None:
         """Of a file that is not loaded: refuse a condition that could not be tested at any of its places.
 
         Raises:
@@ -232,7 +238,7 @@ class File:
                     return number
         return None
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[PatchedCode]:
         """Everything made for the breakpoints that are set now."""
         return [*self._loaded, *(version for tested in self._tested.values() for version in tested.made.values())]
 
@@ -261,7 +267,7 @@ class File:
         statements = [*source.imported, source.statements[index]]
         code, marks = with_tests(statements, self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
-            insertions = [replace(insertion, variables=(), reads_frame=insertion.arrival.condition is not None)
+            insertions = [replace(insertion, variables=(), reads_frame=insertion.line_breakpoint.condition is not None)
                           for insertion in insertions]
             code, marks = with_tests(statements, self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
@@ -269,7 +275,7 @@ class File:
         known = self._tested[key] = _Tested(code, marks)
         return known
 
-    def _insertions(self, places: Iterable[tuple[Point, InsertionPoint]], source: ModuleSource,
+    def _insertions(self, places: Iterable[tuple[FileBreakpoint, InsertionPoint]], source: ModuleSource,
                     flags: int) -> list[Insertion]:
         """The tests at these places; breakpoints that cannot be tested there are `refused`."""
         insertions = []
@@ -282,15 +288,15 @@ class File:
                 self.refused.pop(point.number, None)
         return insertions
 
-    def _insertion(self, point: Point, spot: InsertionPoint, source: ModuleSource, flags: int) -> Insertion:
-        condition = point.arrival.condition
+    def _insertion(self, point: FileBreakpoint, spot: InsertionPoint, source: ModuleSource, flags: int) -> Insertion:
+        condition = point.line_breakpoint.condition
         index = source.top(spot.line)
         if condition is None or index is None:
-            return Insertion(spot, point.arrival, {})
+            return Insertion(spot, point.line_breakpoint, {})
         base = source.base(index, flags)
         words = vocabulary_for(condition, spot, base, self.spaces, source.statements, self._vocabulary)
         code = code_of(spot.function, base) if spot.function is not None else None
-        return Insertion(spot, point.arrival, words, local_variables(code) if code is not None else ())
+        return Insertion(spot, point.line_breakpoint, words, local_variables(code) if code is not None else ())
 
     def _last_line(self, code: CodeType) -> int:
         known = self._last.get(id(code))

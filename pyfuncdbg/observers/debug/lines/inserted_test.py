@@ -20,7 +20,7 @@ def passing(*values: Any) -> None:
     """Placeholder for a test in a copy of the function, such as one that was pickled."""
 
 
-class Arrival:
+class LineBreakpoint:
     """Breakpoint of one line, called when a thread comes to it.
 
     Attributes:
@@ -92,7 +92,7 @@ class Arrival:
         say(f'breakpoint {self.number} at {self._place}: {error}; as long as that is so, {text!r} counts as false.')
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Arrival, (self.number, None, passing, self._place, {})
+        return LineBreakpoint, (self.number, None, passing, self._place, {})
 
 
 class FrameTest:
@@ -100,19 +100,19 @@ class FrameTest:
     not be part of the function.
 
     Attributes:
-        arrivals: Whom it tells.
+        line_breakpoints: Whom it tells.
         owner: The class around it, '' if none.
     """
 
-    __slots__ = ('arrivals', 'owner')
+    __slots__ = ('line_breakpoints', 'owner')
 
-    def __init__(self, arrivals: tuple[Arrival, ...], owner: str) -> None:
-        self.arrivals = arrivals
+    def __init__(self, line_breakpoints: tuple[LineBreakpoint, ...], owner: str) -> None:
+        self.line_breakpoints = line_breakpoints
         self.owner = owner
 
     def __call__(self) -> None:
-        for arrival in self.arrivals:
-            arrival.met(sys._getframe(1), self.owner)
+        for line_breakpoint in self.line_breakpoints:
+            line_breakpoint.met(sys._getframe(1), self.owner)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrameTest, (self.arrivals, self.owner)
+        return FrameTest, (self.line_breakpoints, self.owner)

@@ -14,17 +14,17 @@ from types import CodeType, FunctionType
 
 from pyfuncdbg.hooks.patched_code import original, publish
 from pyfuncdbg.hooks.source_map import exact_line, maker_of, program_code
-from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.breakpoint_file import BreakpointFile, FileBreakpoint
+from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import qualified
-from pyfuncdbg.observers.debug.lines.live_functions import Activation, Population, running
+from pyfuncdbg.observers.debug.lines.live_functions import Activation, LiveFunctions, running
 from pyfuncdbg.observers.debug.lines.name_resolution import is_named, nested, owner_of
-from pyfuncdbg.observers.debug.lines.patched_code import Version
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, Watched
+from pyfuncdbg.observers.debug.lines.patched_code import PatchedCode
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, WatchedCode
 from pyfuncdbg.observers.debug.lines.unmatched_source import lines_in, lines_of
 
 _OPTIMIZED = 0x1                # of code flags: functions have it, modules and classes do not
-_Lines = dict[int, tuple[tuple[Arrival, str], ...]]
+_Lines = dict[int, tuple[tuple[LineBreakpoint, str], ...]]
 
 
 class Installation:
@@ -37,7 +37,7 @@ class Installation:
         unmade: By number of the breakpoint, lines of code that gets no tests: of modules that run, or of another text.
     """
 
-    def __init__(self, file: File, on_stale: Callable[[], None]) -> None:
+    def __init__(self, file: BreakpointFile, on_stale: Callable[[], None]) -> None:
         self.file = file
         self._on_stale = on_stale
         self.stale = False
@@ -45,15 +45,15 @@ class Installation:
         self.running: set[int] = set()
         self.copied: dict[int, str] = {}
         self._functions: dict[int, weakref.ref[FunctionType]] = {}
-        self._made: list[Version] = []
-        self._older: list[Version] = []
-        self._lines: dict[int, tuple[Version, _Lines]] = {}
+        self._made: list[PatchedCode] = []
+        self._older: list[PatchedCode] = []
+        self._lines: dict[int, tuple[PatchedCode, _Lines]] = {}
         self._counts: tuple[list[int], list[int]] = [], []
 
-    def install(self, population: Population) -> int:
+    def install(self, live_functions: LiveFunctions) -> int:
         """Bring every function up to date; how many have tests now."""
         file = self.file
-        functions = population.functions(file.filename)
+        functions = live_functions.functions(file.filename)
         known = {id(function) for function in functions}
         functions += [function for number, seen in list(self._functions.items())
                       if number not in known and (function := seen()) is not None]
@@ -78,7 +78,7 @@ class Installation:
                 tested += 1
                 self._keep_in_sight(function)
         current = {id(version.code) for version in self._made}
-        in_use = {id(activation.frame.f_code) for activation in self.activations(population)} if before else set()
+        in_use = {id(activation.frame.f_code) for activation in self.activations(live_functions)} if before else set()
         self._older = [version for number, version in before.items() if number not in current and number in in_use]
         return tested
 
@@ -110,13 +110,13 @@ class Installation:
         self._functions[number] = weakref.ref(function, gone)
 
     # ------------------------------------------------------------------ what is watched as it is
-    def activations(self, population: Population) -> Iterator[Activation]:
+    def activations(self, live_functions: LiveFunctions) -> Iterator[Activation]:
         """Frames of the file that run or wait."""
         name = self.file.filename
         yield from (activation for activation in running() if activation.frame.f_code.co_filename == name)
-        yield from (Activation(frame, 0) for frame in population.suspended(name))
+        yield from (Activation(frame, 0) for frame in live_functions.suspended(name))
 
-    def watch(self, population: Population) -> Watch:
+    def watch(self, live_functions: LiveFunctions) -> Watch:
         """Code that has no tests, and the lines that count in it."""
         watch: Watch = {}
         self._lines = {id(version): self._lines.get(id(version)) or (version, self._lines_of(version.numbers))
@@ -128,12 +128,13 @@ class Installation:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
         self.unmade = {}
         self.copied = {}
-        for code in population.generated(self.file.filename):
+        for code in live_functions.generated(self.file.filename):
             self._watch_copy(watch, code)
-        activations = list(self.activations(population))
+        activations = list(self.activations(live_functions))
         codes = {id(activation.frame.f_code) for activation in activations}
-        self.running = {arrival.number for number in codes & set(watch) for arrivals in watch[number].lines.values()
-                        for arrival, _ in arrivals}
+        self.running = {line_breakpoint.number for number in codes & set(watch)
+                        for line_breakpoints in watch[number].lines.values()
+                        for line_breakpoint, _ in line_breakpoints}
         tested = frozenset[int]().union(*(version.numbers for version in self._made))
         bodies = [activation.frame.f_code for activation in activations if not activation.frame.f_code.co_flags & _OPTIMIZED]
         for point in self.file.points.values():
@@ -141,7 +142,7 @@ class Installation:
                 for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
                     inner, line = found
                     self.unmade[point.number] = found
-                    _add(watch, inner, {line: ((point.arrival, owner_of(inner)),)})
+                    _add(watch, inner, {line: ((point.line_breakpoint, owner_of(inner)),)})
         return watch
 
     def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
@@ -149,7 +150,8 @@ class Installation:
         wanted: dict[tuple[str, int], _Lines] = {}
         for point in self.file.points.values():
             for spot in self.file.spots(point.place):
-                wanted.setdefault((qualified(spot.scope), spot.line), {})[point.number] = ((point.arrival, spot.owner),)
+                wanted.setdefault((qualified(spot.scope), spot.line),
+                                  {})[point.number] = ((point.line_breakpoint, spot.owner),)
         maker = maker_of(generated)
         for code in (generated, *nested(generated)):
             name = program_code(code).co_qualname
@@ -159,9 +161,10 @@ class Installation:
             for place, line in first.items():
                 found = wanted.get(place, {})
                 self.copied.update(dict.fromkeys(found, maker))
-                _add(watch, code, {line: tuple(one for arrivals in found.values() for one in arrivals)} if found else {})
+                _add(watch, code,
+                     {line: tuple(one for line_breakpoints in found.values() for one in line_breakpoints)} if found else {})
 
-    def _line_for(self, point: Point, code: CodeType) -> int:
+    def _line_for(self, point: FileBreakpoint, code: CodeType) -> int:
         if id(code) in self.file.loose:
             if isinstance(point.place, int):
                 return point.place              # the text that is known is not that of the code
@@ -176,7 +179,7 @@ class Installation:
             if isinstance(point.place, str):
                 continue                        # an activation that runs already has begun
             for line, owner in dict.fromkeys((spot.line, spot.owner) for spot in self.file.spots(point.place)):
-                lines[line] = (*lines.get(line, ()), (point.arrival, owner))
+                lines[line] = (*lines.get(line, ()), (point.line_breakpoint, owner))
         return lines
 
     def made_again(self) -> bool:
@@ -203,6 +206,6 @@ def _add(watch: Watch, code: CodeType, lines: _Lines) -> None:
         return
     known = watch.get(id(code))
     merged = dict(known.lines) if known is not None else {}
-    for line, arrivals in lines.items():
-        merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *arrivals)))
-    watch[id(code)] = Watched(code, merged)
+    for line, line_breakpoints in lines.items():
+        merged[line] = tuple(dict.fromkeys((*merged.get(line, ()), *line_breakpoints)))
+    watch[id(code)] = WatchedCode(code, merged)

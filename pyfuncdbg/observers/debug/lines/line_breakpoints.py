@@ -1,7 +1,7 @@
 """Line breakpoints: tests compiled into the functions of the program, and put back; also where functions of a name begin.
 
 `Breakpoints` sets and clears them on any thread; the debugger asks `look_again` at calls. What is set here runs on the
-program's threads at the program's speed: see `arrival`.
+program's threads at the program's speed: see `line_breakpoint`.
 """
 # long: one table of what is set, which each of its ways in brings up to date under one lock
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated, program_code
-from pyfuncdbg.observers.debug.lines.breakpoint_file import File, Point
+from pyfuncdbg.observers.debug.lines.breakpoint_file import BreakpointFile, FileBreakpoint
 from pyfuncdbg.observers.debug.lines.file_lookup import findable, is_meant, loaded, unknown
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival, OnHit
+from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint, OnHit
 from pyfuncdbg.observers.debug.lines.insertion_point import qualified
 from pyfuncdbg.observers.debug.lines.installer import Installation
-from pyfuncdbg.observers.debug.lines.live_functions import Population, running
+from pyfuncdbg.observers.debug.lines.live_functions import LiveFunctions, running
 from pyfuncdbg.observers.debug.lines.name_resolution import function_names
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Monitor, Watch
+from pyfuncdbg.observers.debug.lines.sys_monitoring import MonitoringWatcher, Watch
 from pyfuncdbg.observers.debug.lines.trace_function import tracer
 from pyfuncdbg.observers.debug.lines.unmatched_source import check_names
 
@@ -41,7 +41,7 @@ _MANY = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placement:
     """Placement of a line breakpoint.
 
     Attributes:
@@ -70,20 +70,21 @@ class LineBreakpoints:
         self._vocabulary = vocabulary
         self._lock = new_rlock()
         self._files: dict[str, Installation] = {}
-        self._points: dict[int, tuple[Installation, Point, str]] = {}
-        self._named: dict[int, Point] = {}
+        self._points: dict[int, tuple[Installation, FileBreakpoint, str]] = {}
+        self._named: dict[int, FileBreakpoint] = {}
         self.waiting = False
-        self._placed: dict[int, Placed] = {}
-        self._monitor = Monitor()
+        self._placed: dict[int, Placement] = {}
+        self._monitor = MonitoringWatcher()
         self._traced = False
-        self._population: Population | None = None
+        self._live_functions: LiveFunctions | None = None
         self._dirty = False
         self._modules = 0
         self._cost = self._asked = self._asking = 0.0
         self._seen: dict[int, weakref.ref[CodeType]] = {}
 
     # ------------------------------------------------------------------ set and clear
-    def set(self, number: int, filename: str, line: int, condition: str | InlineCondition | None, on_hit: OnHit) -> Placed:
+    def set(self, number: int, filename: str, line: int, condition: str | InlineCondition | None,
+            on_hit: OnHit) -> Placement:
         """Stop at a line.
 
         Args:
@@ -101,19 +102,19 @@ class LineBreakpoints:
         with self._lock:
             if number in self._points:
                 raise CommandError(f'there is a line breakpoint {number} already')
-            population = self._look(_FRESH)
-            if loaded(filename, _filenames(population)) is None:
-                population = self._look(0)
-            names = _filenames(population)
+            live_functions = self._look(_FRESH)
+            if loaded(filename, _filenames(live_functions)) is None:
+                live_functions = self._look(0)
+            names = _filenames(live_functions)
             name = loaded(filename, names) or findable(filename) or filename
-            installation = self._files.get(name) or Installation(File(name, self._vocabulary), self._wake)
-            arrival = Arrival(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
-            point = Point(number, line, arrival)
+            installation = self._files.get(name) or Installation(BreakpointFile(name, self._vocabulary), self._wake)
+            line_breakpoint = LineBreakpoint(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
+            point = FileBreakpoint(number, line, line_breakpoint)
             installation.file.add(point)
             self._files[name] = installation
             self._points[number] = installation, point, filename
             try:
-                self._try(installation, point, population, name in names)
+                self._try(installation, point, live_functions, name in names)
             except CommandError:
                 self.clear(number)
                 raise
@@ -129,12 +130,13 @@ class LineBreakpoints:
             on_hit: As in `set`, before the first line of the function.
         """
         with self._lock:
-            point = self._named[number] = Point(number, name, Arrival(number, None, on_hit, name, self._vocabulary))
-            population = self._look(_FRESH)
+            point = self._named[number] = FileBreakpoint(number, name,
+                                                         LineBreakpoint(number, None, on_hit, name, self._vocabulary))
+            live_functions = self._look(_FRESH)
             bodies = [activation.frame.f_code for activation in running() if activation.frame.f_code.co_name == '<module>']
             running_now = {code.co_filename for code in bodies if self._has_named(code, point)}
-            filenames = population.named(name) | running_now
-            self._install(population, *(self._with_named(filename, point) for filename in filenames))
+            filenames = live_functions.named(name) | running_now
+            self._install(live_functions, *(self._with_named(filename, point) for filename in filenames))
 
     def functions(self, number: int) -> list[tuple[str, int, str]]:
         """(file, line, qualified name) of each function whose beginnings are watched."""
@@ -143,19 +145,19 @@ class LineBreakpoints:
                     for name, known in self._files.items() if (point := known.file.points.get(number)) is not None
                     for spot in known.file.spots(point.place)]
 
-    def _has_named(self, code: CodeType, point: Point) -> bool:
+    def _has_named(self, code: CodeType, point: FileBreakpoint) -> bool:
         return (not is_library(code.co_filename) and not is_machinery(code.co_filename)
                 and str(point.place) in function_names(code))
 
-    def _with_named(self, filename: str, point: Point) -> Installation:
-        installation = self._files.get(filename) or Installation(File(filename, self._vocabulary), self._wake)
+    def _with_named(self, filename: str, point: FileBreakpoint) -> Installation:
+        installation = self._files.get(filename) or Installation(BreakpointFile(filename, self._vocabulary), self._wake)
         self._files[filename] = installation
         if point.number not in installation.file.points:
             installation.file.add(point)
         return installation
 
     def _clear_function(self, number: int) -> None:
-        self._named.pop(number).arrival.live = False
+        self._named.pop(number).line_breakpoint.live = False
         concerned = [known for known in self._files.values() if number in known.file.points]
         for installation in concerned:
             installation.file.remove(number)
@@ -173,7 +175,7 @@ class LineBreakpoints:
             installation, point, _ = self._points.pop(number, (None, None, ''))
             if installation is None or point is None:
                 return
-            point.arrival.live = False
+            point.line_breakpoint.live = False
             self._placed.pop(number, None)
             if number in installation.file.points:
                 installation.file.remove(number)
@@ -182,7 +184,7 @@ class LineBreakpoints:
                 self._files.pop(installation.file.filename, None)
             self._sum_up()
 
-    def placed(self, number: int) -> Placed:
+    def placed(self, number: int) -> Placement:
         """The current placement of a breakpoint.
 
         Raises:
@@ -196,7 +198,7 @@ class LineBreakpoints:
     def reached(self, number: int) -> bool:
         """Whether a thread has come to the line of one with a condition, since that was set."""
         point = self._points.get(number)
-        return point is not None and point[1].arrival.reached
+        return point is not None and point[1].line_breakpoint.reached
 
     # ------------------------------------------------------------------ where modules are loaded
     def about_to_run(self, code: CodeType) -> CodeType:
@@ -225,7 +227,7 @@ class LineBreakpoints:
         if concerned is None:
             return code
         loaded = concerned.load(code)
-        self._population = None                 # functions come into being now
+        self._live_functions = None                 # functions come into being now
         for point in _of_lines(concerned):
             try:
                 self._settle(concerned, point, is_loaded=False)
@@ -255,15 +257,15 @@ class LineBreakpoints:
                 return False                    # another thread has looked while this one waited for it
             self._modules = len(sys.modules)
             before = dict(self._placed)
-            population = self._look(0)
-            self._move(_filenames(population))
+            live_functions = self._look(0)
+            self._move(_filenames(live_functions))
             tested = False
             for installation in list(self._files.values()):
-                tested |= self._install(population, installation)
+                tested |= self._install(live_functions, installation)
                 for point in _of_lines(installation):
                     try:
                         file = installation.file
-                        self._settle(installation, point, bool(file.sources) or file.filename in _filenames(population))
+                        self._settle(installation, point, bool(file.sources) or file.filename in _filenames(live_functions))
                     except CommandError as error:
                         self._give_up(point, error)
             self._sum_up()
@@ -288,8 +290,8 @@ class LineBreakpoints:
             self._seen[id(code)] = weakref.ref(code)
         if not waits:
             return False
-        population = self._population
-        age = time.monotonic() - population.made if population is not None else 1e9
+        live_functions = self._live_functions
+        age = time.monotonic() - live_functions.made if live_functions is not None else 1e9
         return len(sys.modules) != self._modules or age > 50 * self._cost      # 2 % of the time at most
 
     def _made_again(self) -> bool:
@@ -312,41 +314,42 @@ class LineBreakpoints:
         """A function with tests has gone; on whatever thread drops it."""
         self.waiting = True
 
-    def _look(self, age: float | None) -> Population:
+    def _look(self, age: float | None) -> LiveFunctions:
         """The heap, as it was at most `age` seconds ago; None: at any time."""
-        population = self._population
+        live_functions = self._live_functions
         now = time.monotonic()
-        if population is not None and (age is None or now - population.made < age):
+        if live_functions is not None and (age is None or now - live_functions.made < age):
             self._dirty |= age is not None
-            return population
-        self._population = population = Population()
+            return live_functions
+        self._live_functions = live_functions = LiveFunctions()
         self._cost = time.monotonic() - now
         self._dirty = False
-        return population
+        return live_functions
 
-    def _install(self, population: Population, *installations: Installation) -> bool:
+    def _install(self, live_functions: LiveFunctions, *installations: Installation) -> bool:
         """Bring files up to date, and watch what has to be watched in all that are known; whether functions have tests."""
-        tested = sum(installation.install(population) for installation in installations)
+        tested = sum(installation.install(live_functions) for installation in installations)
         watch: Watch = {}
         for known in {*self._files.values(), *installations}:
-            watch |= known.watch(population)
+            watch |= known.watch(live_functions)
         self._traced = not (_MONITORING and self._monitor.watch(watch))
         tracer.watch(watch, always=self._traced and any(known.unmade or known.copied for known in self._files.values()))
         if self._traced:
             for installation in installations:
-                tracer.join(population.suspended(installation.file.filename))
+                tracer.join(live_functions.suspended(installation.file.filename))
         del watch                               # it refers to code
         for installation in installations:
             installation.count()
         return bool(tested)
 
-    def _try(self, installation: Installation, point: Point, population: Population, is_loaded: bool) -> None:
+    def _try(self, installation: Installation, point: FileBreakpoint, live_functions: LiveFunctions,
+             is_loaded: bool) -> None:
         """Place a new breakpoint; what an older look at the heap does not show is looked for again.
 
         Raises:
             CommandError: It can be nowhere.
         """
-        self._install(population, installation)
+        self._install(live_functions, installation)
         try:
             self._settle(installation, point, is_loaded)
         except CommandError:
@@ -356,7 +359,7 @@ class LineBreakpoints:
             self._install(self._look(0), installation)
             self._settle(installation, point, is_loaded)
 
-    def _settle(self, installation: Installation, point: Point, is_loaded: bool) -> None:
+    def _settle(self, installation: Installation, point: FileBreakpoint, is_loaded: bool) -> None:
         """Say where a breakpoint on a line is.
 
         Raises:
@@ -372,28 +375,28 @@ class LineBreakpoints:
             if maker := installation.copied.get(number):
                 runs = '; '.join(filter(None, (runs, f'in the copy of it that {maker} made the line is {watched}')))
             tested = (inside or spots)[0]
-            self._placed[number] = Placed('compiled', file.filename, tested.line, qualified(tested.scope), runs)
+            self._placed[number] = Placement('compiled', file.filename, tested.line, qualified(tested.scope), runs)
         elif number in file.refused:
             raise CommandError(file.refused[number])
         elif number in installation.unmade:
             code, line = installation.unmade[number]
-            if point.arrival.condition is not None:
-                check_names(point.arrival.condition, code, file.spaces, self._vocabulary)
+            if point.line_breakpoint.condition is not None:
+                check_names(point.line_breakpoint.condition, code, file.spaces, self._vocabulary)
             why = ('its source is missing or was changed since it was loaded' if installation.file.loose
                    else 'it is at module level, which runs already')
-            self._placed[number] = Placed(watched, file.filename, line, code.co_qualname,
+            self._placed[number] = Placement(watched, file.filename, line, code.co_qualname,
                                           f'not compiled in: {why}')
         elif not is_loaded and not os.path.isfile(file.filename):
             note = unknown(file.filename, _filenames(self._look(None)))
-            self._placed[number] = Placed('pending', file.filename, line, '', note)
+            self._placed[number] = Placement('pending', file.filename, line, '', note)
         elif not file.sources or (is_loaded and not inside) or (not spots):
             self._refuse(file, point, is_loaded)
         else:
             file.check(point)
             note = 'its function does not exist yet' if is_loaded else 'the file is not loaded yet'
-            self._placed[number] = Placed('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
+            self._placed[number] = Placement('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
 
-    def _refuse(self, file: File, point: Point, is_loaded: bool) -> None:
+    def _refuse(self, file: BreakpointFile, point: FileBreakpoint, is_loaded: bool) -> None:
         name, line = os.path.basename(file.filename), int(point.place)
         if not file.sources:
             raise CommandError(f'{name} has no source, and no code of it is known that has a line {line}.')
@@ -425,28 +428,28 @@ class LineBreakpoints:
         installation.file.remove(number)
         if not installation.file.points:
             self._files.pop(installation.file.filename, None)
-        installation = self._files.setdefault(name, Installation(File(name, self._vocabulary), self._wake))
+        installation = self._files.setdefault(name, Installation(BreakpointFile(name, self._vocabulary), self._wake))
         installation.file.add(point)
         self._points[number] = installation, point, typed
 
-    def _give_up(self, point: Point, error: CommandError) -> None:
+    def _give_up(self, point: FileBreakpoint, error: CommandError) -> None:
         """A breakpoint that waited, or whose file was loaded again, cannot be tested: it is listed with the reason."""
         installation = self._points[point.number][0]
         before = self._placed[point.number]
-        point.arrival.live = False
+        point.line_breakpoint.live = False
         installation.file.remove(point.number)
         self._install(self._look(None), installation)
         note = f'cannot be set: {error}'
-        self._placed[point.number] = Placed('pending', before.filename, before.line, before.function, note)
+        self._placed[point.number] = Placement('pending', before.filename, before.line, before.function, note)
         say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
 
 
-def _of_lines(installation: Installation) -> list[Point]:
+def _of_lines(installation: Installation) -> list[FileBreakpoint]:
     """Its breakpoints on lines, not those on functions."""
     return [point for point in installation.file.points.values() if isinstance(point.place, int)]
 
 
-def _filenames(population: Population) -> Set[str]:
+def _filenames(live_functions: LiveFunctions) -> Set[str]:
     """The files of the program's functions and running modules."""
-    return population.filenames | {name for activation in running()
+    return live_functions.filenames | {name for activation in running()
                                    if not is_machinery(name := activation.frame.f_code.co_filename)}

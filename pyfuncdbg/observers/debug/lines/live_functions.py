@@ -36,7 +36,7 @@ class Activation:
     thread: int
 
 
-class Population:
+class LiveFunctions:
     """Functions, frames and generators that lived at one moment; it keeps none of them alive.
 
     Attributes:

@@ -22,7 +22,7 @@ _INTERFACE = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_pos
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PatchedCode:
     """A code object that replaces another one.
 
     Attributes:
@@ -71,7 +71,7 @@ def has_tests(code: CodeType, marks: Mapping[str, Any]) -> bool:
     return any(const in marks for const in _strings(code)) or any(has_tests(inner, marks) for inner in _inner(code))
 
 
-def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: dict[int, Version]) -> CodeType:
+def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: dict[int, PatchedCode]) -> CodeType:
     """The original with the tests of `changed`.
 
     Args:
@@ -90,11 +90,11 @@ def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any]
     consts = [put_together(next(sources), const, marks, made) if isinstance(const, CodeType)
               else _resolved(const, marks, kept) for const in changed.co_consts]
     code = changed.replace(co_consts=tuple(consts), co_filename=original.co_filename, co_linetable=without_lines(changed))
-    made[id(original)] = Version(code, original, _tested(changed, marks))
+    made[id(original)] = PatchedCode(code, original, _tested(changed, marks))
     return code
 
 
-def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: list[Version],
+def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: list[PatchedCode],
                     version: Callable[[CodeType], CodeType]) -> CodeType:
     """A module's code, or that of a class in it, with the tests of `changed`.
 
@@ -119,7 +119,7 @@ def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, A
         consts = tuple(next(codes) if isinstance(const, CodeType) else _resolved(const, marks, kept)
                        for const in changed.co_consts)
         code = changed.replace(co_consts=consts, co_filename=original.co_filename, co_linetable=without_lines(changed))
-    made.append(Version(code, original, numbers))
+    made.append(PatchedCode(code, original, numbers))
     return code
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from pyfuncdbg.observers.debug.lines.inserted_test import Arrival
+from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedCode:
     """A code object with its watched lines.
 
     Attributes:
@@ -23,10 +23,10 @@ class Watched:
     """
 
     code: CodeType
-    lines: dict[int, tuple[tuple[Arrival, str], ...]]
+    lines: dict[int, tuple[tuple[LineBreakpoint, str], ...]]
 
 
-Watch = dict[int, Watched]
+Watch = dict[int, WatchedCode]
 """By id of the code."""
 
 
@@ -37,13 +37,13 @@ class LineWatcher(Protocol):
         """Watch exactly this from now on; False if that is impossible now."""
 
 
-def arrived(frame: FrameType, watched: Watched, line: int) -> None:
+def arrived(frame: FrameType, watched: WatchedCode, line: int) -> None:
     """Report a line to its breakpoints; a stepper that they arm is given this line at once, for its event has passed."""
     found = watched.lines.get(line)
     if not found or steps(frame):
         return                                  # a stepper has looked at the line already
-    for arrival, owner in found:
-        arrival.met(frame, owner)
+    for line_breakpoint, owner in found:
+        line_breakpoint.met(frame, owner)
     if steps(frame):
         trace: Any = frame.f_trace
         trace.__self__.looked = True
@@ -56,7 +56,7 @@ def steps(frame: FrameType) -> bool:
     return bool(getattr(stepper, 'active', False)) and sys.gettrace() is not None
 
 
-class Monitor:
+class MonitoringWatcher:
     """Line watcher by `sys.monitoring`, with a tool id that is free."""
 
     def __init__(self) -> None:

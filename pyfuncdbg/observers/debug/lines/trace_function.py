@@ -30,7 +30,7 @@ class _Thread(threading.local):
         self.frames: set[int] = set()
 
 
-class Tracer:
+class TraceFunction:
     """Trace function for the activations that are watched.
 
     Attributes:
@@ -58,8 +58,8 @@ class Tracer:
     def look(self, frame: FrameType) -> None:
         """Tell who waits for the line that a frame is at; called by a stepper, which then decides whether to stop."""
         watched = self._watch.get(id(frame.f_code))
-        for arrival, owner in watched.lines.get(frame.f_lineno, ()) if watched is not None else ():
-            arrival.met(frame, owner)
+        for line_breakpoint, owner in watched.lines.get(frame.f_lineno, ()) if watched is not None else ():
+            line_breakpoint.met(frame, owner)
 
     def join(self, suspended: list[FrameType]) -> None:
         """On the thread itself: trace what is watched of its stack, and these suspended frames."""
@@ -109,4 +109,4 @@ class Tracer:
         return self._local
 
 
-tracer = Tracer()
+tracer = TraceFunction()

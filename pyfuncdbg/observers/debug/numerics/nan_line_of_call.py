@@ -11,7 +11,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, again, kept_inputs, live_site
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance, LineTracer, cause, described
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, cause, described
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
 
@@ -33,7 +33,7 @@ class LineReport:
     """
 
     call: CallRecord
-    cause: tuple[Appearance, ...]
+    cause: tuple[NonfiniteVariable, ...]
     others: int
     functions: int
     outputs: tuple[TensorRecord, ...]

@@ -50,7 +50,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Appearance:
+class NonfiniteVariable:
     """A variable that became non-finite.
 
     Attributes:
@@ -87,7 +87,7 @@ class LineTracer:
     """
 
     def __init__(self, to_numpy: Callable[[Any], np.ndarray], function: Any = None) -> None:
-        self.appearances: list[Appearance] = []
+        self.appearances: list[NonfiniteVariable] = []
         self.returned: int | None = None
         self.frames = 0
         self._to_numpy = to_numpy
@@ -178,7 +178,7 @@ class LineTracer:
             held = next((one for item in value[:ITEMS] if (one := self._ids.get(id(item))) is not None), None)
         return held[1] if held is not None and type(value) not in _SHARED else None
 
-    def appeared(self, appearance: Appearance, value: Any) -> int:
+    def appeared(self, appearance: NonfiniteVariable, value: Any) -> int:
         """Note one; its number."""
         if len(self.appearances) < MOST:
             self.appearances.append(appearance)
@@ -279,7 +279,7 @@ class _Activation:
             self._bad[path] = known, nan            # the same object by another name
             return
         code = self._code
-        index = tracer.appeared(Appearance(
+        index = tracer.appeared(NonfiniteVariable(
             code.co_filename, code.co_firstlineno if statement is None else statement.line, code.co_name,
             '' if statement is None else statement.text, '.'.join(path) + where, described('.'.join(path), array),
             self._operands(), given=statement is None), value)
@@ -335,7 +335,7 @@ def described(name: str, array: np.ndarray) -> TensorRecord:
     return TensorRecord(name, dtype_name(array.dtype), array.shape, array.nbytes, 'stats', stats_of(array))
 
 
-def _has_nan(appearance: Appearance) -> bool:
+def _has_nan(appearance: NonfiniteVariable) -> bool:
     return _holds_nan(appearance.tensor)
 
 

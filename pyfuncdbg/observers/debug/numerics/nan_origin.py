@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, ReportedLine, judge
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
@@ -55,10 +55,10 @@ def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Proven
 
 
 def _of_fetch(trace: Queries, health: Health, run: CallRecord, tensor: TensorRecord) -> Provenance | None:
-    for fate in fates(trace, health):
-        for fetch in fate.fetches:
+    for outcome in outcomes(trace, health):
+        for fetch in outcome.fetches:
             if (fetch.run, fetch.process, fetch.tensor.name) == (run.run, run.process, tensor.name):
-                return _began(fate.origin, False, fetch.certain)
+                return _began(outcome.origin, False, fetch.certain)
     return None
 
 

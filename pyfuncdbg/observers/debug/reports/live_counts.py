@@ -19,7 +19,7 @@ WINDOW = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class SitePulse:
+class SiteCounts:
     """Live counts of one site.
 
     Attributes:
@@ -38,7 +38,7 @@ class SitePulse:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class LiveCounts:
     """The program now.
 
     Attributes:
@@ -56,7 +56,7 @@ class Pulse:
 
     info: TraceInfo
     elapsed: float
-    sites: tuple[SitePulse, ...]
+    sites: tuple[SiteCounts, ...]
     run_rate: float
     call_rate: float
     bad: int
@@ -74,8 +74,8 @@ class _Look:
     sites: dict[tuple[int, int], tuple[int, float]]
 
 
-class Pulses:
-    """Takes the pulse of one program.
+class LiveCounter:
+    """Reader of the live counts of one program.
 
     Args:
         trace: Of it.
@@ -88,7 +88,7 @@ class Pulses:
         self._looks: deque[_Look] = deque()
         self._peak = 0
 
-    def take(self) -> Pulse:
+    def take(self) -> LiveCounts:
         """The current counts.
 
         Raises:
@@ -107,7 +107,7 @@ class Pulses:
             self._looks.popleft()
         before, elapsed = (_Look(now, 0, 0, {}), age) if over else (self._looks[0], now - self._looks[0].at)
         sites = tuple(_site(use, spent[_key(use)], before, elapsed, over=over) for use in uses)
-        return Pulse(info, age, tuple(sorted(sites, key=lambda site: -site.spent)),
+        return LiveCounts(info, age, tuple(sorted(sites, key=lambda site: -site.spent)),
                      _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
                      sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None, over)
 
@@ -122,10 +122,10 @@ def _pending(use: SiteUse, now: float) -> float:
     return max(0.0, running * now - use.begun) if use.site.process == 1 else 0.0
 
 
-def _site(use: SiteUse, spent: float, before: _Look, elapsed: float, *, over: bool) -> SitePulse:
+def _site(use: SiteUse, spent: float, before: _Look, elapsed: float, *, over: bool) -> SiteCounts:
     calls, total = before.sites.get(_key(use), (0, 0.0))
     running = use.calls - use.finished if not over and use.site.process == 1 else 0
-    return SitePulse(use, _rate(use.calls - calls, elapsed), _rate(max(0.0, spent - total), elapsed), running, spent)
+    return SiteCounts(use, _rate(use.calls - calls, elapsed), _rate(max(0.0, spent - total), elapsed), running, spent)
 
 
 def _rate(amount: float, elapsed: float) -> float:

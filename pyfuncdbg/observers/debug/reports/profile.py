@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key
-from pyfuncdbg.observers.debug.reports.site_labels import Alike, alike
+from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -51,7 +51,7 @@ class ProfileRow:
     bad: int
     source: SourceText
     retries: int = 0
-    alike: Alike | None = None
+    alike: SiteLabel | None = None
 
     @property
     def mean(self) -> float:
@@ -90,7 +90,7 @@ def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> lis
 
 
 def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By,
-          known: Mapping[tuple[int, int], Alike]) -> ProfileRow:
+          known: Mapping[tuple[int, int], SiteLabel]) -> ProfileRow:
     most = max(group, key=lambda time: (bool(time.site.function), time.own))
     site = most.site
     nodes = {twin_key(time.site) for time in group}

@@ -76,20 +76,20 @@ def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int,
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingLines:
     """Counts of nodes without a line: made before their host was attached to, or read from a GraphDef."""
 
     before: int = 0
     imported: int = 0
 
 
-NONE_MISSING = Missing()
+NONE_MISSING = MissingLines()
 
 
-def missing(trace: Queries) -> Missing:
+def missing(trace: Queries) -> MissingLines:
     """The nodes of a trace whose lines are not known."""
     reasons = [unlocated(site) for site in _without_twins(trace.sites())]
-    return Missing(reasons.count('before'), reasons.count('imported'))
+    return MissingLines(reasons.count('before'), reasons.count('imported'))
 
 
 def _without_twins(sites: Iterable[SiteRecord]) -> list[SiteRecord]:

@@ -100,7 +100,7 @@ class _Pause:
         reason = 'node'
         if decision is not None and decision.verb == 'into':    # from within a function: on to the next one
             control.resume()
-            self._threads.flow(threading.get_native_id()).entering = True
+            self._threads.plan(threading.get_native_id()).entering = True
             return
         if decision is not None:
             reason = self._carry_out(control, decision, 0)
@@ -150,7 +150,7 @@ class _Pause:
         control.go_to(len(control.sites) + 1)
         outer = _run_around(self._run)
         if decision.verb == 'into':
-            self._threads.flow(thread).entering = True
+            self._threads.plan(thread).entering = True
         elif decision.verb in STEPS:
             self._threads.step_out(decision, thread)
         elif pausable(outer):
@@ -166,7 +166,7 @@ class _Pause:
         control.go_to(control.position + 1)
 
     def _step(self, control: RunControl, decision: Decision, thread: int) -> None:
-        self._threads.flow(thread).entering = control.sites[control.position].kind == 'python'
+        self._threads.plan(thread).entering = control.sites[control.position].kind == 'python'
         control.enter()
 
     def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
@@ -176,7 +176,7 @@ class _Pause:
             self._step(control, decision, thread)
         else:
             control.resume()
-            self._threads.flow(thread).entering = True
+            self._threads.plan(thread).entering = True
 
     def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
         control.go_to(len(control.sites) + 1)

@@ -19,7 +19,7 @@ KEPT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassedTensor:
     """A tensor that passed a test.
 
     Attributes:
@@ -56,7 +56,7 @@ class NodeWatch:
         self._recorder = recorder if 'op' not in recorder.kinds else None
         self._wrapping = frozenset(site.name for site in run.sites if site.kind == 'python')
         self.test = test
-        self.passed: list[Passed] = []
+        self.passed: list[PassedTensor] = []
         self.count = 0
         self.failed: CallSite | None = None
         self._functions: dict[str, int] = {}
@@ -106,4 +106,4 @@ class NodeWatch:
             if passes:
                 self.count += 1
                 if len(self.passed) < KEPT:
-                    self.passed.append(Passed(name, number, str(array.dtype), array.shape, reason, slot))
+                    self.passed.append(PassedTensor(name, number, str(array.dtype), array.shape, reason, slot))

@@ -24,11 +24,11 @@ from pyfuncdbg.observers.debug.stops.stop import Decision, Phase
 
 _Result = TypeVar('_Result')
 OnStop = Callable[[Phase, FrameType, str, Any], None]
-"""`on_stop(phase, frame, reason, value)` asks the user, then calls `follow`; value: what is returned, `LeftBy`, an error."""
+"""`on_stop(phase, frame, reason, value)` asks the user, then calls `follow`; value: result, `ExitError` or error."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBy:
+class ExitError:
     """The error that leaves a function, where it would return."""
 
     error: BaseException
@@ -272,7 +272,7 @@ class Stepper(bdb.Bdb):
         if call is not None and not self._arriving:
             self.left = call.id                 # the end of a wrapped function: its call stops after it
             return
-        value = LeftBy(self._error) if self._error is not None and _is_unwound(frame) else return_value
+        value = ExitError(self._error) if self._error is not None and _is_unwound(frame) else return_value
         self._tell('return', frame, self._reason if self._arriving else 'return', value)
         if call is not None and self.active:
             self.left = call.id

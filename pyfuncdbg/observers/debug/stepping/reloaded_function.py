@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.source_map import maker_of
 
 
 @dataclass(frozen=True, slots=True)
-class Reloaded:
+class ReloadReport:
     """Result of reloading a function from its file.
 
     Attributes:
@@ -35,7 +35,7 @@ class Reloaded:
     note: str = ''
 
 
-def reloaded(function: Any) -> Reloaded | None:
+def reloaded(function: Any) -> ReloadReport | None:
     """Give a function the code that its file has now; None if it has no file.
 
     Raises:
@@ -47,7 +47,7 @@ def reloaded(function: Any) -> Reloaded | None:
         return None
     code = original(plain.__code__)
     if maker := maker_of(plain.__code__):
-        return Reloaded(code.co_qualname, code.co_filename, code.co_firstlineno, False,
+        return ReloadReport(code.co_qualname, code.co_filename, code.co_firstlineno, False,
                         f'{maker} runs a copy of it: an edit needs a new run')
     name, filename = code.co_qualname, code.co_filename
     try:
@@ -60,11 +60,11 @@ def reloaded(function: Any) -> Reloaded | None:
                            "and type 'retry' again.") from None
     found = [one for one in _codes(module) if one.co_qualname == name]
     if any(one == code for one in found):
-        return Reloaded(name, filename, code.co_firstlineno, False)
+        return ReloadReport(name, filename, code.co_firstlineno, False)
     here = [one for one in found if one.co_firstlineno == code.co_firstlineno] or found
     if len(here) != 1:
         what = 'no function' if not here else f'{len(here)} functions'
-        return Reloaded(name, filename, code.co_firstlineno, False, f'the file was edited and has {what} {name!r} now')
+        return ReloadReport(name, filename, code.co_firstlineno, False, f'the file was edited and has {what} {name!r} now')
     (new,) = here
     if new.co_freevars != code.co_freevars:
         before, after = (', '.join(names) or 'none' for names in (code.co_freevars, new.co_freevars))
@@ -72,7 +72,7 @@ def reloaded(function: Any) -> Reloaded | None:
                            f'around it ({after}, before: {before}): that needs a new run.')
     plain.__code__ = new
     linecache.checkcache(filename)
-    return Reloaded(name, filename, new.co_firstlineno, True)
+    return ReloadReport(name, filename, new.co_firstlineno, True)
 
 
 def _plain(function: Any) -> FunctionType | None:

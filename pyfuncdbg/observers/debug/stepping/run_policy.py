@@ -72,8 +72,8 @@ class RunPolicy:
 
     def around(self, threads: ThreadControl, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """One run, from its card to the stop at its end."""
-        flow = threads.flows.get(call.thread)
-        if not self.on or (flow is not None and flow.asking):
+        plan = threads.plans.get(call.thread)
+        if not self.on or (plan is not None and plan.asking):
             return proceed()
         with self._lock:
             self._count += 1
@@ -120,10 +120,10 @@ class RunPolicy:
             if order is not None:
                 debugged.obey(order)
                 return None
-        flow = threads.flows.get(debugged.thread)
-        if not (self._carding or (flow is not None and flow.next_call)):
+        plan = threads.plans.get(debugged.thread)
+        if not (self._carding or (plan is not None and plan.next_call)):
             return None
-        threads.flow(debugged.thread).next_call = False
+        threads.plan(debugged.thread).next_call = False
         threads.live.recorder().announce(debugged.run, debugged.call.site)      # its nodes can be looked at before they run
         card = self._card(debugged)
         debugged.card = card.number
@@ -138,7 +138,7 @@ class RunPolicy:
         elif verb in _OVER:
             return decision
         elif verb in ('step', 'into'):
-            debugged.stops = debugged.run.stepwise = threads.flow(debugged.thread).entering = True
+            debugged.stops = debugged.run.stepwise = threads.plan(debugged.thread).entering = True
         elif verb != 'cont':
             debugged.stops = True
             threads.carry_on(decision, debugged.run, debugged.thread)
@@ -177,9 +177,9 @@ class RunPolicy:
         if not self.stops:
             _log(threads, stop)
             return False
-        flow = threads.flow(debugged.thread)
-        flow.stepper.disarm()
-        flow.next_call = flow.entering = False
+        plan = threads.plan(debugged.thread)
+        plan.stepper.disarm()
+        plan.next_call = plan.entering = False
         decision = threads.stopped(stop)
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
@@ -204,8 +204,8 @@ def _chain(error: Exception | None) -> tuple[BaseException, ...]:
 
 def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
     """A run in which nothing stops, and nothing is recorded that only the debugger would read."""
-    flow = threads.flow(thread)
-    flow.asking = True
+    plan = threads.plan(thread)
+    plan.asking = True
     if runs.count == 1:
         threads.live.sleep()
     try:
@@ -213,19 +213,19 @@ def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed
     finally:
         if threads.on:
             threads.live.recorder()
-        flow.asking = False
-        if flow.idle:
-            threads.flows.pop(thread, None)
+        plan.asking = False
+        if plan.idle:
+            threads.plans.pop(thread, None)
 
 
 def _step_on(threads: ThreadControl, thread: int, decision: Decision) -> None:
     """Go on stepping where the run was asked for: through Python, or to the next call."""
     frame = _asking_frame()
-    flow = threads.flow(thread)
+    plan = threads.plan(thread)
     if decision.verb in _IN_PYTHON and frame is not None:
-        flow.stepper.follow(decision, frame)
+        plan.stepper.follow(decision, frame)
     else:
-        flow.next_call = True
+        plan.next_call = True
 
 
 def _asking_frame() -> FrameType | None:

@@ -13,7 +13,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_lock
 
 
-class Swaps:
+class SwappedFunctions:
     """The function of each site before its first swap."""
 
     def __init__(self) -> None:

@@ -21,19 +21,19 @@ class ThreadControl(Protocol):
         broker: Asks the user.
         live: The recording that a prompt looks at.
         breakpoints: All of the process.
-        flows: The user's plans for threads, by native id; a thread without a plan is not in it.
+        plans: The user's plans for threads, by native id; a thread without a plan is not in it.
     """
 
     broker: Broker
     live: LiveTrace
     breakpoints: Breakpoints
-    flows: ThreadPlans
+    plans: ThreadPlans
 
     @property
     def on(self) -> bool:
         """Whether calls are watched."""
 
-    def flow(self, thread: int) -> ThreadPlan:
+    def plan(self, thread: int) -> ThreadPlan:
         """The plan for a thread."""
 
     def stopped(self, stop: Stop) -> Decision:

@@ -77,15 +77,15 @@ class ThreadPlans(dict[int, ThreadPlan]):
         waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
         if waiting is None or not (waiting.entering or waiting.next_call):
             return self.get(call.thread)
-        flow = make(call.thread)
-        flow.entering, flow.next_call = waiting.entering, waiting.next_call
+        plan = make(call.thread)
+        plan.entering, plan.next_call = waiting.entering, waiting.next_call
         waiting.entering = waiting.next_call = False
         if waiting.idle:
             self.pop(waits, None)
-        return flow
+        return plan
 
-    def __setitem__(self, thread: int, flow: ThreadPlan) -> None:
-        super().__setitem__(thread, flow)
+    def __setitem__(self, thread: int, plan: ThreadPlan) -> None:
+        super().__setitem__(thread, plan)
         hooks.reconsider()
 
     def pop(self, thread: int, *default: Any) -> Any:
@@ -101,8 +101,8 @@ _all: list[weakref.ref[ThreadPlans]] = []
 
 def _after_fork() -> None:
     for known in _all:
-        if (flows := known()) is not None:
-            flows.forked()
+        if (plans := known()) is not None:
+            plans.forked()
 
 
 os.register_at_fork(after_in_child=_after_fork)

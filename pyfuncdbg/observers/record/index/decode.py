@@ -87,7 +87,7 @@ def call_number(process: int, call: int) -> str:
     return str(call) if process == 1 else f'{process}.{call}'
 
 
-class Sources(Protocol):
+class SourceTexts(Protocol):
     """The source text of a trace."""
 
     def function(self, process: int, version: int, line: int, count: int) -> str:
@@ -97,7 +97,7 @@ class Sources(Protocol):
         """The reader of the lines that a record of a site names."""
 
 
-def site_record(fields: Any, process: int, sources: Sources | None = None) -> SiteRecord:
+def site_record(fields: Any, process: int, sources: SourceTexts | None = None) -> SiteRecord:
     """A site from its log record; until version 3 of the format it had its function's text itself.
 
     Raises:
@@ -275,7 +275,7 @@ NUMBERS = tuple(field.name for field in fields(CallNumbers))
 
 
 def call_record(batch: Batch, row: int, numbers: CallNumbers, site: SiteRecord,
-                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary, sources: Sources,
+                names: tuple[Sequence[str], Sequence[str]], read: ValueReader, summary: Summary, sources: SourceTexts,
                 element: str = '') -> CallRecord:
     """One call of a batch.
 

@@ -16,7 +16,7 @@ from pyfuncdbg.errors import DroppedError, TraceError
 from pyfuncdbg.hooks.call import title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
-from pyfuncdbg.observers.record.index.tables import SITE_BITS, View
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
 from pyfuncdbg.observers.record.index.trace_index import Index, SiteEntry
 from pyfuncdbg.observers.record.index.trace_sources import TraceSources
 from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
@@ -55,11 +55,11 @@ class DecodedLog:
         self._batches.clear()
         self.sources.clear()
 
-    def calls(self) -> View:
+    def calls(self) -> TableView:
         """The columns of all calls."""
         return self._index.calls.view()
 
-    def runs(self) -> View:
+    def runs(self) -> TableView:
         """The columns of all runs."""
         return self._index.runs.view()
 
@@ -214,6 +214,6 @@ class DecodedLog:
             return None
 
 
-def _element(runs: View, row: int) -> int | None:
+def _element(runs: TableView, row: int) -> int | None:
     element = int(runs['element'][row])
     return None if element == NO_ELEMENT else element

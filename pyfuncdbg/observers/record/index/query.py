@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
-from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
 from pyfuncdbg.observers.record.index.trace_index import SiteEntry
 from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -63,7 +63,7 @@ class CallFilter:
             raise CommandError(f'No kind of call is named {self.kind!r}; there are {", ".join(KINDS)}.'
                                + nearest(self.kind, KINDS))
 
-    def rows(self, calls: View, sites: Sites) -> np.ndarray:
+    def rows(self, calls: TableView, sites: Sites) -> np.ndarray:
         """Rows of the calls that pass, by (process, id)."""
         rows: np.ndarray = calls.rows if self.run is None else calls.of_run(self.run)
         rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
@@ -97,7 +97,7 @@ def check_sort(sort: str | None) -> None:
         raise CommandError(f'Calls cannot be sorted by {sort!r}, only by {", ".join(SORTS)}.' + nearest(sort, SORTS))
 
 
-def in_order(rows: np.ndarray, calls: View, sites: Sites, sort: str | None, newest_first: bool,
+def in_order(rows: np.ndarray, calls: TableView, sites: Sites, sort: str | None, newest_first: bool,
              proceed: Callable[[], None] = lambda: None) -> np.ndarray:
     """Rows that are given by (process, id), sorted by one of `SORTS`, by time of start if None.
 
@@ -116,7 +116,7 @@ def in_order(rows: np.ndarray, calls: View, sites: Sites, sort: str | None, newe
     return result
 
 
-_Key = Callable[[np.ndarray, View, Sites], np.ndarray]
+_Key = Callable[[np.ndarray, TableView, Sites], np.ndarray]
 
 
 def _column(name: str) -> _Key:
@@ -127,13 +127,13 @@ def _flag(bit: int) -> _Key:
     return lambda rows, calls, sites: np.asarray(calls['flags'][rows] & bit != 0, np.int8)
 
 
-def _unfinished(rows: np.ndarray, calls: View, sites: Sites) -> np.ndarray:
+def _unfinished(rows: np.ndarray, calls: TableView, sites: Sites) -> np.ndarray:
     return np.asarray(calls['duration'][rows] == UNFINISHED, np.int8)
 
 
 def _named(attribute: str) -> _Key:
     """The rank of a site's name, or its function's, among all."""
-    def ranks(rows: np.ndarray, calls: View, sites: Sites) -> np.ndarray:
+    def ranks(rows: np.ndarray, calls: TableView, sites: Sites) -> np.ndarray:
         keys, places = np.unique(calls['site'][rows], return_inverse=True)
         names = [getattr(sites[key], attribute) if key in sites else '' for key in keys.tolist()]
         rank = {name: number for number, name in enumerate(sorted(set(names)))}

@@ -12,7 +12,7 @@ import numpy as np
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 from pyfuncdbg.observers.record.index.query import CallFilter
-from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView
 from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -123,7 +123,7 @@ class _Sums(NamedTuple):
     begun: int
 
 
-def _sums(calls: View, rows: np.ndarray) -> list[_Sums]:
+def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
     """By key of a site, ascending."""
     if not len(rows):
         return []
@@ -162,7 +162,7 @@ def _time(reading: DecodedLog, sums: _Sums, inner: int) -> SiteTime:
                     call_number(sums.key >> SITE_BITS, sums.newest), sums.bad, sums.retries)
 
 
-def _inner(calls: View, rows: np.ndarray) -> dict[int, int]:
+def _inner(calls: TableView, rows: np.ndarray) -> dict[int, int]:
     """By key of a site: nanoseconds that other calls took inside of its calls."""
     found: dict[int, int] = {}
     inside = rows[calls['parent'][rows] > 0]

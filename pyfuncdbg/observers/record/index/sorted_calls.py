@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites, in_order
-from pyfuncdbg.observers.record.index.tables import View
+from pyfuncdbg.observers.record.index.tables import TableView
 from pyfuncdbg.observers.record.index.trace_index import SiteEntry
 from pyfuncdbg.observers.record.log.call_flags import FAILED, PRINTED
 from pyfuncdbg.observers.record.records import CallRecord
@@ -25,10 +25,10 @@ Place = tuple[int, int]
 """Process and id of a call."""
 
 
-class Ordering:
+class SortedCalls:
     """The calls of a trace that pass some filters, in an order, as they were when it was made."""
 
-    def __init__(self, calls: View, sites: Sites, condition: CallFilter, sort: str | None, newest_first: bool,
+    def __init__(self, calls: TableView, sites: Sites, condition: CallFilter, sort: str | None, newest_first: bool,
                  fetch: Callable[[list[Place]], list[CallRecord]], read: Callable[[int, int], bytes]) -> None:
         """Prepare.
 

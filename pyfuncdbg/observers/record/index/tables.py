@@ -1,7 +1,7 @@
-"""Column tables of the calls and runs of a trace: what they are found, filtered, sorted and counted by.
+"""Column tables of the calls and runs of a trace, to find, filter, sort and count them.
 
-Filled by `index.indexing` while it reads the logs, in their order. A query works on a `View` of the columns as they were,
-so it needs no lock and may take its time on any thread.
+Filled by `index.indexing` while it reads the logs, in their order. A query works on a `TableView`, which does not change: it
+needs no lock and may run on any thread.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def site_key(process: int, site: int) -> int:
     return process << SITE_BITS | (site if 0 <= site < 1 << SITE_BITS else 0)
 
 
-class View:
+class TableView:
     """Every call, or run, once by (process, id). Immutable.
 
     Attributes:
@@ -139,7 +139,7 @@ class Table:
         self._room = _FIRST
         self._columns = {name: _Column(kind) for name, kind in types.items()}
         self._standing = standing
-        self._view: View | None = None
+        self._view: TableView | None = None
         self._lock = new_lock()
 
     def append(self, rows: int, columns: Mapping[str, np.ndarray | int], expected: float = 0) -> None:
@@ -161,13 +161,13 @@ class Table:
             column.write(added, self._room, columns[name])
         self.count = added.stop
 
-    def view(self) -> View:
+    def view(self) -> TableView:
         """The rows so far."""
         with self._lock:
             known = self._view
             if known is None or len(known['id']) != self.count:
                 columns = {name: column.first(self.count) for name, column in self._columns.items()}
-                known = self._view = View(columns, self._standing(columns))
+                known = self._view = TableView(columns, self._standing(columns))
             return known
 
 

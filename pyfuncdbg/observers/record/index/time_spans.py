@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites
-from pyfuncdbg.observers.record.index.tables import UNFINISHED, View
+from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
 from pyfuncdbg.observers.record.log.call_flags import BAD, FAILED
 
 _STRETCH = 100_000
@@ -37,7 +37,7 @@ class SpanRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class SpanBucket:
     """The calls of one thread that began in one of equal parts of a window.
 
     Attributes:
@@ -77,7 +77,7 @@ class Spans:
         site: Only calls of these, a glob over node names, op types and function names; the extent is that of all calls.
     """
 
-    def __init__(self, calls: View, sites: Sites, site: str | None = None) -> None:
+    def __init__(self, calls: TableView, sites: Sites, site: str | None = None) -> None:
         self._calls, self._sites, self._site = calls, sites, site
         self._sorted: tuple[np.ndarray, np.ndarray] | None = None
         self._cancelled = False
@@ -101,7 +101,7 @@ class Spans:
         rows = rows[(duration == UNFINISHED) | (self._calls['started'][rows] + duration >= _ns(start))]
         return records(self._calls, self._sites, rows[:limit + 1])
 
-    def crowds(self, start: float, end: float, parts: int) -> list[Crowd]:
+    def buckets(self, start: float, end: float, parts: int) -> list[SpanBucket]:
         """The same window in equal parts, for more calls than can be told apart."""
         width = max(1, -(-_ns(end - start) // parts))
         rows = self._begun(_ns(start), _ns(end))
@@ -112,7 +112,7 @@ class Spans:
         flags, busy = self._calls['flags'][rows], np.maximum(self._calls['duration'][rows], 0)
         sums = [np.bincount(places.reshape(-1), weights, count)
                 for weights in (None, flags & FAILED != 0, flags & BAD != 0, busy)]
-        return [Crowd(process, thread, part, int(calls), int(failed), int(bad), min(1.0, spent / width))
+        return [SpanBucket(process, thread, part, int(calls), int(failed), int(bad), min(1.0, spent / width))
                 for (process, thread, part), calls, failed, bad, spent in zip(
                     groups.T.tolist(), *[column.tolist() for column in sums], strict=True)]
 
@@ -163,7 +163,7 @@ class Spans:
         self._sorted = None
 
 
-def records(calls: View, sites: Sites, rows: np.ndarray) -> list[SpanRecord]:
+def records(calls: TableView, sites: Sites, rows: np.ndarray) -> list[SpanRecord]:
     """The spans of some rows."""
     columns = [calls[name][rows].tolist() for name in ('process', 'id', 'thread', 'started', 'duration', 'flags', 'site',
                                                        'ordinal')]

@@ -19,7 +19,7 @@ program."""
 _SLICE = 0.1
 
 
-class Wake:
+class WakeEvent:
     """Wakes one thread. A signal handler or a finalizer may set it within `set`: in an `Event` that waits for itself."""
 
     __slots__ = ('_asleep',)
@@ -58,7 +58,7 @@ class BackPressure:
         self.busy: Callable[[], bool] = bool
         self.progress: Callable[[], int] = int
         self.stalled = False
-        self.wake = Wake()
+        self.wake = WakeEvent()
         self._written = threading.Condition(new_rlock())
 
     def report_written(self) -> None:

@@ -19,7 +19,7 @@ from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 TENSOR_SHARE = 0.8
 """Of the disk budget may be used up when tensor bytes are still written; the rest is for prints and calls."""
@@ -35,7 +35,7 @@ _MOST_SUMMARIES = 4096
 _ATTEMPTS = 3
 
 
-class Store:
+class BlobStore:
     """Store of tensor bytes: describes snapshots and puts their bytes in front of the record that names them."""
 
     __slots__ = ('_add', '_ledger', '_once', '_stored', '_summaries', 'missed')
@@ -86,7 +86,8 @@ class Store:
             self._miss(taken)
         return taken.described
 
-    def write_through(self, content: Content, append: Callable[[bytes, int, Iterable[bytes]], bool]) -> list[Any] | None:
+    def write_through(self, content: TensorContent, append: Callable[[bytes, int, Iterable[bytes]],
+                                                                     bool]) -> list[Any] | None:
         """The description of a tensor, whose bytes are stored now; None if there is no room for them.
 
         Args:

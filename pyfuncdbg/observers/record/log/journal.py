@@ -17,14 +17,14 @@ from typing import Any
 import msgpack
 
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.blob_store import Store
+from pyfuncdbg.observers.record.log.blob_store import BlobStore
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, lost_with
 from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
 _PRINT_SHARE = 0.9
@@ -78,7 +78,7 @@ class Journal:
             self._ledger.abandon()
             raise
         self._ledger.watch_disk(self._log.largest_size)
-        self._store = Store(self._ledger, self._pieces.extend)
+        self._store = BlobStore(self._ledger, self._pieces.extend)
         self.sources = LoadedSources()
         self._reserve = _CLOSING if self._ledger.afford(_CLOSING + log_file.HEADER_SIZE) else 0
         try:
@@ -206,7 +206,7 @@ class Journal:
                 lost['locals'] = missed
         return (*row[:9], inputs, outputs, output, error, lost or None, *row[14:])
 
-    def write_through(self, content: Content) -> list[Any] | None:
+    def write_through(self, content: TensorContent) -> list[Any] | None:
         """Write the bytes of one tensor at once and describe it; None if they have no room.
 
         Raises:

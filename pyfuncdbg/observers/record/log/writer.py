@@ -24,7 +24,7 @@ from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_said
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 _T = TypeVar('_T')
 _INTERVAL = 0.1
@@ -111,7 +111,7 @@ class Writer:
         """
         self._alone(lambda: None if self.failed else self._drain(everything), anew=True, wait=wait)
 
-    def write_through(self, content: Content) -> list[Any] | None:
+    def write_through(self, content: TensorContent) -> list[Any] | None:
         """Write the bytes of a tensor from the program's memory and describe it; None if they have no room on disk.
 
         For one that has no room in the queue: larger than that, or the calls that are running hold all of it.

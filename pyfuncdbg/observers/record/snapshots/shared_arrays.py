@@ -34,7 +34,7 @@ class _Arrays:
         self.given: Known = {}
 
 
-class Reuse:
+class SharedArrays:
     """Captured arrays of the run being recorded; of runs on several threads, of the one with the last call."""
 
     __slots__ = ('_arrays', '_scalars', '_snapshots')

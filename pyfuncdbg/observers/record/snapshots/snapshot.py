@@ -17,7 +17,7 @@ from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
-from pyfuncdbg.observers.record.snapshots.tensor_content import Content
+from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 SCALARS: dict[type, np.dtype[Any]] = {kind: np.dtype(kind) for kind in (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
@@ -92,7 +92,7 @@ class Snapshots:
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: BufferPool,
                  wait_for: Callable[[Callable[[], bool]], bool],
-                 write_through: Callable[[Content], list[Any] | None]) -> None:
+                 write_through: Callable[[TensorContent], list[Any] | None]) -> None:
         """Set the policy.
 
         Args:
@@ -232,7 +232,7 @@ class Snapshots:
 
     def _store(self, value: np.ndarray | list[bytes | str], taken: Snapshot) -> None:
         """Write what has no room in memory at once, on this thread."""
-        taken.described = self._write_through(Content(value, taken.dtype, taken.shape, taken.nbytes))
+        taken.described = self._write_through(TensorContent(value, taken.dtype, taken.shape, taken.nbytes))
         if taken.described is None:
             taken.note = OVER_BUDGET
             if type(value) is np.ndarray and not all_finite(value):
@@ -280,7 +280,7 @@ class Snapshots:
         except Exception:
             return
         if written is not None:
-            content = Content(array.ravel().tolist() if array.dtype.hasobject else array, before.dtype, array.shape, 0)
+            content = TensorContent(array.ravel().tolist() if array.dtype.hasobject else array, before.dtype, array.shape, 0)
             written[5] = content.measured()[0] != written[4]
         elif type(before.data) is list:
             before.changed = array.ravel().tolist() != before.data

@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 _ELEMENTS = 1 << 12
 
 
-class Content:
+class TensorContent:
     """The bytes of one array, or of a list of text, as a blob holds them.
 
     Attributes:

@@ -194,14 +194,14 @@ class Remote:
             self._server.begin()
             return {**_ANSWER, 'command': name}
         # What an expression calls here is not debugged: nobody could answer, for this thread serves the client.
-        flow = debugger.flow(threading.get_native_id())
-        flow.asking = True
+        plan = debugger.plan(threading.get_native_id())
+        plan.asking = True
         try:
             with self._doing.of((client.number, asked.id)):
                 return self._executed(asked, None)
         finally:
-            flow.asking = False
-            debugger.flows.pop(threading.get_native_id(), None)
+            plan.asking = False
+            debugger.plans.pop(threading.get_native_id(), None)
 
     def _executed(self, asked: Request, stop: Stop | None) -> dict[str, Any]:
         context = Context(debugger.live.on_demand(), stop, asked.width, debugger)

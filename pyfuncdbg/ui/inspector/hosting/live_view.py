@@ -17,7 +17,7 @@ from textual.widgets import Footer, Static
 from textual.worker import Worker, get_current_worker
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.debug.reports.live_counts import Pulse, Pulses
+from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter, LiveCounts
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.inspector.hosting.hosted_program import HostedProgram
 from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
@@ -25,7 +25,7 @@ from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
 from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.views.escape import one_line, visible
-from pyfuncdbg.ui.views.reports.pulse import pulse_view
+from pyfuncdbg.ui.views.reports.live_counts import live_counts_view
 
 _PERIOD = 0.5
 """Seconds between two looks."""
@@ -47,30 +47,30 @@ class LiveView(FullScreen):
 
     CSS = """
     #header { height: 1; background: $primary; color: $text; text-style: bold; padding: 0 1; }
-    #pulse { height: auto; max-height: 60%; padding: 0 1; }
+    #counts { height: auto; max-height: 60%; padding: 0 1; }
     #program { height: 1fr; min-height: 5; border-top: solid $panel-lighten-2; border-title-color: $text-muted; }
     #program:focus { border-top: solid $accent; border-title-color: $text; }
     #said { height: auto; padding: 0 1; color: $warning; display: none; }
-    .-screen #pulse { display: none; }
+    .-screen #counts { display: none; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(TO_PROGRAM, 'program', "program's screen", show=True), Binding('f2', 'shade', 'light', key_display='F2'),
         Binding('ctrl+q', 'quit', 'quit', show=False, priority=True), Binding('q', 'quit', 'quit')]
 
-    class Beat(Message):
-        """A pulse at a time of the monotonic clock, or the reason why there is none."""
+    class CountsTaken(Message):
+        """The counts at a time of the monotonic clock, or the reason why there are none."""
 
-        def __init__(self, pulse: Pulse | None, at: float, why: str = '') -> None:
+        def __init__(self, counts: LiveCounts | None, at: float, why: str = '') -> None:
             super().__init__()
-            self.pulse, self.at, self.why = pulse, at, why
+            self.counts, self.at, self.why = counts, at, why
 
     def __init__(self, path: str, title: str, program: HostedProgram, layout: Layout = FIRST) -> None:
         super().__init__(layout)
         self._path = path
         self._called = one_line(title, 60)
         self._program = program
-        self._pulse: Pulse | None = None
+        self._counts: LiveCounts | None = None
         self._taken = 0.0
         self._why = ''                          # it cannot be taken any more
         self._seldom = 0.0                      # seconds that the last look took
@@ -80,7 +80,7 @@ class LiveView(FullScreen):
     def compose(self) -> ComposeResult:
         """Numbers above, the program below."""
         yield Static(id='header', markup=False)
-        with VerticalScroll(id='pulse'):
+        with VerticalScroll(id='counts'):
             yield Static(id='numbers', markup=False)
         yield ProgramPane(self._program, id='program')
         yield Static(id='said', markup=False)
@@ -103,13 +103,13 @@ class LiveView(FullScreen):
 
     @work(thread=True, exit_on_error=False)
     def _look(self) -> None:
-        """On a thread of its own, until the app ends: take the pulse again and again."""
+        """On a thread of its own, until the app ends: read the counts again and again."""
         worker = get_current_worker()
         while not worker.is_cancelled:
             try:
                 self._follow(worker)
             except PyfuncdbgError as error:     # said with the figures that there are; it may be there again later
-                self.post_message(self.Beat(None, time.monotonic(), str(error)))
+                self.post_message(self.CountsTaken(None, time.monotonic(), str(error)))
                 if self._program.code is not None:
                     return
                 time.sleep(_PERIOD)
@@ -121,26 +121,26 @@ class LiveView(FullScreen):
             TraceError: It cannot be read.
         """
         with Trace.open(self._path) as trace:
-            pulses = Pulses(trace, self._program.pid)
-            self.post_message(self.Beat(pulses.take(), time.monotonic()))
+            counter = LiveCounter(trace, self._program.pid)
+            self.post_message(self.CountsTaken(counter.take(), time.monotonic()))
             over = False
             while not worker.is_cancelled:
                 before, over = over, self._program.code is not None
                 began = time.monotonic()
                 if trace.refresh() or not before:
-                    self.post_message(self.Beat(pulses.take(), began))
+                    self.post_message(self.CountsTaken(counter.take(), began))
                 self._seldom = time.monotonic() - began
                 wait = max(_PERIOD, _SHARE * self._seldom)
                 while wait > 0 and not worker.is_cancelled and (over or self._program.code is None):
                     time.sleep(min(wait, 0.1))
                     wait -= 0.1
 
-    def on_live_view_beat(self, message: Beat) -> None:
+    def on_live_view_counts_taken(self, message: CountsTaken) -> None:
         """Show it."""
         self._caption()
         self._why = message.why
-        if message.pulse is not None:
-            self._pulse, self._taken = message.pulse, message.at
+        if message.counts is not None:
+            self._counts, self._taken = message.counts, message.at
         self._draw()
 
     def _redraw(self) -> None:
@@ -150,17 +150,17 @@ class LiveView(FullScreen):
 
     def _draw(self) -> None:
         """The figures, and how old they are if they are not of now."""
-        if self._pulse is None:
+        if self._counts is None:
             if self._why:
                 self.say(self._why)
             return
-        old = 0.0 if self._pulse.over else time.monotonic() - self._taken
+        old = 0.0 if self._counts.over else time.monotonic() - self._taken
         seldom = f'reading the trace takes {self._seldom:.1f} s, so it is read seldom'
         why = self._why or ('the trace is being read' if self._seldom <= _PERIOD else seldom)
         stale = bool(self._why) or old > _STALE
         rows = max(3, self.size.height * 6 // 10 - 6)
         self.query_one('#numbers', Static).update(
-            pulse_view(self._pulse, rows, old=old if stale else 0.0, why=why if stale else ''))
+            live_counts_view(self._counts, rows, old=old if stale else 0.0, why=why if stale else ''))
 
     def say(self, text: str, style: str = '') -> None:
         """A line above the keys."""
@@ -188,7 +188,7 @@ class LiveView(FullScreen):
 
     def _free(self) -> None:
         self.screen.set_class(False, '-screen')
-        self.query_one('#pulse').focus()
+        self.query_one('#counts').focus()
 
     def action_program(self) -> None:
         """To the program's screen; once more: all of it."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.timeline import timeline
-from pyfuncdbg.observers.record.index.time_spans import Crowd, Extent, SpanRecord, Spans
+from pyfuncdbg.observers.record.index.time_spans import Extent, SpanBucket, SpanRecord, Spans
 from pyfuncdbg.ui.views.calls.timeline import MARGIN, lane_row
 
 MOST = 1_500
@@ -29,7 +29,7 @@ class LaneRow:
     Attributes:
         name: What stands in the margin.
         text: The row.
-        spans: Its calls; none where they are a crowd.
+        spans: Its calls; none where they are a bucket.
     """
 
     process: int
@@ -93,8 +93,8 @@ def looked_at(spans: Spans, extent: Extent, start: float, end: float, width: int
     if len(found) <= MOST:
         rows, calls = _bars(found, start, end, width), len(found)
     else:
-        crowds = spans.crowds(start, end, width)
-        rows, calls = _crowds(crowds, width), sum(crowd.calls for crowd in crowds)
+        buckets = spans.buckets(start, end, width)
+        rows, calls = _buckets(buckets, width), sum(bucket.calls for bucket in buckets)
     missing = [lane for lane in known if lane not in {(row.process, row.thread) for row in rows}]
     rows += [LaneRow(*lane, '', Text(' ' * width), ()) for lane in missing]
     order = {lane: place for place, lane in enumerate(known)}
@@ -110,24 +110,24 @@ def _bars(found: Sequence[SpanRecord], start: float, end: float, width: int) -> 
             for lane in laid.lanes for spans in lane.rows]
 
 
-def _crowds(crowds: Sequence[Crowd], width: int) -> list[LaneRow]:
-    cells: dict[tuple[int, int], dict[int, Crowd]] = {}
-    for crowd in crowds:
-        cells.setdefault((crowd.process, crowd.thread), {})[crowd.part] = crowd
+def _buckets(buckets: Sequence[SpanBucket], width: int) -> list[LaneRow]:
+    cells: dict[tuple[int, int], dict[int, SpanBucket]] = {}
+    for bucket in buckets:
+        cells.setdefault((bucket.process, bucket.thread), {})[bucket.part] = bucket
     return [LaneRow(*lane, '', _crowd_row(parts, width), ()) for lane, parts in cells.items()]
 
 
-def _crowd_row(parts: dict[int, Crowd], width: int) -> Text:
+def _crowd_row(parts: dict[int, SpanBucket], width: int) -> Text:
     row = Text(no_wrap=True)
     for column in range(width):
-        crowd = parts.get(column)
-        if crowd is None:
+        bucket = parts.get(column)
+        if bucket is None:
             row.append(' ')
-        elif (crowd.failed + crowd.bad) * _MANY >= crowd.calls:
-            row.append('x' if crowd.failed >= crowd.bad else '!', 'bold red')
+        elif (bucket.failed + bucket.bad) * _MANY >= bucket.calls:
+            row.append('x' if bucket.failed >= bucket.bad else '!', 'bold red')
         else:
-            busy = _BUSY[min(len(_BUSY) - 1, int(crowd.busy * len(_BUSY)))]
-            row.append(busy, 'red underline' if crowd.failed or crowd.bad else 'cyan')
+            busy = _BUSY[min(len(_BUSY) - 1, int(bucket.busy * len(_BUSY)))]
+            row.append(busy, 'red underline' if bucket.failed or bucket.bad else 'cyan')
     return row
 
 

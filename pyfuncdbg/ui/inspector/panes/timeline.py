@@ -354,7 +354,7 @@ class TimelinePane(ScrollView, can_focus=True):
 
     # ------------------------------------------------------------------ mouse
     def on_click(self, event: events.Click) -> None:
-        """A bar is chosen, twice opens it; a crowd is looked at from nearer."""
+        """A bar is chosen, twice opens it; a bucket is looked at from nearer."""
         offset = event.get_content_offset(self)
         if offset is None or self.seen is None or offset.y < _ABOVE or offset.x < MARGIN:
             return

@@ -82,7 +82,7 @@ class DebugpyClient:
         if stop.reason not in ('into', 'step'):     # of those it was said before
             say(f'stopped: {stop.reason}')
         # Steps are the client's now; its trace function must not be taken for what was there before ours.
-        self._debugger.flow(stop.thread).stepper.disarm()
+        self._debugger.plan(stop.thread).stepper.disarm()
         if stop.frames:
             frame = stop.frames[-1].frame
             _untraced(lambda: _suspend(frame))

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.site_labels import Alike
+from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.views.calls.call import state
 from pyfuncdbg.ui.views.columns import Column, fitted_table
@@ -20,7 +20,7 @@ from pyfuncdbg.ui.views.units import count, milliseconds, seconds
 
 
 def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters: Mapping[str, object] | None = None,
-               sort: str = 'time', dropped: int = 0, alike: Mapping[str, Alike] | None = None) -> Page:
+               sort: str = 'time', dropped: int = 0, alike: Mapping[str, SiteLabel] | None = None) -> Page:
     """Calls, one a line, under a line with their number and the active filters.
 
     Args:
@@ -38,7 +38,7 @@ def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters
     return Page(first, draw) if calls else Page(first)
 
 
-def _table(calls: Sequence[CallRecord], alike: Mapping[str, Alike], sort: str, options: ConsoleOptions) -> Table:
+def _table(calls: Sequence[CallRecord], alike: Mapping[str, SiteLabel], sort: str, options: ConsoleOptions) -> Table:
     durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
     columns = [
         Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
-from pyfuncdbg.observers.debug.stepping.reloaded_function import Reloaded
+from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport
 from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.output import output_view
@@ -38,7 +38,7 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     return Page(*parts)
 
 
-def retried_view(node: str, found: Reloaded | None, inputs: str = '', changed: Sequence[Difference] = (),
+def retried_view(node: str, found: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
                  held: Sequence[str] = ()) -> Page:
     """The call that is made again: its code and its inputs."""
     parts: list[Part] = []
@@ -129,4 +129,5 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     demo(differences_view((Difference('norm:0', ('float32', 'float32'), ((3, 4), (3, 4)), 4, 0.25, (4, 0)),
                            Difference('loss:0', ('float32', 'float32'), ((), ()), 0, 0.0, (0, 0)))),
-         retried_view('norm', Reloaded('normalize', 'model.py', 39, True)), rewound_view('mm', False, ('norm', 'noise'), ()))
+         retried_view('norm', ReloadReport('normalize', 'model.py', 39, True)),
+         rewound_view('mm', False, ('norm', 'noise'), ()))

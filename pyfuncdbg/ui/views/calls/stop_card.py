@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.observers.debug.cards.stop_card import CardValue, Raised, StopCard
+from pyfuncdbg.observers.debug.cards.stop_card import CardValue, RaisedError, StopCard
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.stops.stop import Phase
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view
@@ -98,7 +98,7 @@ def _subtitle(card: StopCard) -> Text:
     return Text('  '.join(words), 'dim', overflow='fold')
 
 
-def _raised(raised: Raised) -> Text:
+def _raised(raised: RaisedError) -> Text:
     lines = [line for line in visible(raised.message)[:_MESSAGE].split('\n') if line.strip()]
     message = '\n'.join(lines[:_LINES]) + (' ...' if len(lines) > _LINES or len(raised.message) > _MESSAGE else '')
     text = Text.assemble((one_line(raised.type, 100), 'bold red'), f': {message}' if message else '', overflow='fold')

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.threads import Threads, Waiting
+from pyfuncdbg.observers.debug.inspecting.threads import ThreadList, WaitingThread
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
@@ -18,7 +18,7 @@ _MOST = 20
 """Calls that run, at most."""
 
 
-def threads_view(threads: Threads) -> Page:
+def threads_view(threads: ThreadList) -> Page:
     """Both lists.
 
     Args:
@@ -37,7 +37,7 @@ def threads_view(threads: Threads) -> Page:
     return Page(*parts)
 
 
-def _waiting(rows: Sequence[Waiting], options: ConsoleOptions) -> Table:
+def _waiting(rows: Sequence[WaitingThread], options: ConsoleOptions) -> Table:
     return fitted_table([
         Column('stop', [Text(f'> {row.stop}' if row.here else str(row.stop), 'bold' if row.here else '') for row in rows], 0,
                right=True),
@@ -57,5 +57,6 @@ def _running(calls: Sequence[CallRecord], options: ConsoleOptions) -> Table:
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
-    demo(threads_view(Threads((Waiting(3, 8123, 'MainThread', 'before', 'before norm[2]', 'breakpoint 1', 12.5, True),
-                               Waiting(4, 8124, 'Thread-1', 'line', 'load at data.py:41', 'step', 0.25, False)), ())))
+    demo(threads_view(ThreadList((WaitingThread(3, 8123, 'MainThread', 'before', 'before norm[2]', 'breakpoint 1', 12.5,
+                                                True),
+                               WaitingThread(4, 8124, 'Thread-1', 'line', 'load at data.py:41', 'step', 0.25, False)), ())))

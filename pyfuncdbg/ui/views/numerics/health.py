@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.numerics.nan_consequences import Fate, Reached
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import Appearance
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import NonfiniteVariable
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import NanOutcome, ReachedFetch
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.call_number import named, numbered
@@ -33,7 +33,7 @@ STEPS = 8
 ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 
-def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str, int], fates: Sequence[Fate], *,
+def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str, int], outcomes: Sequence[NanOutcome], *,
                 filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
                 stopped: bool = False, otherwise: Sequence[CallRecord] = (), stepped: bool = False) -> Page:
     """Every finding in one line, then the ways from births to fetches.
@@ -42,7 +42,7 @@ def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str,
         findings: Those to show, in order of time.
         total: How many pass the filters.
         counts: How many of each verdict.
-        fates: What became of the origins of `findings`.
+        outcomes: What became of the origins of `findings`.
         filters: What was asked for, by name.
         unjudged: Calls that were not looked at.
         ops: Whether graph nodes were recorded.
@@ -62,9 +62,9 @@ def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str,
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
         remark = unrecorded(ops, stepped) if call is None else ''
         return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
-    by_number = {fate.origin.call.number: fate for fate in fates}
+    by_number = {outcome.origin.call.number: outcome for outcome in outcomes}
     parts.append(lambda options: _table(findings, by_number, stopped, options))
-    parts += [*_ways(fates), *_ends(fates, stopped)]
+    parts += [*_ways(outcomes), *_ends(outcomes, stopped)]
     if unjudged:
         parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
     silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
@@ -85,11 +85,12 @@ def _otherwise(calls: Sequence[CallRecord]) -> Text:
                 'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
 
 
-def _table(findings: Sequence[NanVerdict], fates: Mapping[str, Fate], stopped: bool, options: ConsoleOptions) -> Table:
+def _table(findings: Sequence[NanVerdict], outcomes: Mapping[str, NanOutcome], stopped: bool,
+           options: ConsoleOptions) -> Table:
     then = []
     for finding in findings:
-        fate = fates.get(finding.call.number)
-        then.append(_fate(fate, stopped) if fate is not None and not finding.origin else Text())
+        outcome = outcomes.get(finding.call.number)
+        then.append(_outcome(outcome, stopped) if outcome is not None and not finding.origin else Text())
     calls = [label(named(finding.call, 200), limit=200) for finding in findings]
     return fitted_table([
         Column('call', calls, 1, least=16),
@@ -146,33 +147,33 @@ def _first(finding: NanVerdict) -> Text:
     return Text(one_line(str(list(stats.first_bad)), 40) if stats is not None and stats.first_bad else '')
 
 
-def _fate(fate: Fate, stopped: bool) -> Text:
+def _outcome(outcome: NanOutcome, stopped: bool) -> Text:
     words = []
-    for fetch in fate.fetches[:1]:
+    for fetch in outcome.fetches[:1]:
         words.append(f'reached fetch {_fetched(fetch)}' + ('' if fetch.certain else '?'))
-    if len(fate.fetches) > 1:
-        words.append(f'and {len(fate.fetches) - 1:,} more')
-    if fate.masked:
-        words.append('masked by ' + ', '.join(f'#{one_line(number, 20)}' for number in fate.masked[:3]))
-    if fate.gradient_only:
+    if len(outcome.fetches) > 1:
+        words.append(f'and {len(outcome.fetches) - 1:,} more')
+    if outcome.masked:
+        words.append('masked by ' + ', '.join(f'#{one_line(number, 20)}' for number in outcome.masked[:3]))
+    if outcome.gradient_only:
         words.append('gradient only')
     if not words:
-        inherited = fate.heirs + fate.likely
+        inherited = outcome.heirs + outcome.likely
         words.append((f'inherited by {count(inherited, "call")}, no fetch' if inherited else 'not seen again')
                      + ' so far' * stopped)
-    return Text(', '.join(words), 'bold' if fate.fetches else '')
+    return Text(', '.join(words), 'bold' if outcome.fetches else '')
 
 
-def _fetched(fetch: Reached) -> str:
+def _fetched(fetch: ReachedFetch) -> str:
     name = one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}'
     return f'{name} in run #{fetch.run}'
 
 
-def _ways(fates: Sequence[Fate]) -> list[Part]:
+def _ways(outcomes: Sequence[NanOutcome]) -> list[Part]:
     """'#3 norm[1] -> ... -> #9 loss[0] -> fetch loss:0 in run #2': ways that differ in the run alone are one."""
-    ways: dict[tuple[str, ...], list[Reached]] = {}
-    for fate in fates:
-        for fetch in fate.fetches:
+    ways: dict[tuple[str, ...], list[ReachedFetch]] = {}
+    for outcome in outcomes:
+        for fetch in outcome.fetches:
             steps = [named(call) for call in fetch.path]
             if fetch.gap:
                 steps.insert(1, '(not recorded)')
@@ -189,20 +190,20 @@ def _ways(fates: Sequence[Fate]) -> list[Part]:
     return parts
 
 
-def _ends(fates: Sequence[Fate], stopped: bool) -> list[Part]:
+def _ends(outcomes: Sequence[NanOutcome], stopped: bool) -> list[Part]:
     """'#3 norm[1]: masked by #5': what became of origins that reached no fetch."""
-    ended = [fate for fate in fates if not fate.fetches]
+    ended = [outcome for outcome in outcomes if not outcome.fetches]
     parts: list[Part] = []
-    for fate in ended[:PATHS]:
-        call = fate.origin.call
-        parts.append(Text.assemble(f'{named(call)}: ', _fate(fate, stopped),
+    for outcome in ended[:PATHS]:
+        call = outcome.origin.call
+        parts.append(Text.assemble(f'{named(call)}: ', _outcome(outcome, stopped),
                                    overflow='fold'))
     if len(ended) > PATHS:
         parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))
     return parts
 
 
-def _fetch(fetch: Reached) -> str:
+def _fetch(fetch: ReachedFetch) -> str:
     return 'fetch ' + (one_line(fetch.tensor.name, 60) or f'of {one_line(fetch.source, 40)}')
 
 
@@ -268,16 +269,16 @@ def _cause(report: LineReport) -> list[Part]:
     return parts
 
 
-def _later(appearance: Appearance) -> Text:
+def _later(appearance: NonfiniteVariable) -> Text:
     text = Text.assemble(('then  ', 'dim'), label(appearance.variable, limit=80), '  ',
                          place(appearance.filename, appearance.line), '  ', overflow='fold')
     return text.append(one_line(appearance.statement, 120), 'dim')
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.numerics.nan_consequences import fates
+    from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
     from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     health = judge(sample())
-    demo(health_view(health.findings, len(health.findings), {'born': 1, 'inherited': 1}, fates(sample(), health)))
+    demo(health_view(health.findings, len(health.findings), {'born': 1, 'inherited': 1}, outcomes(sample(), health)))

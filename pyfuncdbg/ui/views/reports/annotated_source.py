@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
-from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing
+from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, MissingLines
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page, Part
@@ -22,7 +22,7 @@ NAME = 48
 
 
 def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | None = None,
-                   missing: Missing = NONE_MISSING) -> Page:
+                   missing: MissingLines = NONE_MISSING) -> Page:
     """The lines under what is known of the file.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.breakpoints.file import Filed
+from pyfuncdbg.observers.debug.breakpoints.file import FileReport
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
@@ -76,7 +76,7 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     return Page(text, *([notes] if notes.plain else []), *commands)
 
 
-def filed_view(filed: Filed) -> Page:
+def filed_view(filed: FileReport) -> Page:
     """'3 breakpoints saved to train/.pyfuncdbg.toml'."""
     to = 'to' if filed.action == 'saved' else 'from'
     what = count(len(filed.numbers), 'breakpoint')

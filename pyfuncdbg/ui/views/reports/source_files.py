@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, Missing, SourceFile
+from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, MissingLines, SourceFile
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -20,7 +20,7 @@ BAR = 8
 
 
 def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mapping[str, object] | None = None,
-                      sort: str = 'time', libraries: int = 0, missing: Missing = NONE_MISSING) -> Page:
+                      sort: str = 'time', libraries: int = 0, missing: MissingLines = NONE_MISSING) -> Page:
     """One line a file.
 
     Args:

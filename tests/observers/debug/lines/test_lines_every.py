@@ -14,7 +14,7 @@ import pytest
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
-from pyfuncdbg.observers.debug.lines.live_functions import Population
+from pyfuncdbg.observers.debug.lines.live_functions import LiveFunctions
 
 SHAPES = Path(__file__).with_name('shapes.py')
 TREE = ast.parse(SHAPES.read_text())
@@ -55,7 +55,7 @@ def clear_caches(module: ModuleType) -> None:
 
 
 def functions_of(module: ModuleType) -> dict[int, tuple[FunctionType, Any]]:
-    return {id(f): (f, f.__code__) for f in Population().functions(str(SHAPES)) if f.__globals__ is module.__dict__}
+    return {id(f): (f, f.__code__) for f in LiveFunctions().functions(str(SHAPES)) if f.__globals__ is module.__dict__}
 
 
 def settable(lines: LineBreakpoints, line: int, condition: str | None, on_hit: Callable[..., None]) -> Any:

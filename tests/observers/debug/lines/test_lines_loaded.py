@@ -143,7 +143,7 @@ def test_every_execution_of_every_line_stops(at_loading: LineBreakpoints, tmp_pa
         at_loading.clear(1)
         del module, sys.modules['seen']
         gc.collect()                            # a loaded module has no lines to come
-        at_loading._population = None
+        at_loading._live_functions = None
     assert checked > 25
 
 

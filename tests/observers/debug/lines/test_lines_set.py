@@ -24,7 +24,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.lines import line_breakpoints
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
-from pyfuncdbg.observers.debug.lines.live_functions import Population
+from pyfuncdbg.observers.debug.lines.live_functions import LiveFunctions
 
 PROGRAM = '''
 import functools
@@ -453,10 +453,10 @@ def test_a_function_of_several_files_is_let_go_in_all_of_them_by_one_look(
     assert hits == [(name, 7) for name in names for _ in range(2)]
     looks = []
 
-    def look() -> Population:
-        looks.append(Population())
+    def look() -> LiveFunctions:
+        looks.append(LiveFunctions())
         return looks[-1]
-    monkeypatch.setattr(line_breakpoints, 'Population', look)
+    monkeypatch.setattr(line_breakpoints, 'LiveFunctions', look)
     lines.clear(1)
     assert len(looks) == 1
     assert [function(7) for function in functions] == [8, 9] * 3 and len(hits) == 6

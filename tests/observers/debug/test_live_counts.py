@@ -14,7 +14,7 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.reports import live_counts
-from pyfuncdbg.observers.debug.reports.live_counts import Pulses, resident
+from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter, resident
 
 
 def half(x: np.ndarray) -> np.ndarray:
@@ -37,8 +37,8 @@ def test_rates_errors_and_bad_values_of_a_growing_trace(tmp_path: Path, monkeypa
         called(half, np.ones(2))
         recorder.flush()
         with pyfuncdbg.load(tmp_path / 'a.pfd') as trace:
-            pulses = Pulses(trace, os.getpid())
-            first = pulses.take()
+            counter = LiveCounter(trace, os.getpid())
+            first = counter.take()
             assert (first.call_rate, first.bad, first.failed) == (0.0, 0, 0)
             for _ in range(6):
                 called(half, np.zeros(2))
@@ -47,15 +47,15 @@ def test_rates_errors_and_bad_values_of_a_growing_trace(tmp_path: Path, monkeypa
             recorder.flush()
             trace.refresh()
             clock[0] += 2.0
-            second = pulses.take()
+            second = counter.take()
             assert (second.call_rate, second.bad, second.failed) == (3.5, 6, 1)
             by_name = {site.use.site.function.rsplit('.', 1)[-1]: site for site in second.sites}
             assert by_name['half'].rate == 3.0 and by_name['half'].use.bad == 6 and by_name['half'].use.failed == 0
             assert by_name['fails'].rate == 0.5 and by_name['fails'].use.failed == 1
             clock[0] += 10.0                    # nothing has happened for longer than rates look back
-            pulses.take()
+            counter.take()
             clock[0] += 10.0
-            assert pulses.take().call_rate == 0.0
+            assert counter.take().call_rate == 0.0
             assert second.peak is not None and second.peak >= (second.memory or 0) > 1 << 20
 
 
@@ -87,18 +87,18 @@ def test_a_call_that_runs_takes_its_time_before_it_returns(tmp_path: Path, monke
             clock = [100.0]
             monkeypatch.setattr(live_counts.time, 'monotonic', lambda: clock[0])
             monkeypatch.setattr(live_counts.time, 'time', lambda: started + clock[0])
-            pulses = Pulses(trace, os.getpid())
-            pulses.take()
+            counter = LiveCounter(trace, os.getpid())
+            counter.take()
             clock[0] += 2.0
-            (site,) = pulses.take().sites
+            (site,) = counter.take().sites
             assert (site.running, round(site.share, 6)) == (1, 1.0) and 101.0 < site.spent <= 102.0
             monkeypatch.undo()
             may_end.set()
             thread.join()
             recorder.flush()
             trace.refresh()
-            (site,) = pulses.take().sites
+            (site,) = counter.take().sites
             assert site.running == 0 and site.spent == site.use.total < 100.0
     with pyfuncdbg.load(tmp_path / 'a.pfd') as trace:
-        last = Pulses(trace, os.getpid()).take()
+        last = LiveCounter(trace, os.getpid()).take()
         assert last.over and last.call_rate == pytest.approx(1 / last.elapsed) and last.sites[0].running == 0

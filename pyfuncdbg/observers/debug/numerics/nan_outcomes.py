@@ -16,7 +16,7 @@ RUNS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedFetch:
     """A fetch that a non-finite value came to.
 
     Attributes:
@@ -38,7 +38,7 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class NanOutcome:
     """Consequences of the non-finite values of one origin.
 
     Attributes:
@@ -53,11 +53,11 @@ class Fate:
     heirs: int
     likely: int
     masked: tuple[str, ...]
-    fetches: tuple[Reached, ...]
+    fetches: tuple[ReachedFetch, ...]
     gradient_only: bool
 
 
-def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
+def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
     """The consequences of each origin, in order of time."""
     heirs: dict[str, list[NanVerdict]] = {}
     for finding in health.findings:
@@ -74,7 +74,7 @@ def fates(trace: Queries, health: Health) -> tuple[Fate, ...]:
         fetches = tuple(reached.get(number, ()))
         backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *met))
         certain = sum(finding.certain for finding in inherited)
-        result.append(Fate(origin, certain, len(inherited) - certain,
+        result.append(NanOutcome(origin, certain, len(inherited) - certain,
                            tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
                            backward and not fetches))
     return tuple(result)
@@ -91,7 +91,7 @@ def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> boo
     return any(part in steps for part in call.site.name.split('/'))
 
 
-def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
+def _fetches(trace: Queries, health: Health) -> dict[str, list[ReachedFetch]]:
     """The non-finite fetches by the number of the call where their values began."""
     makers: dict[tuple[int, int, str], NanVerdict] = {}
     latest: dict[tuple[int, int], NanVerdict] = {}
@@ -102,7 +102,7 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
         for tensor in finding.call.outputs:
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
                 makers[(*key, tensor.name)] = finding
-    found: dict[str, list[Reached]] = {}
+    found: dict[str, list[ReachedFetch]] = {}
     for run in trace.calls(kind='run', bad=True, limit=RUNS):
         if run.site.traits.backward_pass:
             continue
@@ -115,7 +115,7 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[Reached]]:
             if source is not None:
                 origin = source.origin or source.call.number
                 path, gap = _path(origin, run, tensor.name, makers, health.by_call())
-                found.setdefault(origin, []).append(Reached(run.run, run.process, run.site.name, tensor, path, gap,
+                found.setdefault(origin, []).append(ReachedFetch(run.run, run.process, run.site.name, tensor, path, gap,
                                                             maker is not None and source.certain))
     return found
 

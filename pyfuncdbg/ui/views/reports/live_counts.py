@@ -8,7 +8,7 @@ from rich.console import ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.live_counts import Pulse, SitePulse
+from pyfuncdbg.observers.debug.reports.live_counts import LiveCounts, SiteCounts
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
@@ -19,45 +19,45 @@ _CELL = 26
 """Columns of a cell: as wide as figures are, for the most part."""
 
 
-def pulse_view(pulse: Pulse, rows: int = 12, *, old: float = 0.0, why: str = '') -> Page:
+def live_counts_view(counts: LiveCounts, rows: int = 12, *, old: float = 0.0, why: str = '') -> Page:
     """Rates, memory and health in a few cells, and a table of sites.
 
     Args:
-        pulse: Of the program.
+        counts: Of the program.
         rows: Most sites that are listed.
         old: Seconds that have gone by since, if these are so many that it must be said.
         why: Why that is so.
     """
     def draw(options: ConsoleOptions) -> Group:
-        more = len(pulse.sites) - rows
+        more = len(counts.sites) - rows
         parts: list[RenderableType] = []
         if old or why:
             age = f'{old:.0f} s old' if old else 'the last there are'
             parts.append(Text(f'these figures are {age}: {one_line(why, 200)}', 'bold yellow', overflow='fold'))
-        parts += _figures(pulse, options.max_width)
-        if not pulse.sites:
+        parts += _figures(counts, options.max_width)
+        if not counts.sites:
             return Group(*parts, Text('no wrapped function was called yet', 'dim'))
-        return Group(*parts, Text(), _sites(pulse.sites[:rows], options),
+        return Group(*parts, Text(), _sites(counts.sites[:rows], options),
                      *([Text(f'... {more:,} more', 'dim')] if more > 0 else []))
     return Page(draw)
 
 
-def _figures(pulse: Pulse, width: int) -> list[RenderableType]:
+def _figures(counts: LiveCounts, width: int) -> list[RenderableType]:
     """Each figure in a cell of its own, which stays where it is when figures get longer."""
-    info = pulse.info
-    running = sum(site.running for site in pulse.sites)
-    cells = [Text(f'ran {pulse.elapsed:.1f} s, mean rates' if pulse.over else f'running {pulse.elapsed:.1f} s'),
-             Text(f'{count(info.runs, "run")}, {_rate(pulse.run_rate)}/s'),
-             Text(f'{count(info.calls, "call")}, {_rate(pulse.call_rate)}/s')]
-    if not pulse.over:
+    info = counts.info
+    running = sum(site.running for site in counts.sites)
+    cells = [Text(f'ran {counts.elapsed:.1f} s, mean rates' if counts.over else f'running {counts.elapsed:.1f} s'),
+             Text(f'{count(info.runs, "run")}, {_rate(counts.run_rate)}/s'),
+             Text(f'{count(info.calls, "call")}, {_rate(counts.call_rate)}/s')]
+    if not counts.over:
         cells.append(Text(f'{running:,} running now'))
-    if pulse.memory is not None:
-        cells.append(Text(f'memory {size(pulse.memory)}'))
-    if pulse.peak:
-        cells.append(Text(f'memory at most {size(pulse.peak)}'))
+    if counts.memory is not None:
+        cells.append(Text(f'memory {size(counts.memory)}'))
+    if counts.peak:
+        cells.append(Text(f'memory at most {size(counts.peak)}'))
     cells += [Text(f'trace {size(info.nbytes)} of {size(info.budget)}'),
-              Text(f'{pulse.bad:,} met NaN or infinity', 'bold red') if pulse.bad else Text('all values finite', 'green'),
-              Text(f'{pulse.failed:,} raised', 'bold red') if pulse.failed else Text('nothing raised', 'green')]
+              Text(f'{counts.bad:,} met NaN or infinity', 'bold red') if counts.bad else Text('all values finite', 'green'),
+              Text(f'{counts.failed:,} raised', 'bold red') if counts.failed else Text('nothing raised', 'green')]
     dropped = ', '.join(f'{number:,} {one_line(kind, 40)}' for kind, number in sorted(info.dropped.items()) if number)
     return [*_placed(cells, width), *([Text(f'not kept: {dropped}', 'yellow', overflow='fold')] if dropped else [])]
 
@@ -74,7 +74,7 @@ def _placed(cells: Sequence[Text], width: int) -> list[RenderableType]:
     return [*lines]
 
 
-def _sites(sites: Sequence[SitePulse], options: ConsoleOptions) -> Table:
+def _sites(sites: Sequence[SiteCounts], options: ConsoleOptions) -> Table:
     uses = [site.use for site in sites]
     running = [Text(f'{site.running:,}', 'bold') if site.running else Text() for site in sites]
     mean, total = (aligned([seconds(value) if value is not None else '' for value in values])
@@ -100,7 +100,7 @@ def _rate(rate: float) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.live_counts import Pulses
+    from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(pulse_view(Pulses(sample(), 0).take()))
+    demo(live_counts_view(LiveCounter(sample(), 0).take()))
