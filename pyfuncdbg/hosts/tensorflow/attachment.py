@@ -17,15 +17,15 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes import creation_stack
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls import autograph_source_map, refused_results
-from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import Conversions
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
+from pyfuncdbg.hosts.tensorflow.python_calls.autograph_source_map import AutographSourceMap
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import EnsuredShapes
 from pyfuncdbg.hosts.tensorflow.python_calls.hidden_frames import OwnFrames, own_files
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.sessions import runs
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
 from pyfuncdbg.hosts.tensorflow.tapes import backward_step, custom_gradient, forward_log, gradient_tape, symbolic_gradients
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CustomGradients
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import Tapes
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_tape import TapeDispatch
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 
 
@@ -41,13 +41,14 @@ class TensorFlowAttachment:
 
     def __init__(self, examine: bool = False) -> None:
         found = parts()
-        source_map.install(Conversions())
+        source_map.install(AutographSourceMap())
         host = TensorFlowHost(found)
         going = self._runs = Runs(host)
-        causes = Causes(Ensured(found))
+        causes = Causes(EnsuredShapes(found))
         self._ops = OpCalls(found, host, going)
         self._calls = CallDispatch(found, host, causes, going, self._ops)
-        self._tapes = Tapes(found, host, self._calls.gradients, CustomGradients(found, host, self._calls.sites, going))
+        self._tapes = TapeDispatch(found, host, self._calls.gradients,
+                                   CustomGradients(found, host, self._calls.sites, going))
         files = [str(module.__file__) for module in (
             autograph_source_map, backward_step, call_dispatch, creation_stack, custom_gradient, forward_log, gradient_tape,
             observer_ops, op_calls, refused_results, runs, saved_model, symbolic_gradients)]

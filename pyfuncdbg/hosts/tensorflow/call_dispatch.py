@@ -29,7 +29,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, Entry, Given, La
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 try:
     from pyfuncdbg.hosts.tensorflow.quick import Quick
@@ -48,7 +48,7 @@ class CallDispatch:
         gradients: Links backward steps to calls.
     """
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, causes: Causes, runs: Runs, ops: OpCalls) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, causes: Causes, runs: Runs, ops: OpCalls) -> None:
         self.on = True
         self._parts = parts
         self._host = host

@@ -15,7 +15,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, Changed
 from pyfuncdbg.hosts.tensorflow.python_calls.kept_variables import KeptVariables
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
 _MOST_DENSE = 1 << 20
@@ -26,7 +26,7 @@ class TensorFlowHost:
 
     name = 'tensorflow'
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._eager = parts.ops.EagerTensor
         if self._eager not in EAGER_TENSORS:

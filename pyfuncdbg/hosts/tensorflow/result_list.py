@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 
-class Listed(list[Any]):
-    """The values of a result. Made by `listed`.
+class ResultList(list[Any]):
+    """The values of a result. Made by `result_list`.
 
     Attributes:
         raw: The result itself.
@@ -16,8 +16,8 @@ class Listed(list[Any]):
     raw: Any
 
 
-def listed(raw: Any) -> Listed:
+def result_list(raw: Any) -> ResultList:
     """The values of a result; a function, for calling an `__init__` costs more."""
-    values = Listed(raw if isinstance(raw, (list, tuple)) else [raw])
+    values = ResultList(raw if isinstance(raw, (list, tuple)) else [raw])
     values.raw = raw
     return values

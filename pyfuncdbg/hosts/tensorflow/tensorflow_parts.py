@@ -16,7 +16,7 @@ _SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class TensorFlowParts:
     """Modules of TensorFlow, by the names that it imports them under itself.
 
     Attributes:
@@ -112,7 +112,7 @@ _MODULES = {
 }
 
 
-def parts() -> Parts:
+def parts() -> TensorFlowParts:
     """The parts of the TensorFlow that this process has imported.
 
     Raises:
@@ -138,4 +138,4 @@ def parts() -> Parts:
         if missing:
             raise AttachError(f'{broken}: {name} has no {missing[0]}')
         found[part] = module
-    return Parts(version, **found)
+    return TensorFlowParts(version, **found)

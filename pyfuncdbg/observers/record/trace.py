@@ -228,7 +228,7 @@ class Trace:
         condition = CallFilter(**filters)
         with self._lock:
             return SortedCalls(self._reading.calls(), dict(self._reading.entries()), condition, sort, newest_first,
-                            self._records, self._payload)
+                               self._records, self._payload)
 
     def spans(self, site: str | None = None) -> Spans:
         """The calls by time and thread, for a timeline; `site` is a glob. Close it after use."""

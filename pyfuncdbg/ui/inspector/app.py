@@ -364,12 +364,12 @@ class Inspector(KeyByKey):
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
         self._call_search.step(lambda desk, scene: call_after(desk, scene, by), self.scene,
-                          'there is no further call' if by > 0 else 'there is no call before')
+                               'there is no further call' if by > 0 else 'there is no call before')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
         self._call_search.step(lambda desk, scene: flagged_after(desk, scene, by), self.scene,
-                          f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
+                               f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:
         """To the screen before."""

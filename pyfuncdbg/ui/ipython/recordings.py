@@ -99,7 +99,7 @@ class Recordings:
             install(debugger)
             debugger.start()
         return CellRecording(label, options, recorder, others, perf_counter_ns(), CellThreads(), tuple(numbers), before,
-                     interrupted)
+                             interrupted)
 
     def end(self, begun: CellRecording) -> Trace:
         """The cell is over: its trace, which is what commands look at from now on. Its threads go on being recorded."""

@@ -195,11 +195,11 @@ def test_why_a_gradient_is_none(tf: Any, tmp_path: Path) -> None:
     file = Path(__file__).name
     for name, reason, fix in (
             ('captured', "py_function 'closed'", 'tf.py_function(closed, [..., captured], Tout)'),
-            ('stopped', f'tf.stop_gradient ({file}:', 'take the stop_gradient away'),
+            ('stopped', f'tf.stop_gradient ({file}:', 'remove the stop_gradient'),
             ('array', "numpy_function 'negative'", 'tf.custom_gradient'),
             ('left', f'ends at Mul ({file}:', '.numpy()'), ('rounded', 'ArgMax', 'floating point'),
             ('read', 'ends at ReadVariableOp', 'float()'),
-            ('frozen', 'trainable=False', 'tape.watch(frozen)'), ('unused', 'nothing that the tape recorded uses it', ''),
+            ('frozen', 'trainable=False', 'tape.watch(frozen)'), ('unused', 'no recorded operation uses it', ''),
             ('number', 'it is int32', 'tf.cast(number, tf.float32)'),
             ('loose', 'the tape does not watch it', 'tape.watch(loose)')):
         assert reason in reasons[name][0] and fix in reasons[name][1], (name, reasons[name])
@@ -222,8 +222,8 @@ def test_an_int_target_and_one_from_before_the_tape(tf: Any, tmp_path: Path) -> 
         with trace() as reading:
             runs = [run.id for run in reading.runs() if run.label == 'GradientTape.gradient']
             first, second = (tape_of(reading, run).dead[0].dead for run in runs)
-    assert 'what is differentiated is int32' in first
-    assert second == 'what is differentiated was not computed while the tape recorded'
+    assert 'the target is int32' in first
+    assert second == 'the target was not computed while the tape recorded'
 
 
 def test_a_tape_that_forgets_and_one_that_is_entered_again(tf: Any, tmp_path: Path) -> None:
@@ -251,8 +251,8 @@ def test_a_tape_that_forgets_and_one_that_is_entered_again(tf: Any, tmp_path: Pa
         with trace() as reading:
             before, aside, again, inside = [tape_of(reading, run.id) for run in reading.runs()
                                             if run.label == 'GradientTape.gradient']
-    assert 'recording was stopped (stop_recording, or reset)' in before.dead[0].dead
-    assert 'what is differentiated was not computed' in aside.dead[0].dead
+    assert 'were not recorded (stop_recording or reset)' in before.dead[0].dead
+    assert 'the target was not computed' in aside.dead[0].dead
     assert {node.name for node in again.nodes} == {'Tanh', 'Sin', 'ReadVariableOp'}
     lines = {node.name: node.place for node in again.nodes}
     assert lines['Tanh'] != lines['Sin']

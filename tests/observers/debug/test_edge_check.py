@@ -36,7 +36,7 @@ def checked(function, reduce, dtype, size, scale, mistake, seed, slot=0):
     with np.errstate(all='ignore'):
         right = [part * share for part in function(*(value.astype(np.float64) for value in inputs))[1:]]
         weighted = WeightedOutputs(lambda values: [np.asarray(reduce(function(*values)[0])).astype(dtype)], inputs,
-                            [np.ones((), dtype)], 60)
+                                   [np.ones((), dtype)], 60)
         outcome = EdgeCheck(weighted, slot, inputs[slot], mistake(right, slot).astype(dtype), analytic=False).outcome()
     return outcome, right[slot], inputs
 

@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.tensorflow.doctor.witnesses.returns import Returns
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, nodes, returns))
 """Whose frames are between the program's and TensorFlow's."""
@@ -22,7 +22,7 @@ FILES = tuple(str(module.__file__) for module in (exports, failures, leaks, node
 class Examination:
     """The witnesses inside of TensorFlow."""
 
-    def __init__(self, parts: Parts, causes: Causes) -> None:
+    def __init__(self, parts: TensorFlowParts, causes: Causes) -> None:
         self._version = parts.version
         entries = Leaks(parts)
         self._parts = (entries, Exports(parts, entries.place_of), Returns(parts), Failures(parts, causes))

@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import (
     prefix,
     reached,
 )
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _UNSEEN = SCRIPTS | {'Const', 'Identity', 'NoOp', 'Placeholder', 'PlaceholderV2', 'PlaceholderWithDefault', '_Arg',
                      '_Retval', 'Assert', 'DebugNumericSummaryV2'}
@@ -45,7 +45,7 @@ _HEALTH, _COUNTS = 4, 11
 """`FULL_HEALTH` of TensorFlow's `TensorDebugMode`, and how many figures it gives: the last six are counts of elements."""
 
 
-class Observed:
+class ObservedNodes:
     """Observed nodes of one graph, and their observers.
 
     Attributes:
@@ -114,7 +114,7 @@ class Observers:
         seen: Told of each execution.
     """
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, register: Callable[[Any, Any], str],
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, register: Callable[[Any, Any], str],
                  seen: Callable[[Observer, Sequence[Any]], None]) -> None:
         self._parts = parts
         self._host = host
@@ -124,9 +124,9 @@ class Observers:
 
     def observe(self, graph: Any, health: bool) -> None:
         """Give an observer to every node of a function's graph that has none yet."""
-        known: Observed | None = getattr(graph, _SEEN, None)
+        known: ObservedNodes | None = getattr(graph, _SEEN, None)
         if known is None:
-            known = Observed()
+            known = ObservedNodes()
             setattr(graph, _SEEN, known)
         arguments = {tensor.op.name for tensor in graph.inputs}
         new = [op for op in graph.get_operations() if op.name not in known.ops and op.name not in arguments]
@@ -141,7 +141,8 @@ class Observers:
             elif op.type not in _PASSED and any(_readable(tensor) for tensor in op.inputs):
                 known.sites.append(self._site_without_observer(graph, op, outer))
 
-    def _add(self, graph: Any, op: Any, known: Observed, health: bool, after: Sequence[Any], outer: dict[str, Any]) -> Any:
+    def _add(self, graph: Any, op: Any, known: ObservedNodes, health: bool, after: Sequence[Any],
+             outer: dict[str, Any]) -> Any:
         site = self._site(graph, op, outer)
         observer = Observer(site, id(outermost(graph)), self._seen, health)
         tensors: list[Any] = []
@@ -204,7 +205,7 @@ def is_observed(graph: Any) -> bool:
 
 def sites_of(graph: Any) -> Sequence[CallSite]:
     """Of the nodes of a graph that have observers."""
-    known: Observed | None = getattr(graph, _SEEN, None)
+    known: ObservedNodes | None = getattr(graph, _SEEN, None)
     return known.sites if known is not None else ()
 
 
@@ -214,7 +215,7 @@ def _calls_function(op: Any) -> bool:
 
 def roots_of(graph: Any) -> tuple[int, ...]:
     """Ids of the outermost graphs whose nodes run in a call of an observed function."""
-    known: Observed = getattr(graph, _SEEN)
+    known: ObservedNodes = getattr(graph, _SEEN)
     if known.roots is None:
         known.roots = tuple(id(root) for root in reached(graph))
     return known.roots

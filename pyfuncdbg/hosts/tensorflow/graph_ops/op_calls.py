@@ -29,7 +29,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites, frames_of
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _FUNCTIONS = ('__inference_', '__forward_', '__backward_')
 _NAME = re.compile(r'(?:__(?:inference|forward)_)?(__backward_)?(.+?)(?:_\d+)*$')
@@ -60,7 +60,7 @@ class OpCalls:
         on: Whether anything is attached.
     """
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, runs: Runs) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, runs: Runs) -> None:
         self.on = True
         self._parts = parts
         self._host = host

@@ -10,10 +10,10 @@ from typing import Any
 
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import SCOPE
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
-def install(parts: Parts, patches: Patches) -> None:
+def install(parts: TensorFlowParts, patches: Patches) -> None:
     """Take TensorFlow's place."""
     patches.replace(parts.saving, '_build_meta_graph', _building(parts.saving._build_meta_graph, parts.registry.get))
 

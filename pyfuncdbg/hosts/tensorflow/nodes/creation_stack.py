@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _DEEPEST = 64
 Unlocated = Literal['before', 'imported']
@@ -38,7 +38,7 @@ _graphs: WeakKeyDictionary[Any, _Kept] = WeakKeyDictionary()
 """Stays when TensorFlow is detached: the stacks still point to the code."""
 
 
-def install(parts: Parts, patches: Patches) -> None:
+def install(parts: TensorFlowParts, patches: Patches) -> None:
     """Keep the code of each node that is made from now on."""
     patches.replace(parts.ops, '_create_c_op', _keeping(parts.ops._create_c_op))
     graph = parts.ops.Graph

@@ -15,7 +15,7 @@ from typing import Any
 from pyfuncdbg.hooks.patched_code import replaced
 from pyfuncdbg.hooks.tracing_notice import about_to_trace
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _GENERATED = '__autograph_generated_file'
 _RELAYS = os.path.join('tensorflow', 'python', 'autograph') + os.sep
@@ -75,7 +75,7 @@ class _Conversion:
         return next((self.lines[one] for one in range(code.co_firstlineno, last + 1) if one in self.lines), 0)
 
 
-class Conversions:
+class AutographSourceMap:
     """All of the process; a `hooks.source_map.SourceMap`."""
 
     maker = 'AutoGraph'
@@ -117,7 +117,7 @@ class Conversions:
         return [one for one in known if (pair := one.codes.get(id(generated))) is not None and pair[0] is generated]
 
 
-def install(parts: Parts, patches: Patches) -> None:
+def install(parts: TensorFlowParts, patches: Patches) -> None:
     """Tell observers of each function that is about to be traced as a copy."""
     original = parts.conversion._convert_actual
 

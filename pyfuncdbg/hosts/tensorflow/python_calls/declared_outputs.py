@@ -10,10 +10,10 @@ from typing import Any
 
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import output_specs
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
-def declared(parts: Parts, outputs: Sequence[Any]) -> dict[str, Any]:
+def declared(parts: TensorFlowParts, outputs: Sequence[Any]) -> dict[str, Any]:
     """'Tout' (dtypes by name) and the shapes of an eager call's outputs; nothing where `Tout` holds something else."""
     try:
         names = [parts.dtypes.as_dtype(getattr(output, 'dtype', output)).name for output in outputs]

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.call import Call, current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 Shape = tuple[int | None, ...]
 _WAITING = 32
@@ -34,7 +34,7 @@ _SCOPE = re.compile(r'^(?:.*\}\} )?(?:.*Iterator::\S+:\s)?')
 """Place of an error, in front of its text."""
 
 
-class Promise(NamedTuple):
+class EnsuredShape(NamedTuple):
     """A shape that one output of a function must have.
 
     Attributes:
@@ -89,7 +89,7 @@ class Promise(NamedTuple):
 class _Misfit(NamedTuple):
     """A call, and what TensorFlow says of its result if it refuses that."""
 
-    promise: Promise
+    promise: EnsuredShape
     found: Shape
     call: Call
 
@@ -98,19 +98,19 @@ class _Misfit(NamedTuple):
         return self.promise.reported(message, self.found)
 
 
-class Ensured:
+class EnsuredShapes:
     """Calls that may be refused.
 
     Attributes:
         waiting: Misfits that no error has reported yet.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._lock = new_lock()
         self.waiting: deque[_Misfit] = deque(maxlen=_WAITING)
 
-    def look(self, promises: Sequence[Promise], result: Any) -> str:
+    def look(self, promises: Sequence[EnsuredShape], result: Any) -> str:
         """A function has given a result: what TensorFlow is about to say if it certainly refuses that, else ''."""
         values = result if isinstance(result, (list, tuple)) else (result,)
         for promise in promises:
@@ -150,11 +150,11 @@ class Ensured:
                 keep(call, call.inputs, call.outputs or ())
 
 
-def ensured(op: Any, specs: Sequence[Any] = ()) -> tuple[Promise, ...]:
+def ensured(op: Any, specs: Sequence[Any] = ()) -> tuple[EnsuredShape, ...]:
     """The shapes that the graph of a Python call promises of its outputs, and `specs`, the TensorSpecs in its `Tout`."""
     dataset = str(getattr(op.graph, 'name', '')).startswith(_DATASET)
     needed: set[Any] | None = None
-    found: list[Promise] = []
+    found: list[EnsuredShape] = []
     for index, tensor in enumerate(op.outputs):
         alike = _of_same_shape(tensor)
         users = [node for one in alike for node in one.consumers()]
@@ -162,24 +162,25 @@ def ensured(op: Any, specs: Sequence[Any] = ()) -> tuple[Promise, ...]:
             if node.type != 'EnsureShape' or (shape := node.get_attr('shape')).unknown_rank:
                 continue
             needed = _needed(op.graph) if dataset and needed is None else needed
-            found.append(Promise(index, tuple([part.size if part.size >= 0 else None for part in shape.dim]), op.name,
-                                 certain=needed is not None and node in needed))
+            found.append(EnsuredShape(index, tuple([part.size if part.size >= 0 else None for part in shape.dim]), op.name,
+                                      certain=needed is not None and node in needed))
         components = [] if not dataset else [
             component for component, output in enumerate(op.graph.outputs) if any(_origin(output) is one for one in alike)]
         if tensor.shape.rank is not None:
             said = tuple(tensor.shape.as_list())
-            found += [Promise(index, said, op.name, component) for component in components]
+            found += [EnsuredShape(index, said, op.name, component) for component in components]
             found += _said(index, said, op.name, components, users, 'its graph (set_shape)')
         if index < len(specs) and getattr(getattr(specs[index], 'shape', None), 'rank', None) is not None:
             found += _said(index, tuple(specs[index].shape.as_list()), op.name, components, users, 'the TensorSpec in Tout')
     return tuple(found)
 
 
-def _said(index: int, shape: Shape, name: str, components: Sequence[int], users: Sequence[Any], who: str) -> list[Promise]:
+def _said(index: int, shape: Shape, name: str, components: Sequence[int], users: Sequence[Any],
+          who: str) -> list[EnsuredShape]:
     """A shape that is said of an output, for the nodes of its graph that take it, and for the datasets that do."""
     names = tuple(dict.fromkeys(node.name for node in users))
-    return [*([Promise(index, shape, name, users=names, said_by=who)] if names else []),
-            *(Promise(index, shape, name, component, said_by=who) for component in components)]
+    return [*([EnsuredShape(index, shape, name, users=names, said_by=who)] if names else []),
+            *(EnsuredShape(index, shape, name, component, said_by=who) for component in components)]
 
 
 def _of_same_shape(tensor: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.live_objects import living, with_derived
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 class KeptVariables:
@@ -20,7 +20,7 @@ class KeptVariables:
     A read shares the memory of the variable, and TensorFlow writes elsewhere while that is shared: nothing is copied here.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._kept: dict[int, tuple[Any, Any]] = {}
         base = sys.modules['tensorflow.python.ops.resource_variable_ops'].BaseResourceVariable

@@ -15,8 +15,8 @@ from typing import Any
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Ensured
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import EnsuredShapes
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _KEPT = 16
 """So many exceptions wait for their error: one that the graph swallows (`ignore_errors`) waits in vain."""
@@ -70,7 +70,7 @@ class Causes:
 
     __slots__ = ('__dict__', '_arrived', '_failures', '_lock', 'aborted')      # `doctor` stands in the place of methods
 
-    def __init__(self, ensured: Ensured) -> None:
+    def __init__(self, ensured: EnsuredShapes) -> None:
         self.ensured = ensured
         self._failures: deque[_Failure] = deque(maxlen=_KEPT)
         self._lock = new_lock()
@@ -104,7 +104,7 @@ class Causes:
             raise aborted.with_traceback(None)
 
     # ------------------------------------------------------------------ TensorFlow's places
-    def install(self, parts: Parts, patches: Patches) -> None:
+    def install(self, parts: TensorFlowParts, patches: Patches) -> None:
         """Meet TensorFlow's errors where they are made, and keep their cause where they are raised again `from None`."""
         interpolation = parts.functions.InterpolateRuntimeError
         patches.replace(parts.errors.OpError, '__init__', self._made(parts.errors.OpError.__init__))

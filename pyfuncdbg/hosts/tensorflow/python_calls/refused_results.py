@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.call_frames import calls_wrapped
 from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _RESULT = '_pyfuncdbg_refused'
 """Attribute in which the error of a refusal keeps the result."""
@@ -34,7 +34,7 @@ class Refusals:
         causes: Knows of an abort under way; no other error is raised instead of it.
     """
 
-    def __init__(self, parts: Parts, call: Callable[..., Any], causes: Causes) -> None:
+    def __init__(self, parts: TensorFlowParts, call: Callable[..., Any], causes: Causes) -> None:
         self._parts = parts
         self._call = call
         self._causes = causes

@@ -29,9 +29,9 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import declared, declared_shapes, eager_outputs
-from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import Promise, ensured
+from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import EnsuredShape, ensured
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 MARK, _GRAPH = '_pyfuncdbg_entry', '_pyfuncdbg_graph'
 _DEEPEST = 64
@@ -99,7 +99,7 @@ class Entry:
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
         self.generated = False
-        self.ensured: tuple[Promise, ...] = ()
+        self.ensured: tuple[EnsuredShape, ...] = ()
         self.types: tuple[tuple[Any, Any], ...] | None = None
         self.ways: dict[Any, Callable[..., Sequence[Any]]] = {}
 
@@ -107,7 +107,7 @@ class Entry:
 class Sites:
     """Lookup of registered functions' entries."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, call: Callable[..., Any]) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, call: Callable[..., Any]) -> None:
         """`call` is TensorFlow's own `FuncRegistry.__call__`."""
         self._parts = parts
         self._host = host
@@ -314,7 +314,8 @@ def at_place(place: CallSite, again: Again, function: Any) -> CallSite:
                     same_as=place)
 
 
-def _again_eagerly(parts: Parts, host: TensorFlowHost, dtypes: list[Any], function: Any, inputs: list[Any]) -> Sequence[Any]:
+def _again_eagerly(parts: TensorFlowParts, host: TensorFlowHost, dtypes: list[Any], function: Any,
+                   inputs: list[Any]) -> Sequence[Any]:
     wrapped = parts.scripts.EagerFunc(parts.conversion.do_not_convert(function), dtypes, False)
     return as_list(wrapped._call(None, [host.tensor(value) for value in inputs]))
 

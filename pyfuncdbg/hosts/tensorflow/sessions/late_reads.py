@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.unknown_value import Unknown
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 
 
-def current_inputs(plan: Plan, op: Any, unit: Unit, inputs: Sequence[Any], injected: set[str], run: SessionRun) -> list[Any]:
+def current_inputs(plan: Plan, op: Any, unit: RunUnit, inputs: Sequence[Any], injected: set[str],
+                   run: SessionRun) -> list[Any]:
     """A node's inputs, those that the session takes from a variable's memory as they are there.
 
     Args:
@@ -39,7 +40,7 @@ def current_inputs(plan: Plan, op: Any, unit: Unit, inputs: Sequence[Any], injec
     return found
 
 
-def _is_there(plan: Plan, op: Any, unit: Unit, variable: Any, ran: bool) -> bool:
+def _is_there(plan: Plan, op: Any, unit: RunUnit, variable: Any, ran: bool) -> bool:
     """Whether a variable holds now what a node finds in it."""
     inside = [writer for writer in plan.references.writers.get(variable, ()) if writer in unit.nodes and writer is not op]
     if not inside:

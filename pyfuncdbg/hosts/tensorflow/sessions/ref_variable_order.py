@@ -61,7 +61,7 @@ def written_slots(op: Any) -> list[int]:
     return slots
 
 
-class References:
+class RefVariableOrder:
     """The v1 variables of one plan. A version is the node that wrote what is there; the variable itself before any has.
 
     Args:

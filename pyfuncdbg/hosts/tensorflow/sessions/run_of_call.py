@@ -13,7 +13,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hooks.run_cursor import RunCursor
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Form, Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, PlanKey
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
 
 
@@ -34,7 +34,7 @@ def run_of(going: Sequence[Run], token: str, inputs: Sequence[Any], thread: int)
 
 
 def _may_make(run: Run, token: str, inputs: Sequence[Any]) -> bool:
-    plan = run.form.plan() if isinstance(run.form, Form) else None
+    plan = run.form.plan() if isinstance(run.form, PlanKey) else None
     if plan is None:                            # a partial run: what it is asked for changes as it goes on
         return True
     now, control = range(len(plan.nodes)), run.control

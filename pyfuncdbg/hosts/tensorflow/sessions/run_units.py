@@ -22,7 +22,7 @@ _OPENING = SWITCHES | {'Enter', 'RefEnter', 'NextIteration', 'RefNextIteration',
 _CLOSING = frozenset(('Merge', 'RefMerge', 'Exit', 'RefExit', 'NextIteration', 'RefNextIteration', 'LoopCond'))
 
 
-class Unit:
+class RunUnit:
     """Nodes that one run of the session computes, or a single one that needs no session.
 
     Attributes:
@@ -49,7 +49,7 @@ class Unit:
         self.targets: list[Any] = []
 
 
-class Units:
+class RunUnits:
     """The units of a plan.
 
     Attributes:
@@ -74,9 +74,9 @@ class Units:
             if self.sorts[op] in ('read', 'effect'):
                 for other in self._reached(op)[0]:
                     groups.join(op, other)
-        self.all: list[Unit] = []
+        self.all: list[RunUnit] = []
         for members in _ordered(nodes, groups, made):
-            self.all.append(Unit(members, self.all[-1].end if self.all else 0))
+            self.all.append(RunUnit(members, self.all[-1].end if self.all else 0))
         self.of = [unit for unit in self.all for _ in unit.nodes]
         wanted = {tensor.name for tensor in fetches}
         for unit in self.all:
@@ -131,7 +131,7 @@ class Units:
         """Whether a session that is asked for a node also runs others that have effects."""
         return bool(self._reached(op)[0])
 
-    def _complete(self, unit: Unit, wanted: set[str], targets: set[Any]) -> None:
+    def _complete(self, unit: RunUnit, wanted: set[str], targets: set[Any]) -> None:
         """Set the feeds, fetches and targets of a unit."""
         own = set(unit.nodes)
         unit.flows = any(op in self.flowing for op in unit.nodes)

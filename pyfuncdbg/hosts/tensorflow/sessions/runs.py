@@ -26,10 +26,10 @@ from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
 from pyfuncdbg.hosts.tensorflow.sessions.run_of_call import run_of
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, Plans
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, SessionPlans
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.tensorflow.quick import Quick
@@ -57,7 +57,7 @@ class Runs:
         self._lock = new_lock()
         self._sites = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
                        for name in ('Session.run', 'Session.partial_run')}
-        self._plans: Plans | None = None
+        self._plans: SessionPlans | None = None
         self.quick: Quick | None = None
         notebook_cell.follow(self._begin_eager)
 
@@ -116,9 +116,9 @@ class Runs:
                         del self._executing[root]
 
     # ------------------------------------------------------------------ sessions
-    def install(self, parts: Parts, patches: Patches, sites: Sites) -> None:
+    def install(self, parts: TensorFlowParts, patches: Patches, sites: Sites) -> None:
         """Notice what each session runs."""
-        self._plans = Plans(self._host, sites.of_node, self._going)
+        self._plans = SessionPlans(self._host, sites.of_node, self._going)
         session = parts.session.BaseSession
         patches.replace(session, '_do_run', self._do_run(session._do_run))
         patches.replace(session, 'make_callable', self._make_callable(session.make_callable, parts.session._FetchHandler))

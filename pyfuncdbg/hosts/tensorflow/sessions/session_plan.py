@@ -15,15 +15,15 @@ from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.node_facts import plain_attrs, surroundings
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Units, is_handle
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import RefVariableOrder, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnits, is_handle
 
 _PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
 _KEPT = 256
 _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 
 
-class Form:
+class PlanKey:
     """Key by which the runs of one plan are recognized: the plan itself, as long as its graph lives."""
 
     __slots__ = ('plan',)
@@ -52,7 +52,7 @@ class Plan:
     __slots__ = ('__weakref__', '_callers', '_kernels', '_references', 'announce', 'asked', 'constants', 'feed_names',
                  'feeds', 'fetch_names', 'fetches', 'form', 'going', 'graph', 'nodes', 'sites', 'targets', 'units', 'writes')
 
-    def __init__(self, graph: Any, units: Units, sites: tuple[CallSite, ...], feeds: Sequence[Any],
+    def __init__(self, graph: Any, units: RunUnits, sites: tuple[CallSite, ...], feeds: Sequence[Any],
                  fetches: Sequence[Any], targets: Sequence[Any], going: list[Run]) -> None:
         self.graph = weakref.ref(graph)
         self.units = units
@@ -61,7 +61,7 @@ class Plan:
         self.feeds = tuple(feeds)
         self.fetches = tuple(fetches)
         self.targets = tuple(targets)
-        self.form = Form(self)
+        self.form = PlanKey(self)
         self.going = going
         self.announce = lambda: sites           # one for all runs
         self.asked: tuple[object, bool] = None, True
@@ -70,14 +70,14 @@ class Plan:
         self.constants: dict[str, Any] = {}
         self.writes = any(written_slots(op) for op in self.nodes)
         self._kernels: dict[str, NodeKernel] = {}
-        self._references: References | None = None
+        self._references: RefVariableOrder | None = None
         self._callers: dict[str, list[int]] | None = None
 
     @property
-    def references(self) -> References:
+    def references(self) -> RefVariableOrder:
         """The order of its nodes' reads and assignments of v1 variables."""
         if self._references is None:
-            self._references = References(
+            self._references = RefVariableOrder(
                 self.nodes, self.units.flowing, {op for op in self.nodes if self.units.sorts[op] == 'effect'},
                 frozenset(self.feed_names), self.fetch_names)
         return self._references
@@ -99,7 +99,7 @@ class Plan:
         return found
 
 
-class Plans:
+class SessionPlans:
     """The plans of all graphs that run.
 
     Args:
@@ -146,7 +146,7 @@ class Plans:
     def _made(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         found = needed([*(tensor.op for tensor in fetches), *targets], feeds)
         made = {op: place for place, op in enumerate(graph.get_operations())}
-        units = Units([op for op in found if not is_constant(op)], made, fetches, targets)
+        units = RunUnits([op for op in found if not is_constant(op)], made, fetches, targets)
         if id(graph) not in self._going:        # another graph may have the number later
             weakref.finalize(graph, self._going.pop, id(graph), None).atexit = False
         return Plan(graph, units, tuple(self.site(op) for op in units.nodes), feeds, fetches, targets,

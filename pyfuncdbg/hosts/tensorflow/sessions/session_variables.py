@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import VARIABLES
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 
 SessionRun = Callable[[Sequence[Any], Sequence[Any], Mapping[Any, Any]], list[Any]]
 """`(targets, fetches, feeds)`: one run of the session, past everything that watches."""
@@ -29,14 +29,14 @@ class _Way(NamedTuple):
     asker: Any = None
 
 
-class Variables:
+class SessionVariableNodes:
     """Variables that the nodes of one unit may write to.
 
     Attributes:
         obstacle: Why one of them cannot be put back; '' if all can.
     """
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: RunUnit) -> None:
         handles = [tensor for node in unit.nodes if node.type not in _READING for tensor in node.inputs
                    if tensor.dtype.name == 'resource' or tensor.dtype._is_ref_dtype]
         found = dict.fromkeys(op for op in map(_origin, handles) if op is not None)

@@ -16,12 +16,12 @@ from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.sessions.late_reads import current_inputs
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun, RunCalls, RunPosition
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, WalkValues, own
-from pyfuncdbg.hosts.tensorflow.sessions.unit_outcomes import Outcomes
-from pyfuncdbg.hosts.tensorflow.sessions.whole_run import AtOnce
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import Handle, SteppedValues, own
+from pyfuncdbg.hosts.tensorflow.sessions.unit_outcomes import UnitOutcomes
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import WholeRun
 
 _DONE = ('TensorFlow has done this run in one go, so nothing of it can be changed any more; node, to or into at the card '
          'before a run goes through it node by node')
@@ -55,9 +55,9 @@ class SteppedRun:
         self._session_run = session_run
         self._again = again
         self._op_site = op_site
-        self._values = WalkValues(plan, run.host, feeds)
-        self._outcomes = Outcomes(run.host, session_run)
-        self._once: AtOnce | None = None
+        self._values = SteppedValues(plan, run.host, feeds)
+        self._outcomes = UnitOutcomes(run.host, session_run)
+        self._once: WholeRun | None = None
         self.position = 0
         self.calls = RunCalls(plan)
 
@@ -71,7 +71,7 @@ class SteppedRun:
         pending = self._run.control if isinstance(self._run.control, PendingRun) else None
         results = None
         if at_once:
-            once = AtOnce(self._plan, self._values, self._run.host, pending)
+            once = WholeRun(self._plan, self._values, self._run.host, pending)
             results = once.run(self._session_run, self._again)
             self._once = once
         self._run.control = cursor = RunCursor(self, self, self._run)
@@ -124,7 +124,7 @@ class SteppedRun:
             self._call(op, lambda other, inputs: self._values.of(other))
         return unit.end
 
-    def _rerun(self, unit: Unit) -> list[Any]:
+    def _rerun(self, unit: RunUnit) -> list[Any]:
         return self._session_run(unit.targets, unit.fetches, self._values.feeds(unit))
 
     def _call(self, op: Any, compute: Callable[[Any, Sequence[Any]], list[Any] | None]) -> None:

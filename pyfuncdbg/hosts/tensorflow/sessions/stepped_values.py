@@ -14,11 +14,11 @@ from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
-class WalkValues:
+class SteppedValues:
     """Values by the names of tensors.
 
     Attributes:
@@ -99,7 +99,7 @@ class WalkValues:
         finally:
             self.known.update(before)
 
-    def feeds(self, unit: Unit) -> dict[Any, Any]:
+    def feeds(self, unit: RunUnit) -> dict[Any, Any]:
         """Feeds of a session's run of a unit, as `_do_run` takes them."""
         given = [*unit.feeds, *(tensor for tensor in unit.current if tensor.name in self.injected)]
         return {tensor.ref(): self._host.to_numpy(self.known[tensor.name]) for tensor in given if tensor.name in self.known}

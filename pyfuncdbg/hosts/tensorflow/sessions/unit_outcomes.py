@@ -13,9 +13,9 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.sessions.run_units import Unit
-from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, Variables
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
+from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
+from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, SessionVariableNodes
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import SteppedValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Outcome:
     after: _State
 
 
-class Outcomes:
+class UnitOutcomes:
     """Outcomes of one walk."""
 
     def __init__(self, host: Host, run: SessionRun) -> None:
@@ -44,9 +44,9 @@ class Outcomes:
         self._run = run
         self._known: dict[int, _Outcome] = {}
         self._begun: dict[int, _State] = {}
-        self._variables: dict[int, Variables] = {}
+        self._variables: dict[int, SessionVariableNodes] = {}
 
-    def run(self, unit: Unit, values: WalkValues, run: Callable[[Unit], list[Any]]) -> None:
+    def run(self, unit: RunUnit, values: SteppedValues, run: Callable[[RunUnit], list[Any]]) -> None:
         """Run a unit, or let stand what it did."""
         inputs = values.feeds(unit)
         known = self._known.get(unit.start)
@@ -60,38 +60,38 @@ class Outcomes:
         for tensor, value in zip(unit.fetches, outputs, strict=True):
             values.known[tensor.name] = value
 
-    def stands(self, unit: Unit, values: WalkValues) -> bool:
+    def stands(self, unit: RunUnit, values: SteppedValues) -> bool:
         """Whether a unit that is next would not run, for what it did stands."""
         known = self._known.get(unit.start)
         return known is not None and _alike(known.inputs, values.feeds(unit)) and _alike(
             known.before.variables, self._of(unit).read(self._run))
 
-    def take_back(self, unit: Unit) -> None:
+    def take_back(self, unit: RunUnit) -> None:
         """Put the state before a unit back."""
         before = self._begun.pop(unit.start, None)
         if before is not None:
             self._restore(unit, before)
 
-    def forget(self, unit: Unit) -> None:
+    def forget(self, unit: RunUnit) -> None:
         """Discard the outcome of a unit."""
         self._known.pop(unit.start, None)
 
-    def obstacle(self, unit: Unit) -> str:
+    def obstacle(self, unit: RunUnit) -> str:
         """The reason why the run cannot go back over a unit that has run; '' if it can."""
         reason = self._of(unit).obstacle if unit.session else ''
         return f'cannot rewind over {unit.nodes[0].name!r}: {reason}' if reason else ''
 
-    def _of(self, unit: Unit) -> Variables:
+    def _of(self, unit: RunUnit) -> SessionVariableNodes:
         found = self._variables.get(unit.start)
         if found is None:
-            found = self._variables[unit.start] = Variables(unit)
+            found = self._variables[unit.start] = SessionVariableNodes(unit)
         return found
 
-    def _state(self, unit: Unit) -> _State:
+    def _state(self, unit: RunUnit) -> _State:
         python = any(op.type in SCRIPTS for op in unit.nodes)
         return _State(self._of(unit).read(self._run), self._host.rng_state() if python else None)
 
-    def _restore(self, unit: Unit, state: _State) -> None:
+    def _restore(self, unit: RunUnit, state: _State) -> None:
         self._of(unit).write(self._run, state.variables)
         if state.random is not None:
             self._host.set_rng_state(state.random)

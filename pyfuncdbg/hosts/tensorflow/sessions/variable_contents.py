@@ -13,13 +13,13 @@ import numpy as np
 
 from pyfuncdbg.hooks.unknown_value import Unknown
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager, eager_attr
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import References, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import RefVariableOrder, written_slots
 
 _TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'}
 """Ops whose like for resources is not called 'Resource...'."""
 
 
-class Contents:
+class VariableContents:
     """Contents of one run.
 
     Args:
@@ -28,7 +28,7 @@ class Contents:
         given: What the session gave, by name.
     """
 
-    def __init__(self, references: References, before: Mapping[Any, Any], given: Mapping[str, Any]) -> None:
+    def __init__(self, references: RefVariableOrder, before: Mapping[Any, Any], given: Mapping[str, Any]) -> None:
         self._references = references
         self._given = given
         self._known: dict[tuple[Any, Any], Any] = {(variable, variable): value for variable, value in before.items()}

@@ -19,11 +19,11 @@ from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, Variab
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
-from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import WalkValues
-from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import Contents
+from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import SteppedValues
+from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import VariableContents
 
 
-class AtOnce:
+class WholeRun:
     """One run.
 
     Args:
@@ -33,7 +33,7 @@ class AtOnce:
         pending: The run's control while TensorFlow does it.
     """
 
-    def __init__(self, plan: Plan, values: WalkValues, host: Host, pending: PendingRun | None) -> None:
+    def __init__(self, plan: Plan, values: SteppedValues, host: Host, pending: PendingRun | None) -> None:
         self._plan = plan
         self._values = values
         self._host = host
@@ -42,7 +42,7 @@ class AtOnce:
         self._python = {op: site.id for op, site in zip(plan.nodes, plan.sites, strict=True)
                         if op.type in SCRIPTS and op not in plan.units.flowing}
         self._given: dict[str, Any] = {}
-        self._contents = Contents(self._references, {}, {})
+        self._contents = VariableContents(self._references, {}, {})
         self._alone = True
 
     def run(self, session_run: SessionRun, again: SessionRun) -> list[Any]:
@@ -71,7 +71,7 @@ class AtOnce:
         self._alone = pending is None or pending.alone      # another run that writes to variables may have begun
         self._given = {name: value for name, value in given.items()
                        if not self._shifts(name) or (self._alone and self._references.is_settled(name))}
-        self._contents = Contents(self._references, before if self._alone else {}, self._given)
+        self._contents = VariableContents(self._references, before if self._alone else {}, self._given)
         return results
 
     # ------------------------------------------------------------------ a node's inputs

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp
 
 _Flow = tuple[int, int]
 """A gradient call, and which of its outputs."""
@@ -23,7 +23,7 @@ _Parts = tuple[int, list[_Flow]]
 """Summands of one tensor's gradient, behind the number of that tensor, 0 if that is not known."""
 
 
-class Pass:
+class BackwardPass:
     """Gradients on their way.
 
     Attributes:
@@ -37,7 +37,7 @@ class Pass:
 
     __slots__ = ('_done', '_held', '_known', 'eager', 'ended', 'forward', 'log', 'run', 'targets')
 
-    def __init__(self, run: Run, eager: bool, log: Log | None, targets: Sequence[int], forward: int) -> None:
+    def __init__(self, run: Run, eager: bool, log: ForwardLog | None, targets: Sequence[int], forward: int) -> None:
         self.run = run
         self.eager = eager
         self.log = log

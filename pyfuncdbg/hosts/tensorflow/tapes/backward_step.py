@@ -10,16 +10,16 @@ from pyfuncdbg.hooks.chain import around, current_call
 from pyfuncdbg.hooks.traits import framework_step
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
-from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp, attr_text
+from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 
 _MOST = 1 << 12
 _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forward|backward)_)?(.+?)_\d+$')
 
 
-class Rule(NamedTuple):
+class GradientRequest(NamedTuple):
     """Facts of an op that TensorFlow passes to ask for its gradient.
 
     Attributes:
@@ -35,7 +35,7 @@ class Rule(NamedTuple):
     made: LoggedOp | None = None
 
 
-class Steps:
+class BackwardSteps:
     """Maker of backward steps; those of one line and op are one site."""
 
     def __init__(self, host: TensorFlowHost, gradients: PyFunctionGradients) -> None:
@@ -44,7 +44,7 @@ class Steps:
         self._sites: dict[tuple[Any, ...], CallSite] = {}
         self._usual: dict[tuple[Any, ...], CallSite] = {}
 
-    def make(self, going: Pass, rule: Rule, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
+    def make(self, going: BackwardPass, rule: GradientRequest, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
         """One step.
 
         Args:
@@ -62,10 +62,10 @@ class Steps:
         slots = tuple([slot for _, slot in flows])
         number = 0
 
-        def applied(*given: Any) -> Listed:
+        def applied(*given: Any) -> ResultList:
             nonlocal number
             number = current_call()
-            return listed(compute(*given))
+            return result_list(compute(*given))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
         if going.eager:
@@ -74,16 +74,17 @@ class Steps:
             site = self._usual.get(key) or self._eager_site(key, rule, made, name, slots, going.log)
         else:                                   # a node that is made under a hook would show the hook in its stack
             raw = compute(*gradients)
-            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(listed(raw)))
+            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(result_list(raw)))
 
             def compute(*_: Any) -> Any:
                 return raw
         found = around(site, applied, going.run, inputs, forward, sources)
         going.gave(number, made, found)
-        return found.raw if type(found) is Listed else list(found)
+        return found.raw if type(found) is ResultList else list(found)
 
-    def _eager_site(self, key: tuple[Any, ...], rule: Rule, made: LoggedOp | None, name: str, slots: tuple[int, ...],
-                    log: Log | None) -> CallSite:
+    def _eager_site(self, key: tuple[Any, ...], rule: GradientRequest, made: LoggedOp | None, name: str,
+                    slots: tuple[int, ...],
+                    log: ForwardLog | None) -> CallSite:
         """As `_site`; of an op without a name of its own, as most are, it is remembered by the little that matters."""
         site = self._site(rule, made, name, slots, log)
         if not key[-1]:
@@ -92,7 +93,7 @@ class Steps:
             self._usual[key] = site
         return site
 
-    def _site(self, rule: Rule, made: LoggedOp | None, name: str, slots: tuple[int, ...], log: Log | None,
+    def _site(self, rule: GradientRequest, made: LoggedOp | None, name: str, slots: tuple[int, ...], log: ForwardLog | None,
               given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:
         where = made.where if made is not None else None
         kind = rule.type
@@ -129,7 +130,7 @@ def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names_of([tensor])[0] if hasattr(tensor, 'op') else '' for tensor in tensors)
 
 
-def input_names(made: LoggedOp, log: Log | None) -> tuple[str, ...]:
+def input_names(made: LoggedOp, log: ForwardLog | None) -> tuple[str, ...]:
     """'mm:0' for each input of a node, '' for one that was made before."""
     makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in made.inputs]
     return tuple(f'{maker.name}:{maker.outputs.index(tensor)}' if maker is not None and maker.name else ''

@@ -17,9 +17,9 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
-from pyfuncdbg.hosts.tensorflow.result_list import Listed, listed
+from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 CUSTOM = 'CustomGradient'
 
@@ -27,7 +27,7 @@ CUSTOM = 'CustomGradient'
 class CustomGradients:
     """Dispatcher that reports such functions as Python calls."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, sites: Sites, runs: Runs) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, sites: Sites, runs: Runs) -> None:
         self.on = True
         self._parts = parts
         self._host = host
@@ -72,11 +72,11 @@ class CustomGradients:
                 call = current.get()
                 number = call.id if call is not None and call.site is site else 0
                 result, rule = f(*inputs, **kwargs)
-                return listed(result)
+                return result_list(result)
 
             outputs = instrument(site, forward)(self._runs.eager(), list(args))
             self._thread.call = number, f.__name__
-            return (outputs.raw if isinstance(outputs, Listed) else outputs[0] if len(outputs) == 1 else outputs), rule
+            return (outputs.raw if isinstance(outputs, ResultList) else outputs[0] if len(outputs) == 1 else outputs), rule
         return called
 
     def _again(self, kwargs: dict[str, Any], f: Any, inputs: list[Any]) -> Sequence[Any]:

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.chain import hooks, say_failed
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _MOST = 200_000
 """Ops that are noted for one tape."""
@@ -71,7 +71,7 @@ def _number_each(new: LoggedOp, inputs: Sequence[Any], outputs: Sequence[Any]) -
     new.dtype = getattr(getattr(outputs[0], 'dtype', None), 'as_datatype_enum', None) if outputs else None
 
 
-class Log:
+class ForwardLog:
     """The ops of one or several tapes that recorded at the same time on one thread.
 
     Attributes:
@@ -83,7 +83,7 @@ class Log:
 
     __slots__ = ('by_output', 'eager', 'forward', 'recording')
 
-    def __init__(self, eager: bool, forward: Forward | None = None) -> None:
+    def __init__(self, eager: bool, forward: ForwardLogs | None = None) -> None:
         self.forward = forward
         self.eager = eager
         self.by_output: dict[int, LoggedOp] = {}
@@ -125,14 +125,14 @@ class Log:
             say_failed('following the gradient tape failed and is switched off', error)
 
 
-class Forward:
+class ForwardLogs:
     """The logs of all tapes.
 
     Attributes:
         on: Whether ops are noted.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self.on = True
         kind: Any = parts.tapes.Tape
@@ -141,7 +141,7 @@ class Forward:
             """A tape of TensorFlow's with its log: that goes when the tape does."""
 
             __slots__ = ('log', 'noted')
-            log: Log
+            log: ForwardLog
             noted: bool
 
         self._logged: Any = Logged
@@ -163,12 +163,12 @@ class Forward:
         if log is not None:
             self._end(log)
 
-    def of(self, tape: Any) -> Log | None:
+    def of(self, tape: Any) -> ForwardLog | None:
         """The log of a tape, by what TensorFlow keeps it in; None if no hook wanted gradients when it began."""
         return tape.log if type(tape) is self._logged else None
 
     @property
-    def current(self) -> Log | None:
+    def current(self) -> ForwardLog | None:
         """The log of this thread's tapes, None if none of them records."""
         return self._in(self._thread.op_callbacks)
 
@@ -178,10 +178,10 @@ class Forward:
         module = self._parts.context
         return (module._context or module.context())._thread_local_data
 
-    def _in(self, callbacks: Sequence[Any]) -> Log | None:
+    def _in(self, callbacks: Sequence[Any]) -> ForwardLog | None:
         for callback in callbacks:
             log = getattr(callback, '__self__', None)
-            if type(log) is Log and log.forward is self:
+            if type(log) is ForwardLog and log.forward is self:
                 return log
         return None
 
@@ -232,13 +232,13 @@ class Forward:
                 after.by_output = before.by_output | after.by_output
         return reset
 
-    def _begin(self, tape: Any, known: Log | None) -> None:
+    def _begin(self, tape: Any, known: ForwardLog | None) -> None:
         """As TensorFlow's `add_op_callback`, which takes as long as an op."""
         thread = self._thread
         callbacks = thread.op_callbacks
         log = self._in(callbacks) if callbacks else None
         if log is None:
-            log = known or Log(thread.is_eager, self)
+            log = known or ForwardLog(thread.is_eager, self)
             callbacks.append(log.note)
             if thread.is_eager:
                 self._parts.execute.execute = self._parts.execute.execute_with_callbacks
@@ -247,7 +247,7 @@ class Forward:
         log.recording += 1
         tape.log, tape.noted = log, True
 
-    def _end(self, log: Log) -> None:
+    def _end(self, log: ForwardLog) -> None:
         """As TensorFlow's `remove_op_callback`."""
         thread = self._thread
         callbacks = thread.op_callbacks

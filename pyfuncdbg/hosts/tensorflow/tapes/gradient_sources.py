@@ -12,22 +12,22 @@ from pyfuncdbg.hooks.chain import around, hooks, say_failed
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import node_names, step_site
-from pyfuncdbg.hosts.tensorflow.tapes.why_none import Unconnected, UnreachedSource
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tapes.why_none import NoneReasons, UnreachedSource
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 VARIABLE, TENSOR = 'Variable', 'Tensor'
 _MOST = 1 << 12
 
 
-class Sinks:
+class SourceReporter:
     """Reporter of a pass's sources at its end."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost) -> None:
         self._parts = parts
         self._host = host
-        self._unconnected = Unconnected(parts)
+        self._unconnected = NoneReasons(parts)
         self._sites: dict[tuple[Any, ...], CallSite] = {}
         self._numbers: dict[tuple[str, str], str] = {}
 
@@ -59,7 +59,7 @@ class Sinks:
             known = self._numbers[name, unique] = f'{name}_{count}' if count else name
         return known
 
-    def reached(self, going: Pass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
+    def reached(self, going: BackwardPass, tape: Any, targets: Sequence[Any], sources: Sequence[Any], names: Sequence[str],
                 found: Sequence[Any]) -> list[Any]:
         """Make a call for each source, and give what hooks made of the gradients."""
         given = list(found)

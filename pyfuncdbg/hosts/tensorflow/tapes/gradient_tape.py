@@ -19,40 +19,41 @@ from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Forward, LoggedOp, made
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLogs, LoggedOp, made
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import SourceReporter
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
-from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import Symbolic
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import SymbolicGradients
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _INSIDE = 'py_function gradient'
 _LABEL = 'GradientTape.gradient'
 _MOST = 1 << 12
 
 
-class Tapes:
+class TapeDispatch:
     """Dispatcher between TensorFlow's tape and the gradient rules that it uses."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, gradients: PyFunctionGradients, custom: CustomGradients) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, gradients: PyFunctionGradients,
+                 custom: CustomGradients) -> None:
         self.on = True
         self._parts = parts
         self._host = host
         self._thread = threading.local()        # not for each pass: threads of TensorFlow's begin anew with each call
-        self._going: dict[int, Pass] = {}
+        self._going: dict[int, BackwardPass] = {}
         self._forms: dict[tuple[Any, ...], object] = {}
         self._rule: Callable[..., Any] = parts.tape._gradient_function
         self._asked = False
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host, traits=Traits(backward_pass=True))
         self._gradients = gradients
-        self._steps = Steps(host, gradients)
+        self._steps = BackwardSteps(host, gradients)
         self._watched_rule = self._rules()
-        self.forward = Forward(parts)
+        self.forward = ForwardLogs(parts)
         self._custom = custom
-        self._sinks = Sinks(parts, host)
-        self._symbolic = Symbolic(parts, host, self._steps, self._sinks)
+        self._sinks = SourceReporter(parts, host)
+        self._symbolic = SymbolicGradients(parts, host, self._steps, self._sinks)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -76,7 +77,7 @@ class Tapes:
         self.forward.remove()
 
     @property
-    def going(self) -> Pass | None:
+    def going(self) -> BackwardPass | None:
         """The pass that goes on on this thread."""
         return self._going.get(get_ident())
 
@@ -103,8 +104,8 @@ class Tapes:
             self._sinks.named(options.get('sources_raw') or sources, sources))
         eager = self._parts.context.executing_eagerly()
         run = self._run(_INSIDE if inside else self._label(eager), len(targets), named)
-        going = Pass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
-                     within.forward if within is not None and inside else 0)
+        going = BackwardPass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
+                             within.forward if within is not None and inside else 0)
 
         def whole(*_: Any) -> list[Any]:
             found = self._follow(going, inside, original, (tape, targets, sources, *args), options)
@@ -117,7 +118,7 @@ class Tapes:
         found = whole()                         # a node that is made under a hook would show the hook in its stack
         return list(around(self._site, lambda *_: found, run, targets))
 
-    def _follow(self, going: Pass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
+    def _follow(self, going: BackwardPass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
                 options: dict[str, Any]) -> list[Any]:
         """Let TensorFlow go back, with its steps as those of this pass."""
         thread = get_ident()
@@ -185,7 +186,7 @@ class Tapes:
                 return original(op_name, attrs, count, inputs, outputs, gradients, skipped, scope)
             try:
                 return make(
-                    going, Rule(op_name, attrs, scope, inputs, outputs), gradients,
+                    going, GradientRequest(op_name, attrs, scope, inputs, outputs), gradients,
                     lambda *given: original(op_name, attrs, count, inputs, outputs, given, skipped, scope))
             except BaseException as error:
                 without_our_frames(error)
@@ -214,7 +215,7 @@ class Tapes:
             if going is None or not hooks.gradient or not self.on:
                 return backward(*gradients)
             try:
-                return self._steps.make(going, Rule(made.type, (), '', None, None, made), gradients, backward)
+                return self._steps.make(going, GradientRequest(made.type, (), '', None, None, made), gradients, backward)
             except BaseException as error:
                 without_our_frames(error)
                 raise

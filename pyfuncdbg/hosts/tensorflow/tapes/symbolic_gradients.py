@@ -17,22 +17,22 @@ from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.backward_step import Rule, Steps
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp, made
-from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import Sinks
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, made
+from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import SourceReporter
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _SUM = 'AddN'
 
 
-class SymbolicPass(Pass):
+class SymbolicPass(BackwardPass):
     """A pass through a graph, which knows of each tensor what made it."""
 
     __slots__ = ('made',)
 
     def __init__(self, run: Run, targets: Sequence[int]) -> None:
-        super().__init__(run, False, Log(False), targets, 0)
+        super().__init__(run, False, ForwardLog(False), targets, 0)
         self.made: dict[int, LoggedOp] = {}
 
     def of(self, op: Any) -> LoggedOp:
@@ -65,10 +65,10 @@ class SymbolicPass(Pass):
                 self.added(gradient, list(gradient.op.inputs))
 
 
-class Symbolic:
+class SymbolicGradients:
     """Replacement for TensorFlow's functions of such passes, which reports each."""
 
-    def __init__(self, parts: Parts, host: TensorFlowHost, steps: Steps, sinks: Sinks) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, steps: BackwardSteps, sinks: SourceReporter) -> None:
         self.on = True
         self._parts = parts
         self._host = host
@@ -123,7 +123,7 @@ class Symbolic:
                 going.split(out_grads)
                 made = going.of(op)
                 attrs = ('token', made.token) if made.token else ()
-                self._steps.make(going, Rule(op.type, attrs, '', None, None, made),
+                self._steps.make(going, GradientRequest(op.type, attrs, '', None, None, made),
                                  [gradient if hasattr(gradient, 'dtype') else None for gradient in out_grads],
                                  lambda *_: in_grads)
             return original(op, out_grads, in_grads)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
 from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import reached_as
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
-from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import Pass
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import Log, LoggedOp
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class UnreachedSource:
     variable: bool
 
 
-class Culprit(NamedTuple):
+class BlamedFunction(NamedTuple):
     """The wrapped function that is to blame.
 
     Attributes:
@@ -45,35 +45,35 @@ class Culprit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class NoneReason:
     """The reason, and what mends it, '' if that is not known; the culprit if it is a wrapped function."""
 
     reason: str
     fix: str = ''
-    culprit: Culprit | None = None
+    culprit: BlamedFunction | None = None
 
 
-class Unconnected:
+class NoneReasons:
     """Finder of reasons."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
 
-    def why(self, going: Pass, tape: Any, targets: Sequence[Any], source: UnreachedSource) -> Why:
+    def why(self, going: BackwardPass, tape: Any, targets: Sequence[Any], source: UnreachedSource) -> NoneReason:
         """The reason why a source got no gradient in a pass."""
         trainable = self._parts.slices.IsTrainable
         if not source.variable and not trainable(source.tensor):
-            return Why(f'it is {source.tensor.dtype.name}: only floating-point and complex numbers have gradients',
-                       f'cast it before the tape uses it: {source.name} = tf.cast({source.name}, tf.float32)')
+            return NoneReason(f'it is {source.tensor.dtype.name}: only floating-point and complex numbers have gradients',
+                              f'cast it before the tape uses it: {source.name} = tf.cast({source.name}, tf.float32)')
         if not any(trainable(target) for target in targets):
-            return Why(f'what is differentiated is {targets[0].dtype.name}: only floating-point and complex numbers have '
-                       'gradients', 'differentiate something before it is cast or rounded')
+            return NoneReason(f'the target is {targets[0].dtype.name}: only floats and complex numbers have gradients',
+                              'differentiate a tensor before it is cast or rounded')
         watched = not source.variable or tape is None or any(
             variable.handle is source.tensor for variable in tape.watched_variables())
         log = going.log
         if log is None:
-            return Why('what the tape recorded is not known: nobody wanted gradients when it began',
-                       'attach, record or set the breakpoint before the tape begins')
+            return NoneReason('the operations on the tape are not known: gradients were not watched when it began',
+                              'attach, record or set the breakpoint before the tape begins')
         number = getattr(source.tensor, '_id', 0)
         way = _way(log, number, [getattr(target, '_id', 0) for target in targets])
         if way is None:
@@ -82,13 +82,12 @@ class Unconnected:
         if cut is not None:
             return self._cut(cut)
         if source.variable and not watched:
-            return Why('the tape does not watch it: it is not trainable (trainable=False), or the tape has '
-                       'watch_accessed_variables=False', f'tape.watch({source.name}) inside of the with block, before it '
-                       'is used')
+            return NoneReason('the tape does not watch it: trainable=False, or the tape has watch_accessed_variables=False',
+                              f'tape.watch({source.name}) inside of the with block, before it is used')
         if not source.variable:
-            return Why('the tape does not watch it: a tape watches variables by itself, but no tensors',
-                       f'tape.watch({source.name}) inside of the with block, before it is used')
-        return Why('the tape did not record the way to it: recording was stopped (stop_recording, or reset)')
+            return NoneReason('the tape does not watch it: a tape watches only variables by itself',
+                              f'tape.watch({source.name}) inside of the with block, before it is used')
+        return NoneReason('the operations from it to the target were not recorded (stop_recording or reset)')
 
     # ------------------------------------------------------------------ a way with a cut
     def _cuts(self, made: LoggedOp) -> bool:
@@ -102,48 +101,47 @@ class Unconnected:
         except LookupError:                     # a function, with a rule of its own
             return False
 
-    def _cut(self, made: LoggedOp) -> Why:
+    def _cut(self, made: LoggedOp) -> NoneReason:
         at = _place(made)
         if made.type == 'StopGradient':
-            return Why(f'tf.stop_gradient{at} cuts it off', 'take the stop_gradient away if that was not meant')
+            return NoneReason(f'tf.stop_gradient{at} cuts it off', 'remove the stop_gradient if it is not intended')
         if made.type in (NUMPY, STATELESS):
             function = self._function(made)
             name = f' {made.name!r}' if made.name and made.name != 'PyFunc' else ''
-            return Why(f'it goes through numpy_function{name}{at}, which has no gradient: TensorFlow sees no ops in NumPy '
-                       'code',
-                       'write it with TensorFlow ops in a tf.py_function, or give it a gradient with tf.custom_gradient',
-                       _culprit('numpy', made, _name(function) if function is not None else made.name))
+            return NoneReason(f'it goes through numpy_function{name}{at}, which has no gradient',
+                              'write it as TensorFlow ops in a tf.py_function, or add a gradient with tf.custom_gradient',
+                              _culprit('numpy', made, _name(function) if function is not None else made.name))
         dtype = self._dtype(made)
         if dtype is not None and not (dtype.is_floating or dtype.is_complex):
-            return Why(f'{made.type}{at} makes {dtype.name} of it: whole numbers, bools and strings have no gradient',
-                       'keep floating point on the way from it to what is differentiated')
-        return Why(f'{made.type}{at} has no gradient in TensorFlow', 'use an op that has one, or tf.custom_gradient')
+            return NoneReason(f'{made.type}{at} makes {dtype.name} of it: whole numbers, bools and strings have no gradient',
+                              'keep floating point from it to the target')
+        return NoneReason(f'{made.type}{at} has no gradient in TensorFlow', 'use an op that has one, or tf.custom_gradient')
 
     # ------------------------------------------------------------------ no way
-    def _apart(self, log: Log, number: int, targets: Sequence[Any], source: UnreachedSource, watched: bool) -> Why:
+    def _apart(self, log: ForwardLog, number: int, targets: Sequence[Any], source: UnreachedSource,
+               watched: bool) -> NoneReason:
         used = [made for made in log.all() if number in made.inputs]
         for made in log.all():
             function = self._function(made) if made.type == EAGER else None
             variable = reached_as(function, source.tensor) if function is not None else ''
             if variable:
                 name = _name(function)
-                return Why(f'py_function {name!r}{_place(made)} uses it from outside of its arguments: TensorFlow '
-                           'differentiates by the arguments only',
-                           f'pass it: tf.py_function({name}, [..., {source.name}], Tout), and take it as a parameter',
-                           _culprit('captured', made, name, variable))
+                return NoneReason(f'py_function {name!r}{_place(made)} captures it, and TensorFlow differentiates '
+                                  'by the arguments only',
+                                  f'pass it: tf.py_function({name}, [..., {source.name}], Tout), and take it as a parameter',
+                                  _culprit('captured', made, name, variable))
         if not any(getattr(target, '_id', 0) in log.by_output for target in targets):
-            return Why('what is differentiated was not computed while the tape recorded',
-                       'compute it inside of the with block of the tape')
+            return NoneReason('the target was not computed while the tape recorded',
+                              'compute it inside of the with block of the tape')
         if not used and source.variable and watched:
-            return Why('it is read while the tape records, but in a list, as in tf.stack([w, 1.0]), where its way is lost',
-                       f'read it before, {source.name}_now = tf.convert_to_tensor({source.name}), to see what cuts it off')
+            return NoneReason('it is read inside a list, as in tf.stack([w, 1.0]), which hides the operation that uses it',
+                              f'read it first, {source.name}_now = tf.convert_to_tensor({source.name}), to see why')
         if not used:
-            return Why('nothing that the tape recorded uses it',
-                       'use it inside of the with block of the tape, or leave it out of the sources')
+            return NoneReason('no recorded operation uses it',
+                              'use it inside of the with block of the tape, or leave it out of the sources')
         last = _furthest(log, used)
-        return Why(f'what is computed from it ends at {last.type}{_place(last)} and does not come into what is '
-                   'differentiated',
-                   'if it goes on as a NumPy array or a Python number (.numpy(), float(), item()), keep it a tensor')
+        return NoneReason(f'the path from it ends at {last.type}{_place(last)}, before the target',
+                              'keep it a tensor: do not convert it to an array or a number (.numpy(), float(), item())')
 
     def _dtype(self, made: LoggedOp) -> Any:
         return self._parts.dtypes.as_dtype(made.dtype) if made.dtype is not None else None
@@ -153,7 +151,7 @@ class Unconnected:
         return user_function(registered) if registered is not None else None
 
 
-def _way(log: Log, source: int, targets: Sequence[int]) -> list[LoggedOp] | None:
+def _way(log: ForwardLog, source: int, targets: Sequence[int]) -> list[LoggedOp] | None:
     """The ops from a source to one of the targets, by a shortest way; None if there is none."""
     back: dict[int, tuple[LoggedOp, int]] = {}      # tensor: the op that uses it, and the tensor of that which leads on
     waiting = deque(targets)
@@ -175,7 +173,7 @@ def _way(log: Log, source: int, targets: Sequence[int]) -> list[LoggedOp] | None
     return way
 
 
-def _furthest(log: Log, used: Sequence[LoggedOp]) -> LoggedOp:
+def _furthest(log: ForwardLog, used: Sequence[LoggedOp]) -> LoggedOp:
     """The last op that depends on some."""
     reached = {number for made in used for number in made.outputs}
     last = used[-1]
@@ -194,5 +192,5 @@ def _name(function: Any) -> str:
     return str(getattr(function, '__name__', None) or type(function).__name__)
 
 
-def _culprit(how: str, made: LoggedOp, function: str, variable: str = '') -> Culprit | None:
-    return Culprit(how, function, made.where.filename, made.where.line, variable) if made.where is not None else None
+def _culprit(how: str, made: LoggedOp, function: str, variable: str = '') -> BlamedFunction | None:
+    return BlamedFunction(how, function, made.where.filename, made.where.line, variable) if made.where is not None else None

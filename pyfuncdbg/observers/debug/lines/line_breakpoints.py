@@ -385,7 +385,7 @@ class LineBreakpoints:
             why = ('its source is missing or was changed since it was loaded' if installation.file.loose
                    else 'it is at module level, which runs already')
             self._placed[number] = Placement(watched, file.filename, line, code.co_qualname,
-                                          f'not compiled in: {why}')
+                                             f'not compiled in: {why}')
         elif not is_loaded and not os.path.isfile(file.filename):
             note = unknown(file.filename, _filenames(self._look(None)))
             self._placed[number] = Placement('pending', file.filename, line, '', note)
@@ -452,4 +452,4 @@ def _of_lines(installation: Installation) -> list[FileBreakpoint]:
 def _filenames(live_functions: LiveFunctions) -> Set[str]:
     """The files of the program's functions and running modules."""
     return live_functions.filenames | {name for activation in running()
-                                   if not is_machinery(name := activation.frame.f_code.co_filename)}
+                                       if not is_machinery(name := activation.frame.f_code.co_filename)}

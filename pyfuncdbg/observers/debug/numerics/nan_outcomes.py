@@ -75,8 +75,8 @@ def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
         backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *met))
         certain = sum(finding.certain for finding in inherited)
         result.append(NanOutcome(origin, certain, len(inherited) - certain,
-                           tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
-                           backward and not fetches))
+                                 tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
+                                 backward and not fetches))
     return tuple(result)
 
 
@@ -116,7 +116,7 @@ def _fetches(trace: Queries, health: Health) -> dict[str, list[ReachedFetch]]:
                 origin = source.origin or source.call.number
                 path, gap = _path(origin, run, tensor.name, makers, health.by_call())
                 found.setdefault(origin, []).append(ReachedFetch(run.run, run.process, run.site.name, tensor, path, gap,
-                                                            maker is not None and source.certain))
+                                                                 maker is not None and source.certain))
     return found
 
 

@@ -108,8 +108,8 @@ class LiveCounter:
         before, elapsed = (_Look(now, 0, 0, {}), age) if over else (self._looks[0], now - self._looks[0].at)
         sites = tuple(_site(use, spent[_key(use)], before, elapsed, over=over) for use in uses)
         return LiveCounts(info, age, tuple(sorted(sites, key=lambda site: -site.spent)),
-                     _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
-                     sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None, over)
+                          _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
+                          sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None, over)
 
 
 def _key(use: SiteUse) -> tuple[int, int]:

@@ -48,7 +48,7 @@ def reloaded(function: Any) -> ReloadReport | None:
     code = original(plain.__code__)
     if maker := maker_of(plain.__code__):
         return ReloadReport(code.co_qualname, code.co_filename, code.co_firstlineno, False,
-                        f'{maker} runs a copy of it: an edit needs a new run')
+                            f'{maker} runs a copy of it: an edit needs a new run')
     name, filename = code.co_qualname, code.co_filename
     try:
         with open(filename, 'rb') as file:

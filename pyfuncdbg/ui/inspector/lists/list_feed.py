@@ -216,7 +216,7 @@ class ListFeed:
                 if self._pending is opened:
                     self._pending = None
         self._owner.post_message(ListFeed.Built(turn, query, opened, top, cursor, viewport.places, pages,
-                                            time.perf_counter() - began))
+                                                time.perf_counter() - began))
 
     def _page(self, opened: QueryRows, numbers: Sequence[int], places: tuple[ColumnSlot, ...]) -> None:
         found: dict[int, list[RowLine]] = {}

@@ -139,7 +139,7 @@ class VirtualList(ScrollView, can_focus=True):
     def _viewport(self) -> Viewport:
         line = self._line(self.cursor)
         return Viewport(round(self.scroll_y), self._height, self.cursor, line.key if line is not None else '', self.count,
-                     self._places, self._led)
+                        self._places, self._led)
 
     def _line(self, index: int) -> RowLine | None:
         page = self._pages.get(index // PAGE)
@@ -265,7 +265,7 @@ class VirtualList(ScrollView, can_focus=True):
             return                              # the user has moved the cursor since
         if message.sought:
             self.post_message(MessagePosted(f'{message.text!r} is in no {self.rows.noun}' if message.at is None else
-                                   f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
+                                            f'{self.rows.noun} {message.at + 1:,} of {self.count:,}'))
         if message.at is not None:
             self.cursor = message.at
             self._see(center=True)

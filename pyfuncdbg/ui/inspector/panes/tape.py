@@ -30,7 +30,7 @@ def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if desk.trace.count(kind='gradient') > _MOST:
         return DrawnPicture(title,
                             [PicturePart(Text(f'too many gradient steps: "tape --run {run}" draws those of this run',
-                                       overflow='fold'), f'tape --run {run}')])
+                                              overflow='fold'), f'tape --run {run}')])
     try:
         return DrawnPicture(title, [PicturePart(tape_view(tape_of(desk.trace, run)))])
     except CommandError as error:

@@ -44,5 +44,5 @@ def makers(tape: Tape, source: TapeSource) -> str:
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import Page, demo
     demo(Page(*dead_lines(Tape(3, 1, 'GradientTape.gradient', (), (), (), sources=(
-        TapeSource('9', 'w', 'Variable', None, "py_function 'scale' (model.py:4) uses it from outside of its arguments",
+        TapeSource('9', 'w', 'Variable', None, "py_function 'scale' (model.py:4) captures it",
                    'pass it: tf.py_function(scale, [..., w], Tout)'),)))))

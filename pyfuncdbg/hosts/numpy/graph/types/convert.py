@@ -14,7 +14,7 @@ from pyfuncdbg.errors import InvalidArgumentError, UnimplementedError
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
 from pyfuncdbg.hosts.numpy.graph.types.sequences import (
-    Flat,
+    FlatSequence,
     TensorFoundError,
     flatten,
     holds_tensor,
@@ -186,7 +186,7 @@ def _object_array(items: list[bytes], shape: tuple[int, ...]) -> np.ndarray[Any,
     return array.reshape(shape)
 
 
-def _of_flat(value: Any, flat: Flat, dtype: DType | None) -> Value:
+def _of_flat(value: Any, flat: FlatSequence, dtype: DType | None) -> Value:
     """A flat sequence as an array: read directly if the type takes such values, else inferred and then cast."""
     if not flat.kinds:
         return np.zeros(flat.shape, (dtype or dtypes.float32).array)
@@ -211,7 +211,7 @@ def _fits(kind: str, dtype: DType) -> bool:
     return kind == 'c' and dtype.is_complex
 
 
-def _common_kind(flat: Flat) -> str:
+def _common_kind(flat: FlatSequence) -> str:
     """The kind that the first leaf asks for, widened from int to float where a float follows."""
     kinds, first = flat.kinds, flat.first
     if isinstance(first, (bool, np.bool_, str, bytes)):
@@ -224,7 +224,7 @@ def _common_kind(flat: Flat) -> str:
     return kind
 
 
-def _inferred(flat: Flat, checked: bool) -> np.ndarray[Any, Any]:
+def _inferred(flat: FlatSequence, checked: bool) -> np.ndarray[Any, Any]:
     kind = _common_kind(flat)
     if kind == 'i':
         return _narrowed(_read(flat, dtypes.int64))
@@ -241,7 +241,7 @@ def _inferred(flat: Flat, checked: bool) -> np.ndarray[Any, Any]:
     return array
 
 
-def _check_ints_before_floats(flat: Flat) -> None:
+def _check_ints_before_floats(flat: FlatSequence) -> None:
     if 'i' in flat.kinds and not isinstance(flat.leaves, np.ndarray):
         for leaf in flat.leaves:
             if isinstance(leaf, (float, np.floating)):
@@ -250,7 +250,7 @@ def _check_ints_before_floats(flat: Flat) -> None:
                 raise _out_of_range()
 
 
-def _read(flat: Flat, dtype: DType) -> np.ndarray[Any, Any]:
+def _read(flat: FlatSequence, dtype: DType) -> np.ndarray[Any, Any]:
     if dtype is dtypes.string:
         return _object_array([_encoded(leaf) for leaf in flat.leaves], flat.shape)
     try:

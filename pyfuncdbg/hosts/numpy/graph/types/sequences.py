@@ -30,7 +30,7 @@ class TensorFoundError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Flat:
+class FlatSequence:
     """A nested sequence whose every level is of one length.
 
     Attributes:
@@ -77,7 +77,7 @@ def _ragged() -> ValueError:
     return ValueError("Can't convert non-rectangular Python sequence to Tensor.")
 
 
-def flatten(value: Any) -> Flat:
+def flatten(value: Any) -> FlatSequence:
     """Lay a nested sequence, or one scalar, out flat.
 
     Raises:
@@ -91,12 +91,13 @@ def flatten(value: Any) -> Flat:
             raise ValueError(f"Can't convert a sequence nested deeper than {_DEEPEST} levels to Tensor.")
         block = _stacked(items)
         if block is not None:
-            return Flat(shape + block.shape[1:], block.reshape(shape + block.shape[1:]), frozenset(_kind(block.dtype.type)),
-                        block.reshape(-1)[0])
+            return FlatSequence(shape + block.shape[1:], block.reshape(shape + block.shape[1:]),
+                                frozenset(_kind(block.dtype.type)),
+                                block.reshape(-1)[0])
         items, length = _next_level(items)
         shape += (length,)
         if not items:
-            return Flat(shape, (), frozenset(), None)
+            return FlatSequence(shape, (), frozenset(), None)
         if not _PLAIN.issuperset(map(type, items)) and any(tensor_value(i) is not None for i in items):
             raise TensorFoundError
     return _leaves(shape, items)
@@ -121,7 +122,7 @@ def _stacked(items: list[Any]) -> np.ndarray[Any, Any] | None:
     return np.stack(items) if alike else None
 
 
-def _leaves(shape: tuple[int, ...], items: list[Any]) -> Flat:
+def _leaves(shape: tuple[int, ...], items: list[Any]) -> FlatSequence:
     types = set(map(type, items))
     if np.ndarray in types:  # arrays of rank 0 count as scalars
         items = [i[()] if type(i) is np.ndarray and not i.ndim else i for i in items]
@@ -132,7 +133,7 @@ def _leaves(shape: tuple[int, ...], items: list[Any]) -> Flat:
         raise unsupported(first)
     if '?' in kinds:
         raise mixed()
-    return Flat(shape, items, kinds, first)
+    return FlatSequence(shape, items, kinds, first)
 
 
 def _kind(cls: type) -> str:

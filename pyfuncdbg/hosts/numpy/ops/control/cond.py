@@ -10,7 +10,7 @@ from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.shapes import common
-from pyfuncdbg.hosts.numpy.ops.control.parts import Returned, entered, graph_around, scalar_condition, waited_for
+from pyfuncdbg.hosts.numpy.ops.control.parts import PartResult, entered, graph_around, scalar_condition, waited_for
 from pyfuncdbg.hosts.numpy.ops.control.version import named_as_first
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, get_static_value
 from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches, InputPool, choose
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
@@ -88,11 +88,11 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
             kind: str) -> Any:
     """The node that runs one of the functions, and its outputs in their structure."""
     certain = is_constant(selector)
-    parts: list[Traced] = []
-    returned: list[Returned] = []
+    parts: list[TracedFunction] = []
+    returned: list[PartResult] = []
     for function, name in zip(functions, names, strict=True):
         def trace(_: Any, function: Callable[[], Any] = function) -> Sequence[Any]:
-            returned.append(Returned(function, lambda: selector))
+            returned.append(PartResult(function, lambda: selector))
             return returned[-1].tensors
         parts.append(traced_inner(scope, name, trace, certain=certain))
     _check_captures(parts, kind)
@@ -111,7 +111,7 @@ def _chosen(graph: Graph, selector: Any, functions: Sequence[Callable[[], Any]],
     return returned[0].pack([apply(IDENTITY, (output,), None, identity) for output in outputs])
 
 
-def _check_captures(parts: Sequence[Traced], kind: str) -> None:
+def _check_captures(parts: Sequence[TracedFunction], kind: str) -> None:
     """Refuse a branch that uses a tensor of another."""
     homes = {id(part.graph): i for i, part in enumerate(parts)}
     for i, part in enumerate(parts):
@@ -121,7 +121,7 @@ def _check_captures(parts: Sequence[Traced], kind: str) -> None:
                 raise ValueError(f'Tensor {outer.name} in {names[homes[id(outer.graph)]]} is accessed from {names[i]}.')
 
 
-def _check_alike(parts: Sequence[Traced], returned: Sequence[Returned], kind: str) -> None:
+def _check_alike(parts: Sequence[TracedFunction], returned: Sequence[PartResult], kind: str) -> None:
     """Refuse branches whose results differ in structure or dtype."""
     shown = [one.shown() for one in returned]
     for i in range(1, len(parts)):

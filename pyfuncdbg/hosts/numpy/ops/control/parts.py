@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def graph_around(values: Iterable[Any]) -> Graph | None:
@@ -70,7 +70,7 @@ def _rebuilt(leaf: Any, tensors: Iterator[Any]) -> Any:
     return leaf._with_flow(next(tensors)) if is_array(leaf) else next(tensors)
 
 
-class Returned:
+class PartResult:
     """Return value of a part of a graph: structure and tensors (None stays None)."""
 
     def __init__(self, function: Callable[[], Any], done: Callable[[], Any]) -> None:
@@ -100,7 +100,7 @@ class Returned:
         return packed(self.structure, tensors)
 
 
-def waited_for(parts: Sequence[Traced]) -> list[Any]:
+def waited_for(parts: Sequence[TracedFunction]) -> list[Any]:
     """The ops around that nodes inside the parts wait for."""
     return list(dict.fromkeys(op for part in parts for op in part.graph.waits))
 

@@ -33,7 +33,7 @@ from pyfuncdbg.hosts.numpy.runtime.control_flow.loop_gradient import repeat
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, traced_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def while_loop(cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
@@ -163,7 +163,7 @@ def _next(body: Callable[..., Any], loop_vars: Any, given: Sequence[Any]) -> lis
     return flat_tensors(result)
 
 
-def _loop(condition: Traced, step: Traced, start: Sequence[Any], types: Sequence[Any], first: Sequence[Any],
+def _loop(condition: TracedFunction, step: TracedFunction, start: Sequence[Any], types: Sequence[Any], first: Sequence[Any],
           limited: bool) -> tuple[list[Any], Loop]:
     """The inputs of the node, and what it runs."""
     count = len(start)

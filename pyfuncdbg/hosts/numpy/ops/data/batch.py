@@ -55,7 +55,7 @@ def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_valu
         if not isinstance(leaf, TensorSpec):
             raise TypeError(f'padded_batch is not supported for elements of {leaf}')
     if padded_shapes is None:
-        padded_shapes = structure.mapped(lambda leaf: leaf.shape, dataset.element_spec)
+        padded_shapes = structure.map_structure(lambda leaf: leaf.shape, dataset.element_spec)
         for leaf in specs:
             if leaf.shape.rank is None:
                 raise ValueError(f'You must provide `padded_shapes` argument because component {specs.index(leaf)} has '
@@ -129,12 +129,13 @@ def window(dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
     counts = [convert_to_tensor(value, dtypes.int64, name=word) for word, value in
               (('size', size), ('shift', size if shift is None else shift), ('stride', stride))]
     flag = convert_to_tensor(drop_remainder, dtypes.bool, name='drop_remainder')
-    spec = structure.mapped(lambda leaf: structure.VariantSpec(type(dataset), leaf, 'DatasetSpec'), dataset.element_spec)
+    spec = structure.map_structure(lambda leaf: structure.VariantSpec(type(dataset), leaf, 'DatasetSpec'),
+                                   dataset.element_spec)
     return dataset._derived('WindowDataset', spec, '_WindowDataset', *counts, flag, name=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batched:
+class BatchSource:
     """`size` elements stacked; a smaller rest at the end, or none of it with `whole_only`."""
 
     source: ElementSource
@@ -225,7 +226,7 @@ class Padding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unbatched:
+class UnbatchSource:
     """The slices of each element along its first axis."""
 
     source: ElementSource
@@ -260,13 +261,13 @@ def _size(batch_size: Any) -> int:
     return int(batch_size)
 
 
-def _padded(source: ElementSource, batch_size: Any, *rest: Any, N: int) -> Batched:
+def _padded(source: ElementSource, batch_size: Any, *rest: Any, N: int) -> BatchSource:
     shapes = [np.asarray(shape).tolist() for shape in rest[:N]]
-    return Batched(source, _size(batch_size), bool(rest[2 * N]), source.depth + 1, Padding(shapes, rest[N:2 * N]))
+    return BatchSource(source, _size(batch_size), bool(rest[2 * N]), source.depth + 1, Padding(shapes, rest[N:2 * N]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
+class WindowSource:
     """Windows of `size` elements, as datasets; the next one begins `shift` elements later and takes every `stride`-th."""
 
     source: ElementSource
@@ -336,14 +337,14 @@ class ElementRows:
         return pull
 
 
-def _window(source: ElementSource, size: Any, shift: Any, stride: Any, drop: Any) -> Grouped:
+def _window(source: ElementSource, size: Any, shift: Any, stride: Any, drop: Any) -> WindowSource:
     for name, value in (('size', size), ('shift', shift), ('stride', stride)):
         if int(value) < 1:
             raise invalid(f'Window {name} must be greater than zero.')
-    return Grouped(source, int(size), int(shift), int(stride), bool(drop), source.depth + 1)
+    return WindowSource(source, int(size), int(shift), int(stride), bool(drop), source.depth + 1)
 
 
-dataset_op('BatchDatasetV2', lambda source, size, drop: Batched(source, _size(size), bool(drop), source.depth + 1))
+dataset_op('BatchDatasetV2', lambda source, size, drop: BatchSource(source, _size(size), bool(drop), source.depth + 1))
 dataset_op('PaddedBatchDatasetV2', _padded, 'N')
-dataset_op('UnbatchDataset', lambda source: Unbatched(source, source.depth + 1))
+dataset_op('UnbatchDataset', lambda source: UnbatchSource(source, source.depth + 1))
 dataset_op('WindowDataset', _window)

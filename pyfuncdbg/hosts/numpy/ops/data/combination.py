@@ -28,7 +28,7 @@ from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
-def zipped(kind: Any, args: Any, datasets: Any, name: str | None) -> Any:
+def zip_datasets(kind: Any, args: Any, datasets: Any, name: str | None) -> Any:
     """One element of each.
 
     Raises:
@@ -53,7 +53,7 @@ def zipped(kind: Any, args: Any, datasets: Any, name: str | None) -> Any:
     return kind(variant, spec, '_ZipDataset', found)
 
 
-def concatenated(first: Any, second: Any, name: str | None) -> Any:
+def concatenate(first: Any, second: Any, name: str | None) -> Any:
     """The elements of one, then those of another.
 
     Raises:
@@ -70,7 +70,7 @@ def concatenated(first: Any, second: Any, name: str | None) -> Any:
                           name=name)
 
 
-def chosen(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
+def choose(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
     """An element of the dataset whose number another one gives.
 
     Raises:
@@ -90,7 +90,7 @@ def chosen(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
                            N=len(datasets))
 
 
-def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empty: bool) -> Any:
+def sample(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empty: bool) -> Any:
     """Elements of datasets that are drawn at random."""
     if not datasets:
         raise ValueError('Invalid `datasets`. `datasets` should not be empty.')
@@ -102,11 +102,11 @@ def sampled(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_emp
     spec = TensorSpec((), dtypes.int64)
     kind = type(datasets[0])
     variant = apply('SampledNumbers', (convert_to_tensor(given / given.sum()), *seed_pair(_seeds(seed))), output_attrs(spec))
-    return chosen(datasets, kind(variant, spec), stop_on_empty)
+    return choose(datasets, kind(variant, spec), stop_on_empty)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Concatenated:
+class ConcatenateSource:
     """The elements of one, then those of another."""
 
     first: ElementSource
@@ -139,7 +139,7 @@ class Concatenated:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Zipped:
+class ZipSource:
     """One element of each, side by side, as long as all have one."""
 
     sources: Sequence[ElementSource]
@@ -161,7 +161,7 @@ class Zipped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class ChooseSource:
     """Interleaving of datasets by number: each number selects the dataset of the next element. Ends with the first dataset
     that ends, or goes on with the others."""
 
@@ -183,11 +183,11 @@ class Chosen:
                 place = int(numbers()[0])
                 if not 0 <= place < len(pulls):
                     raise invalid(f'Selector index out of range: {place} >= {len(pulls)}')
-                chosen = pulls[place]
-                if chosen is None:
+                choose = pulls[place]
+                if choose is None:
                     continue
                 try:
-                    return chosen()
+                    return choose()
                 except EndOfSequence:
                     if self.stops:
                         raise
@@ -197,7 +197,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class WeightedNumbers:
     """Random numbers with given probabilities, without end."""
 
     weights: Any
@@ -212,11 +212,11 @@ class Numbers:
         return lambda: (np.int64(generator.choice(len(self.weights), p=self.weights)),)
 
 
-def _directed(numbers: ElementSource, *sources: ElementSource, stop_on_empty_dataset: bool = False) -> Chosen:
-    return Chosen(numbers, sources, stop_on_empty_dataset, numbers.depth + 1)
+def _directed(numbers: ElementSource, *sources: ElementSource, stop_on_empty_dataset: bool = False) -> ChooseSource:
+    return ChooseSource(numbers, sources, stop_on_empty_dataset, numbers.depth + 1)
 
 
-dataset_op('ConcatenateDataset', lambda first, second: Concatenated(first, second, max(first.depth, second.depth) + 1))
-dataset_op('ZipDataset', lambda *sources: Zipped(sources, max(source.depth for source in sources) + 1))
+dataset_op('ConcatenateDataset', lambda first, second: ConcatenateSource(first, second, max(first.depth, second.depth) + 1))
+dataset_op('ZipDataset', lambda *sources: ZipSource(sources, max(source.depth for source in sources) + 1))
 dataset_op('DirectedInterleaveDataset', _directed, 'stop_on_empty_dataset')
-dataset_op('SampledNumbers', lambda weights, seed, seed2: Numbers(weights, (int(seed), int(seed2))), stateful=True)
+dataset_op('SampledNumbers', lambda weights, seed, seed2: WeightedNumbers(weights, (int(seed), int(seed2))), stateful=True)

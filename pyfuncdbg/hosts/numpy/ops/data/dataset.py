@@ -95,7 +95,7 @@ class Dataset:
         """
         if context.current_graph() is not None:
             raise RuntimeError('`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.')
-        return (structure.mapped(_as_numpy, element) for element in self)
+        return (structure.map_structure(_as_numpy, element) for element in self)
 
     def options(self) -> Options:
         """The options that are set."""
@@ -143,55 +143,55 @@ class Dataset:
     @classmethod
     def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
         """One element of each of a structure of datasets, side by side."""
-        return combination.zipped(cls, args, datasets, name)
+        return combination.zip_datasets(cls, args, datasets, name)
 
     @classmethod
     def choose_from_datasets(cls, datasets: Sequence[Dataset], choice_dataset: Dataset,
                              stop_on_empty_dataset: bool = True) -> Any:
         """An element of the dataset whose number `choice_dataset` gives, for each such number."""
-        return combination.chosen(datasets, choice_dataset, stop_on_empty_dataset)
+        return combination.choose(datasets, choice_dataset, stop_on_empty_dataset)
 
     @classmethod
     def sample_from_datasets(cls, datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None,
                              stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Any:
         """Elements of datasets that are drawn at random."""
-        return combination.sampled(datasets, weights, seed, stop_on_empty_dataset)
+        return combination.sample(datasets, weights, seed, stop_on_empty_dataset)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Any:
         """The elements of this one, then those of another."""
-        return combination.concatenated(self, dataset, name)
+        return combination.concatenate(self, dataset, name)
 
     # ------------------------------------------------------------------ functions
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, deterministic: bool | None = None,
             synchronous: bool | None = None, use_unbounded_threadpool: bool = False, name: str | None = None) -> Any:
         """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
         `deterministic` is False."""
-        return mapping.mapped(self, map_func, num_parallel_calls, deterministic, name)
+        return mapping.map_dataset(self, map_func, num_parallel_calls, deterministic, name)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
         """The elements for which a function gives True."""
-        return mapping.filtered(self, predicate, name)
+        return mapping.filter_dataset(self, predicate, name)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
         """The elements before the first for which a function gives False."""
-        return mapping.taken_while(self, predicate, name)
+        return mapping.take_while(self, predicate, name)
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
         """A function from (state, element) to (new state, output), element by element."""
-        return mapping.scanned(self, initial_state, scan_func, name)
+        return mapping.scan(self, initial_state, scan_func, name)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """The last state of a function from (state, element) to the next state."""
-        return reduction.reduced(self, initial_state, reduce_func, name)
+        return reduction.reduce_dataset(self, initial_state, reduce_func, name)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Any:
         """The elements of the datasets that a function gives, one after the other."""
-        return mapping.flat_mapped(self, map_func, name)
+        return mapping.flat_map(self, map_func, name)
 
     def interleave(self, map_func: Callable[..., Any], cycle_length: Any = None, block_length: Any = None,
                    num_parallel_calls: Any = None, deterministic: bool | None = None, name: str | None = None) -> Any:
         """The elements of `cycle_length` of those datasets in turn, `block_length` at a time."""
-        return mapping.interleaved(self, map_func, cycle_length, block_length, num_parallel_calls, name)
+        return mapping.interleave(self, map_func, cycle_length, block_length, num_parallel_calls, name)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
         """The result of a function from dataset to dataset.
@@ -283,7 +283,7 @@ class Dataset:
         Raises:
             InvalidArgumentError: It has none, or more.
         """
-        return reduction.single(self, name)
+        return reduction.single_element(self, name)
 
 
 def _as_numpy(leaf: Any) -> Any:

@@ -25,8 +25,8 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import host_error, kernel_text
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced, traced
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, traced
 
 _numbers = itertools.count()
 USER_ERROR = 'Error in user-defined function'
@@ -73,11 +73,11 @@ class ElementFunction:
         types = [kind for spec in element_specs for kind in structure.types_of(spec)]
         specs = [TensorSpec(shape, dtype, f'args_{i}') for i, (dtype, shape) in enumerate(types)]
         name = f'__inference_Dataset_{what[8:-2]}_{getattr(function, "__name__", type(function).__name__)}_{next(_numbers)}'
-        arguments = Arguments(specs, {}, [f'args_{i}' for i in range(len(specs))], True, {})
+        arguments = CallArguments(specs, {}, [f'args_{i}' for i in range(len(specs))], True, {})
         self.function = function
-        self.trace: Traced = traced(flat, arguments, name, False)
+        self.trace: TracedFunction = traced(flat, arguments, name, False)
         self.structure = found[0]
-        self.spec = structure.mapped(structure.spec_of, found[0])
+        self.spec = structure.map_structure(structure.spec_of, found[0])
 
     @property
     def captured(self) -> list[Any]:
@@ -111,7 +111,7 @@ class ElementStep:
 
     __slots__ = ('_captured', '_depth', '_kind', '_site', 'trace')
 
-    def __init__(self, trace: Traced, captured: Sequence[Any], kind: str, depth: int) -> None:
+    def __init__(self, trace: TracedFunction, captured: Sequence[Any], kind: str, depth: int) -> None:
         self.trace = trace
         self._captured = tuple(captured)
         self._kind = kind

@@ -25,7 +25,7 @@ from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
 from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, DatasetReading, Element, EndOfSequence, Pull, dataset_op
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any,
@@ -54,13 +54,13 @@ def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: 
         spec = _spec(output_types, output_shapes)
     if args is not None and not isinstance(args, (tuple, list)):
         raise TypeError('values must be a sequence.')
-    op, inputs, attrs = generated(generator, spec, None if args is None else tuple(args))
+    op, inputs, attrs = generator_node(generator, spec, None if args is None else tuple(args))
     return kind(apply(op, inputs, attrs, name), spec, '_FlatMapDataset')
 
 
 def _spec(types: Any, shapes: Any) -> Any:
     if shapes is None:
-        return structure.mapped(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
+        return structure.map_structure(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
     found = structure.leaves(types)
     flat = _shapes(types, shapes)
     specs = [TensorSpec(shape, as_dtype(leaf)) for leaf, shape in zip(found, flat, strict=True)]
@@ -99,7 +99,7 @@ class _Generators:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Generated:
+class GeneratorSource:
     """Elements that a generator yields."""
 
     begin: ElementStep
@@ -135,7 +135,7 @@ class Generated:
         return pull
 
 
-def generated(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dict[str, Any]]:
+def generator_node(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dict[str, Any]]:
     """The node of a dataset that reads a generator: op type, inputs, attrs."""
     generators = _Generators()
     arguments = [structure.as_leaf(arg) for arg in args or ()]
@@ -188,7 +188,7 @@ class _Yielding:
             return Exhausted(end)
         spec = self._spec
         if not _fits(spec, value):
-            shown = structure.mapped(lambda leaf: leaf.dtype, spec)
+            shown = structure.map_structure(lambda leaf: leaf.dtype, spec)
             raise TypeError('`generator` yielded an element that did not match the expected structure. The expected '
                             f'structure was {shown}, but the yielded element was {value}.')
         found = []
@@ -227,11 +227,12 @@ def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
     return [leaf for inner, given in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, given)]
 
 
-def _generate(*captured: Any, _py_begin: Traced, _py_trace: Traced, _py_drop: Callable[[Any], None]) -> Generated:
+def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFunction,
+              _py_drop: Callable[[Any], None]) -> GeneratorSource:
     count = len(_py_begin.graph.captures)
-    return Generated(ElementStep(_py_begin, captured[:count], 'Generator', 0),
-                     ElementStep(_py_trace, captured[count:], 'Generator', 0),
-                     _py_drop)
+    return GeneratorSource(ElementStep(_py_begin, captured[:count], 'Generator', 0),
+                           ElementStep(_py_trace, captured[count:], 'Generator', 0),
+                           _py_drop)
 
 
 dataset_op('GeneratorDataset', _generate, '_py_begin', '_py_trace', '_py_drop')

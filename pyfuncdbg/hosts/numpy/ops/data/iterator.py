@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.ops.autograph.state import VariableState
 from pyfuncdbg.hosts.numpy.ops.autograph.traced_loop import LoopVariables, traced_loop
 from pyfuncdbg.hosts.numpy.ops.control.cond import cond
 from pyfuncdbg.hosts.numpy.ops.data import structure
-from pyfuncdbg.hosts.numpy.ops.data.iterator_resource import Cursor, Maybe, end
+from pyfuncdbg.hosts.numpy.ops.data.iterator_resource import Cursor, OptionalElement, end
 from pyfuncdbg.hosts.numpy.ops.data.source import Element
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import DEVICE, EagerTensor
@@ -116,7 +116,7 @@ class OwnedIterator:
         if self._cursor is None or context.current_graph() is not None:
             made = apply('IteratorGetNextAsOptional', (self._iterator_resource,), output_attrs(self.element_spec))
         else:
-            made = EagerTensor(Maybe(self._next()), variant)
+            made = EagerTensor(OptionalElement(self._next()), variant)
         return Optional(made, self.element_spec)
 
     def _autograph_for(self, stop: Any, body: Callable[[Any], Any], state: Any, options: dict[str, Any]) -> None:
@@ -142,12 +142,12 @@ class OwnedIterator:
     @property
     def output_types(self) -> Any:
         """The dtypes of an element."""
-        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
         """The shapes of an element."""
-        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
 
 
 def _told(error: OpError, op: str, count: int = 1) -> OpError:
@@ -187,7 +187,7 @@ class Optional:
         """An optional with an element."""
         element = structure.as_element(value)
         made = apply('OptionalFromValue', structure.tensors_of(element))
-        return Optional(made, structure.mapped(structure.spec_of, element))
+        return Optional(made, structure.map_structure(structure.spec_of, element))
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:

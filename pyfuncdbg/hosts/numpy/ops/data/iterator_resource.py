@@ -65,7 +65,7 @@ class Cursor:
 
 
 @methods_for_program
-class Maybe:
+class OptionalElement:
     """An element, or none: what an optional holds."""
 
     __slots__ = ('element',)
@@ -106,8 +106,8 @@ def _get_next(execution: Execution, cursor: Cursor, node: str = '', owned: Any =
     return element
 
 
-def _get_optional(execution: Execution, cursor: Cursor, node: str = '', owned: Any = ()) -> Maybe:
-    return Maybe(_pulled(execution, cursor, node))
+def _get_optional(execution: Execution, cursor: Cursor, node: str = '', owned: Any = ()) -> OptionalElement:
+    return OptionalElement(_pulled(execution, cursor, node))
 
 
 def _make(execution: Execution, source: ElementSource, cursor: Cursor, owned: Any = ()) -> None:
@@ -172,8 +172,9 @@ _op('IteratorGetNext', _get_next, _element_types, 'node', outputs=-1)
 _op('IteratorGetNextAsOptional', _get_optional, _one(dtypes.variant), 'node')
 _op('IteratorToStringHandle', _handle, _one(dtypes.string))
 _op('IteratorFromStringHandleV2', _by_handle, _one(dtypes.resource))
-register(OpDef('OptionalFromValue', lambda *values: Maybe(values), _one(dtypes.variant), _from_value_gradient, retains=True))
-register(OpDef('OptionalNone', lambda: Maybe(None), _one(dtypes.variant), no_gradient, retains=True))
+register(OpDef('OptionalFromValue', lambda *values: OptionalElement(values), _one(dtypes.variant), _from_value_gradient,
+               retains=True))
+register(OpDef('OptionalNone', lambda: OptionalElement(None), _one(dtypes.variant), no_gradient, retains=True))
 register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _one(dtypes.bool), no_gradient))
 register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types,
                lambda node, *grads: [apply('OptionalFromValue', grads)], outputs=-1, retains=True))

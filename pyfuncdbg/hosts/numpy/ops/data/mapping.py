@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
-from pyfuncdbg.hosts.numpy.ops.data.parallel import opened as opened_in_parallel
+from pyfuncdbg.hosts.numpy.ops.data.parallel import open_parallel as opened_in_parallel
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     AUTOTUNE,
     INFINITE,
@@ -28,11 +28,11 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
 from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def mapped(dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, deterministic: bool | None,
-           name: str | None) -> Any:
+def map_dataset(dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, deterministic: bool | None,
+                name: str | None) -> Any:
     """A function of each element, on threads if their number is given.
 
     Raises:
@@ -53,7 +53,7 @@ def mapped(dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, 
                             name=name, deterministic=told, **function.attrs())
 
 
-def filtered(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+def filter_dataset(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
     """The elements for which a function gives True."""
     function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.filter()')
     _check_predicate(function.spec)
@@ -61,7 +61,7 @@ def filtered(dataset: Any, predicate: Callable[..., Any], name: str | None) -> A
                             **function.attrs('predicate'))
 
 
-def taken_while(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+def take_while(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
     """The elements before the first for which a function gives False."""
     function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.take_while()')
     _check_predicate(function.spec, ' but its return type is')
@@ -69,15 +69,15 @@ def taken_while(dataset: Any, predicate: Callable[..., Any], name: str | None) -
                             **function.attrs('predicate'))
 
 
-def flat_mapped(dataset: Any, map_func: Callable[..., Any], name: str | None) -> Any:
+def flat_map(dataset: Any, map_func: Callable[..., Any], name: str | None) -> Any:
     """The elements of the datasets that a function gives."""
     function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.flat_map()')
     spec = _inner_spec(function, '`flat_map`' if name else 'flat_map')
     return dataset._derived('FlatMapDataset', spec, '_FlatMapDataset', *function.captured, name=name, **function.attrs())
 
 
-def interleaved(dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, num_parallel_calls: Any,
-                name: str | None) -> Any:
+def interleave(dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, num_parallel_calls: Any,
+               name: str | None) -> Any:
     """The elements of several of those datasets in turn."""
     function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.interleave()')
     spec = _inner_spec(function, 'interleave')
@@ -102,14 +102,14 @@ def _inner_spec(function: ElementFunction, what: str) -> Any:
     return spec.element_spec
 
 
-def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
+def scan(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
     """A function from (state, element) to (new state, output).
 
     Raises:
         TypeError: It does not return two things, or a state of another kind.
     """
     state = structure.as_element(initial_state)
-    spec = structure.mapped(structure.spec_of, state)
+    spec = structure.map_structure(structure.spec_of, state)
     traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.scan()', unpacked=False)
     if not isinstance(traced.spec, tuple) or len(traced.spec) != 2:
         raise TypeError('Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value '
@@ -121,7 +121,7 @@ def scanned(dataset: Any, initial_state: Any, function: Any, name: str | None) -
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mapped:
+class MapSource:
     """A function of each element."""
 
     source: ElementSource
@@ -145,7 +145,7 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParallelMapped:
+class ParallelMapSource:
     """Results of the function on several threads; in the elements' order unless `ordered` is False."""
 
     source: ElementSource
@@ -165,7 +165,7 @@ class ParallelMapped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filtered:
+class FilterSource:
     """Elements for which a function gives True; with `whole`, only those before the first for which it does not."""
 
     source: ElementSource
@@ -195,7 +195,7 @@ class Filtered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scanned:
+class ScanSource:
     """A function from (state, element) to (state, output)."""
 
     source: ElementSource
@@ -240,7 +240,7 @@ class _Inner:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interleaved:
+class InterleaveSource:
     """The elements of the datasets that a function gives: of `cycle` of them in turn, `block` at a time."""
 
     source: ElementSource
@@ -293,45 +293,46 @@ class Interleaved:
         return pull
 
 
-def _map(source: ElementSource, *captured: Any, _py_trace: Traced) -> Mapped:
-    return Mapped(source, ElementStep(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
+def _map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> MapSource:
+    return MapSource(source, ElementStep(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
 
 
-def _parallel_map(source: ElementSource, *rest: Any, _py_trace: Traced, deterministic: Any = b'default') -> ParallelMapped:
+def _parallel_map(source: ElementSource, *rest: Any, _py_trace: TracedFunction,
+                  deterministic: Any = b'default') -> ParallelMapSource:
     *captured, threads = rest
     if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
         raise invalid('num_parallel_calls must be greater than zero.')
-    return ParallelMapped(source, ElementStep(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1,
-                          int(threads),
-                          deterministic != b'false')
+    return ParallelMapSource(source, ElementStep(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1,
+                             int(threads),
+                             deterministic != b'false')
 
 
-def _filter(source: ElementSource, *captured: Any, _py_trace: Traced) -> Filtered:
-    return Filtered(source, ElementStep(_py_trace, captured, 'Filter', source.depth + 1), source.depth + 1)
+def _filter(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> FilterSource:
+    return FilterSource(source, ElementStep(_py_trace, captured, 'Filter', source.depth + 1), source.depth + 1)
 
 
-def _take_while(source: ElementSource, *captured: Any, _py_trace: Traced) -> Filtered:
-    return Filtered(source, ElementStep(_py_trace, captured, 'TakeWhile', source.depth + 1), source.depth + 1, True)
+def _take_while(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> FilterSource:
+    return FilterSource(source, ElementStep(_py_trace, captured, 'TakeWhile', source.depth + 1), source.depth + 1, True)
 
 
-def _scan(source: ElementSource, *rest: Any, _py_trace: Traced, _py_states: int) -> Scanned:
+def _scan(source: ElementSource, *rest: Any, _py_trace: TracedFunction, _py_states: int) -> ScanSource:
     step = ElementStep(_py_trace, rest[_py_states:], 'Scan', source.depth + 1)
-    return Scanned(source, step, source.depth + 1, tuple(rest[:_py_states]))
+    return ScanSource(source, step, source.depth + 1, tuple(rest[:_py_states]))
 
 
-def _flat_map(source: ElementSource, *captured: Any, _py_trace: Traced) -> Interleaved:
-    return Interleaved(source, ElementStep(_py_trace, captured, 'FlatMap', source.depth + 1), source.depth + 1, 1, 1,
-                       'FlatMap')
+def _flat_map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> InterleaveSource:
+    return InterleaveSource(source, ElementStep(_py_trace, captured, 'FlatMap', source.depth + 1), source.depth + 1, 1, 1,
+                            'FlatMap')
 
 
-def _interleave(source: ElementSource, *rest: Any, _py_trace: Traced) -> Interleaved:
+def _interleave(source: ElementSource, *rest: Any, _py_trace: TracedFunction) -> InterleaveSource:
     *captured, cycle, block = rest
     for name, value in (('cycle_length', cycle), ('block_length', block)):
         if int(value) < 1:
             raise invalid(f'{name} must be greater than zero.')
-    return Interleaved(source, ElementStep(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1,
-                       int(cycle),
-                       int(block), 'Interleave')
+    return InterleaveSource(source, ElementStep(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1,
+                            int(cycle),
+                            int(block), 'Interleave')
 
 
 dataset_op('MapDataset', _map, '_py_trace')

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hosts.numpy.ops.data.parallel import opened_ahead
+from pyfuncdbg.hosts.numpy.ops.data.parallel import open_ahead
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     INFINITE,
     UNKNOWN,
@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repeated:
+class RepeatSource:
     """The elements again and again; -1 times: without end."""
 
     source: ElementSource
@@ -64,7 +64,7 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class TakeSource:
     """The first elements; -1: all."""
 
     source: ElementSource
@@ -94,7 +94,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SkippedElements:
+class SkipSource:
     """The elements after the first ones; -1: none."""
 
     source: ElementSource
@@ -123,7 +123,7 @@ class SkippedElements:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sharded:
+class ShardSource:
     """Every `count`-th element, beginning with number `index`."""
 
     source: ElementSource
@@ -163,7 +163,7 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shuffled:
+class ShuffleSource:
     """The elements in random order: each is drawn from a buffer that is filled up again."""
 
     source: ElementSource
@@ -197,7 +197,7 @@ class Shuffled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cached:
+class CacheSource:
     """The elements, kept in memory from the first whole reading on."""
 
     source: ElementSource
@@ -232,7 +232,7 @@ class Cached:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prefetched:
+class PrefetchSource:
     """The elements, got before they are asked for."""
 
     source: ElementSource
@@ -244,7 +244,7 @@ class Prefetched:
 
     def open(self, reading: DatasetReading, path: str) -> Pull:
         upstream = self.source.open(reading, path + '::Prefetch')
-        return upstream if not self.size else opened_ahead(reading, upstream, self.size if self.size > 0 else _AHEAD)
+        return upstream if not self.size else open_ahead(reading, upstream, self.size if self.size > 0 else _AHEAD)
 
 
 _AHEAD = 2
@@ -252,7 +252,7 @@ _AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asserted:
+class CardinalitySource:
     """The elements, said to be so many."""
 
     source: ElementSource
@@ -287,12 +287,12 @@ def _miscounted(expected: int, got: str) -> Exception:
                                                f'{"only " if not got.startswith("at") else ""}{got} elements.')
 
 
-def _shard(source: ElementSource, count: Any, index: Any) -> Sharded:
+def _shard(source: ElementSource, count: Any, index: Any) -> ShardSource:
     if int(count) < 1:
         raise invalid(f'Number of shards must be greater than zero (currently num_shards = {int(count)}).')
     if not 0 <= int(index) < int(count):
         raise invalid(f'Index must be between 0 and {int(count) - 1} (currently index = {int(index)}).')
-    return Sharded(source, int(count), int(index), source.depth + 1)
+    return ShardSource(source, int(count), int(index), source.depth + 1)
 
 
 def _number(value: Any, argument: str) -> int:
@@ -301,24 +301,25 @@ def _number(value: Any, argument: str) -> int:
     return int(value)
 
 
-def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any, reshuffle_each_iteration: bool = True) -> Shuffled:
+def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
+             reshuffle_each_iteration: bool = True) -> ShuffleSource:
     if int(size) < 1 and int(size) != UNKNOWN:
         raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
     seeds = int(seed), int(seed2)
-    return Shuffled(source, int(size), seeds, Seeds(seeds) if reshuffle_each_iteration else None, source.depth + 1)
+    return ShuffleSource(source, int(size), seeds, Seeds(seeds) if reshuffle_each_iteration else None, source.depth + 1)
 
 
-def _prefetch(source: ElementSource, size: Any) -> Prefetched:
+def _prefetch(source: ElementSource, size: Any) -> PrefetchSource:
     if int(size) < -1:
         raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
-    return Prefetched(source, int(size), source.depth + 1)
+    return PrefetchSource(source, int(size), source.depth + 1)
 
 
-dataset_op('RepeatDataset', lambda source, count: Repeated(source, _number(count, 'count'), source.depth + 1))
-dataset_op('TakeDataset', lambda source, count: Taken(source, _number(count, 'count'), source.depth + 1))
-dataset_op('SkipDataset', lambda source, count: SkippedElements(source, _number(count, 'count'), source.depth + 1))
+dataset_op('RepeatDataset', lambda source, count: RepeatSource(source, _number(count, 'count'), source.depth + 1))
+dataset_op('TakeDataset', lambda source, count: TakeSource(source, _number(count, 'count'), source.depth + 1))
+dataset_op('SkipDataset', lambda source, count: SkipSource(source, _number(count, 'count'), source.depth + 1))
 dataset_op('ShardDataset', _shard)
 dataset_op('ShuffleDatasetV3', _shuffle, 'reshuffle_each_iteration', stateful=True)
-dataset_op('CacheDatasetV2', lambda source: Cached(source, source.depth + 1), stateful=True)
+dataset_op('CacheDatasetV2', lambda source: CacheSource(source, source.depth + 1), stateful=True)
 dataset_op('PrefetchDataset', _prefetch)
-dataset_op('AssertCardinalityDataset', lambda source, count: Asserted(source, int(count), source.depth + 1))
+dataset_op('AssertCardinalityDataset', lambda source, count: CardinalitySource(source, int(count), source.depth + 1))

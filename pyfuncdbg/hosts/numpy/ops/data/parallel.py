@@ -93,7 +93,7 @@ class _Workers:
             return None
 
 
-def opened(reading: DatasetReading, upstream: Pull, threads: int, ordered: bool, work: Work) -> Pull:
+def open_parallel(reading: DatasetReading, upstream: Pull, threads: int, ordered: bool, work: Work) -> Pull:
     """Pull through a function on threads.
 
     Args:
@@ -204,7 +204,7 @@ class _Ahead:
             return None, error
 
 
-def opened_ahead(reading: DatasetReading, upstream: Pull, size: int) -> Pull:
+def open_ahead(reading: DatasetReading, upstream: Pull, size: int) -> Pull:
     """Pull up to `size` elements before they are asked for, on a thread of its own."""
     ahead = _Ahead(upstream, size)
     reading.at_end(ahead.close)

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def cardinality_of(dataset: Any, name: str | None) -> Any:
@@ -20,10 +20,10 @@ def cardinality_of(dataset: Any, name: str | None) -> Any:
     return apply('DatasetCardinality', (dataset._variant_tensor,), None, name)
 
 
-def reduced(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
+def reduce_dataset(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
     """The last state; shapes may grow less specific from one to the next."""
     state = structure.as_element(initial_state)
-    spec = structure.mapped(structure.spec_of, state)
+    spec = structure.map_structure(structure.spec_of, state)
     while True:
         traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.reduce()', unpacked=False)
         check_state(spec, traced.spec, '', ' but got')
@@ -37,7 +37,7 @@ def reduced(dataset: Any, initial_state: Any, function: Any, name: str | None) -
     return structure.element_of(spec, found)
 
 
-def single(dataset: Any, name: str | None) -> Any:
+def single_element(dataset: Any, name: str | None) -> Any:
     """The only element."""
     flat = apply('DatasetToSingleElement', (dataset._variant_tensor,), output_attrs(dataset.element_spec), name)
     return structure.element_of(dataset.element_spec, flat)
@@ -47,7 +47,7 @@ def _types(inputs: Any, attrs: Attrs) -> list[Output]:
     return list(zip(attrs['output_types'], attrs['output_shapes'], strict=True))
 
 
-def _reduce(execution: Execution, source: ElementSource, *rest: Any, _py_trace: Traced, _py_states: int,
+def _reduce(execution: Execution, source: ElementSource, *rest: Any, _py_trace: TracedFunction, _py_states: int,
             owned: Any = ()) -> Element:
     state = tuple(rest[:_py_states])
     step = ElementStep(_py_trace, rest[_py_states:], 'Reduce', source.depth + 1)

@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 def from_tensors(kind: Any, tensors: Any, name: str | None) -> Any:
     """One element."""
     element = structure.as_element(tensors)
-    spec = structure.mapped(structure.spec_of, element)
+    spec = structure.map_structure(structure.spec_of, element)
     flat = structure.tensors_of(element)
     return kind(apply('TensorDataset', flat, {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec)}, name), spec,
                 '_TensorDataset')
@@ -45,8 +45,9 @@ def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
         raise ValueError('Invalid `element`. `element` should not be empty.')
     if any(tensor.shape.rank == 0 for tensor in flat):
         raise ValueError('Unbatching a tensor is only supported for rank >= 1')
-    spec = structure.mapped(lambda leaf: structure.NoneSpec() if leaf is None else TensorSpec(leaf.shape[1:], leaf.dtype),
-                            element)
+    spec = structure.map_structure(lambda leaf: structure.NoneSpec() if leaf is None else TensorSpec(leaf.shape[1:],
+                                                                                                     leaf.dtype),
+                                   element)
     sizes = [tensor.shape[0] for tensor in flat if tensor.shape.rank is not None and tensor.shape[0] is not None]
     for size in sizes:
         if size != sizes[0]:
@@ -82,7 +83,7 @@ def from_random(kind: Any, seed: int | None, name: str | None) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Once:
+class SingleSource:
     """One element."""
 
     element: Element
@@ -102,7 +103,7 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slices:
+class SliceSource:
     """The slices of tensors along their first axis."""
 
     tensors: Element
@@ -123,7 +124,7 @@ class Slices:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Range:
+class RangeSource:
     """Numbers from `start` to before `stop`."""
 
     numbers: range
@@ -144,7 +145,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Random:
+class RandomSource:
     """Integers below 2**32 without end; the same in each reading unless `again` is False."""
 
     seeds: tuple[int, int]
@@ -158,20 +159,20 @@ class Random:
         return lambda: (np.int64(generator.integers(0, 2**32)),)
 
 
-def _slices(*tensors: Any) -> Slices:
+def _slices(*tensors: Any) -> SliceSource:
     sizes = {len(tensor) for tensor in tensors}
     if len(sizes) > 1:
         raise invalid(f'All components must have the same size in the 0th dimension, but got {sorted(sizes)}')
-    return Slices(tensors)
+    return SliceSource(tensors)
 
 
-def _range(start: Any, stop: Any, step: Any, output_types: Any) -> Range:
+def _range(start: Any, stop: Any, step: Any, output_types: Any) -> RangeSource:
     if not int(step):
         raise invalid('step must be a non-zero integer.')
-    return Range(range(int(start), int(stop), int(step)), output_types[0].array.type)
+    return RangeSource(range(int(start), int(stop), int(step)), output_types[0].array.type)
 
 
-dataset_op('TensorDataset', lambda *tensors: Once(tensors))
+dataset_op('TensorDataset', lambda *tensors: SingleSource(tensors))
 dataset_op('TensorSliceDataset', _slices)
 dataset_op('RangeDataset', _range, 'output_types')
-dataset_op('RandomDatasetV2', lambda seed, seed2: Random((int(seed), int(seed2))), stateful=True)
+dataset_op('RandomDatasetV2', lambda seed, seed2: RandomSource((int(seed), int(seed2))), stateful=True)

@@ -119,7 +119,7 @@ def packed(structure: Any, values: Iterator[Any]) -> Any:
     return nest._rebuilt(structure, [packed(child, values) for child in nest._children(structure)])
 
 
-def mapped(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
+def map_structure(function: Callable[..., Any], structure: Any, *others: Any) -> Any:
     """Call a function on the leaves of structures of one form."""
     columns = zip(leaves(structure), *map(leaves, others), strict=True)
     return packed(structure, iter([function(*column) for column in columns]))
@@ -144,7 +144,7 @@ def compatible(a: Any, b: Any) -> bool:
 
 def narrowest_for_both(a: Any, b: Any) -> Any:
     """The element spec that holds values of both."""
-    return mapped(lambda x, y: x.most_specific_compatible_type(y), a, b)
+    return map_structure(lambda x, y: x.most_specific_compatible_type(y), a, b)
 
 
 # ---------------------------------------------------------------- specs and tensors
@@ -213,7 +213,7 @@ def element_of(spec: Any, tensors: Sequence[Any]) -> Any:
             return leaf._from_components([next(given) for _ in components(leaf)])
         tensor = next(given)
         return leaf.made(tensor, leaf.element_spec) if isinstance(leaf, VariantSpec) else tensor
-    return mapped(leaf_of, spec)
+    return map_structure(leaf_of, spec)
 
 
 def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str) -> Any:
@@ -226,7 +226,7 @@ def reshaped(spec: Any, change: Callable[[TensorShape], TensorShape], what: str)
         if not isinstance(leaf, TensorSpec):
             raise TypeError(f'{what} is not supported for elements of {leaf}')
         return TensorSpec(change(leaf.shape), leaf.dtype)
-    return mapped(changed, spec)
+    return map_structure(changed, spec)
 
 
 def check_state(before: Any, after: Any, start: str, joint: str) -> None:
@@ -234,7 +234,7 @@ def check_state(before: Any, after: Any, start: str, joint: str) -> None:
         TypeError: A function gives a state that is not of the kind of the initial one."""
     if same_form(before, after):
         def dtypes_of(spec: Any) -> Any:
-            return mapped(lambda leaf: leaf.dtype, spec)
+            return map_structure(lambda leaf: leaf.dtype, spec)
         if leaves(dtypes_of(before)) == leaves(dtypes_of(after)):
             return
         before, after = dtypes_of(before), dtypes_of(after)

@@ -22,17 +22,17 @@ class DatasetV1(Dataset):
     @property
     def output_types(self) -> Any:
         """The dtypes of an element."""
-        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
         """The shapes of an element."""
-        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
 
     @property
     def output_classes(self) -> Any:
         """The classes of an element's parts."""
-        return structure.mapped(_class_of, self.element_spec)
+        return structure.map_structure(_class_of, self.element_spec)
 
     def make_one_shot_iterator(self) -> Any:
         """An iterator that reads this dataset once, without being begun."""
@@ -116,11 +116,11 @@ class Iterator:
         ours, theirs = self.element_spec, dataset.element_spec
         if not structure.same_form(ours, theirs):
             raise TypeError(f'The `dataset` must have the same nested structure as the iterator: {ours}, got {theirs}.')
-        types = structure.mapped(lambda leaf: leaf.dtype, theirs)
+        types = structure.map_structure(lambda leaf: leaf.dtype, theirs)
         if structure.leaves(self.output_types) != structure.leaves(types):
             raise TypeError(f'Expected output types {self.output_types!r} but got dataset with output types {types!r}.')
         if not structure.compatible(ours, theirs):
-            shapes = structure.mapped(lambda s: s.shape, theirs)
+            shapes = structure.map_structure(lambda s: s.shape, theirs)
             raise TypeError(f'Expected output shapes compatible with {self.output_shapes!r} but got dataset with output '
                             f'shapes {shapes!r}.')
         return apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource), None, name)
@@ -142,17 +142,17 @@ class Iterator:
     @property
     def output_types(self) -> Any:
         """The dtypes of an element."""
-        return structure.mapped(lambda spec: spec.dtype, self.element_spec)
+        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
 
     @property
     def output_shapes(self) -> Any:
         """The shapes of an element."""
-        return structure.mapped(lambda spec: spec.shape, self.element_spec)
+        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
 
     @property
     def output_classes(self) -> Any:
         """The classes of an element's parts."""
-        return structure.mapped(_class_of, self.element_spec)
+        return structure.map_structure(_class_of, self.element_spec)
 
     @staticmethod
     def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
@@ -174,8 +174,8 @@ class Iterator:
 
 def _spec(types: Any, shapes: Any) -> Any:
     if shapes is None:
-        return structure.mapped(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
-    return structure.mapped(lambda leaf, shape: TensorSpec(as_shape(shape), as_dtype(leaf)), types, shapes)
+        return structure.map_structure(lambda leaf: TensorSpec(None, as_dtype(leaf)), types)
+    return structure.map_structure(lambda leaf, shape: TensorSpec(as_shape(shape), as_dtype(leaf)), types, shapes)
 
 
 def make_one_shot_iterator(dataset: Any) -> Any:
@@ -196,14 +196,14 @@ def _version1(dataset: Any) -> DatasetV1:
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
     """The dtypes of an element."""
-    return structure.mapped(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
+    return structure.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
 
 
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
     """The shapes of an element."""
-    return structure.mapped(lambda spec: spec.shape, dataset_or_iterator.element_spec)
+    return structure.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
     """The classes of an element's parts."""
-    return structure.mapped(_class_of, dataset_or_iterator.element_spec)
+    return structure.map_structure(_class_of, dataset_or_iterator.element_spec)

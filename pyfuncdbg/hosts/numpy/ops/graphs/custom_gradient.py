@@ -63,7 +63,7 @@ def _called(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
                          'enabled.')
     symbolic = _in_graph(nest.flatten(list(args)))
     leaves = [arg if _is_variable(arg) and not symbolic else convert_to_tensor(arg) for arg in nest.flatten(list(args))]
-    inner = tape_recording.Recording()
+    inner = tape_recording.TapeRecording()
     with tape_recording.suspended(inner):
         result, gradient = f(*nest.pack_sequence_as(list(args), leaves), **kwargs)
     results = [convert_to_tensor(value) for value in nest.flatten(result)]
@@ -90,7 +90,7 @@ def _is_variable(value: Any) -> bool:
     return hasattr(value, 'standing_on')
 
 
-def _variables(inner: tape_recording.Recording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+def _variables(inner: tape_recording.TapeRecording, results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The variables that results depend on beside the arguments: those that the function read, and in a graph those whose
     values it has used, whoever read them."""
     given = [id(leaf) for leaf in leaves if _is_variable(leaf)]

@@ -37,7 +37,7 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
         NotFoundError: An op type is not known.
     """
     from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import check_versions  # the protobuf library takes 60 ms to load
-    from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Library
+    from pyfuncdbg.hosts.numpy.runtime.traces.function_library import FunctionLibrary
     from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
     message = _message(graph_def)
     keys = _checked_keys(input_map)
@@ -50,7 +50,7 @@ def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any
         if prefix and any(_is_taken(graph, f'{prefix}/{node.name}') for node in message.node):
             prefix = graph.unique_name(prefix)
         check_versions(message.versions)
-        made = NodeImport(graph, prefix, tensors, Library(message.library, trust)).run(message.node, wanted)
+        made = NodeImport(graph, prefix, tensors, FunctionLibrary(message.library, trust)).run(message.node, wanted)
     return None if return_elements is None else made
 
 

@@ -11,7 +11,7 @@ from pyfuncdbg.hosts.numpy.ops.ragged import rows
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue
 
 
-class RowsMade:
+class RaggedFactory:
     """Factory methods of `RaggedTensor`."""
 
     __slots__ = ()
@@ -24,7 +24,7 @@ class RowsMade:
 
     @classmethod
     def _made(cls, values: Any, splits: Tensor, validate: bool, uniform: Any = None) -> Self:
-        if isinstance(values, RowsMade) and values.row_splits.dtype is not splits.dtype:
+        if isinstance(values, RaggedFactory) and values.row_splits.dtype is not splits.dtype:
             raise ValueError('Argument `row_partition` of RaggedTensor with name: partition must have same dtype as '
                              f'Argument `values`. ({splits.dtype} vs. {values.row_splits.dtype}).')
         if validate:
@@ -131,7 +131,7 @@ class RowsMade:
     @classmethod
     def as_values(cls, value: Any) -> Any:
         """A value converted to one that a ragged tensor can have as values."""
-        if isinstance(value, (RowsMade, Tensor)):
+        if isinstance(value, (RaggedFactory, Tensor)):
             return value
         if isinstance(value, RaggedTensorValue):
             return cls.from_nested_row_splits(value.flat_values, value.nested_row_splits, validate=False)
@@ -140,14 +140,14 @@ class RowsMade:
 
 def count_of(values: Any, dtype: DType) -> Tensor:
     """The number of values."""
-    if isinstance(values, RowsMade):
+    if isinstance(values, RaggedFactory):
         return values.nrows(dtype)
     known = values.shape[0] if values.shape.rank else None
     return shape_of(values, out_type=dtype)[0] if known is None else constant(known, dtype)
 
 
 def _splits_dtype(values: Any) -> DType | None:
-    return values.row_splits.dtype if isinstance(values, RowsMade) else None
+    return values.row_splits.dtype if isinstance(values, RaggedFactory) else None
 
 
 def _check_flag(validate: Any) -> None:

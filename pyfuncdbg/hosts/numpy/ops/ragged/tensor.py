@@ -20,12 +20,12 @@ from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
-from pyfuncdbg.hosts.numpy.ops.ragged.factory import RowsMade, count_of
-from pyfuncdbg.hosts.numpy.ops.ragged.value import Fetched, RaggedTensorValue
+from pyfuncdbg.hosts.numpy.ops.ragged.factory import RaggedFactory, count_of
+from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedFetch, RaggedTensorValue
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
-class RaggedTensor(RowsMade):
+class RaggedTensor(RaggedFactory):
     """Rows of values. Made by the class methods `from_...` and by `tf.ragged.constant`.
 
     Attributes:
@@ -246,9 +246,9 @@ class RaggedTensor(RowsMade):
         from pyfuncdbg.hosts.numpy.ops.ragged.text import shown
         return shown(self.to_list(), 3), []
 
-    def fetched(self) -> Fetched:
+    def fetched(self) -> RaggedFetch:
         """The structure that `Session.run` fetches in its place."""
-        return Fetched(self.flat_values, self.nested_row_splits)
+        return RaggedFetch(self.flat_values, self.nested_row_splits)
 
     def fed(self, value: Any) -> list[tuple[Any, Any]]:
         """Its tensors with the value of each, where a run is fed `value` for it."""

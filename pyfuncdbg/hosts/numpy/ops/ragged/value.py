@@ -78,7 +78,7 @@ def nested(flat_values: Any, splits: Any) -> Any:
     return flat_values
 
 
-class Fetched:
+class RaggedFetch:
     """A ragged tensor among the fetches of a run: its tensors, which `nest` replaces by their values."""
 
     __slots__ = ('flat_values', 'splits')

@@ -30,7 +30,7 @@ from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
 from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
 from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, OutputTypes, output_types
-from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
+from pyfuncdbg.hosts.numpy.ops.script.record import RecordCollector
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
@@ -117,7 +117,7 @@ class PythonFunction:
 
     # ------------------------------------------------------------------ calling
     @begins_call(_described)
-    def invoke(self, execution: Execution, inputs: list[Any], keeping: Keeping | None = None,
+    def invoke(self, execution: Execution, inputs: list[Any], keeping: RecordCollector | None = None,
                handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
         """Call the function, through the hooks if there are any.
 
@@ -200,7 +200,7 @@ class PythonFunction:
         return not known[1]
 
     @calls_wrapped
-    def _body(self, keeping: Keeping | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
+    def _body(self, keeping: RecordCollector | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
         """The function in its surroundings: eager mode, the thread's tapes put aside."""
         suspended = active.recordings
         active.recordings = [] if keeping is None else [keeping.begin(inputs, handles, suspended)]

@@ -24,7 +24,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
 from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import dense
 from pyfuncdbg.hosts.numpy.runtime.differentiation.tape import differentiate
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded, Recording, active
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import RecordedResult, TapeRecording, active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 
@@ -123,12 +123,12 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
         return results
     inputs = [*sources, None, *seeds, *backward.met]
     made = BodyRecord(backward.nodes, frozenset(backward.tracked), inputs, outputs, forward.call)
-    return Recorded(results, (made,), backward.met, forward.call)
+    return RecordedResult(results, (made,), backward.met, forward.call)
 
 
-def _continued(forward: BodyRecord, seeds: Sequence[EagerTensor], outer: Sequence[Recording]) -> Recording:
+def _continued(forward: BodyRecord, seeds: Sequence[EagerTensor], outer: Sequence[TapeRecording]) -> TapeRecording:
     """A recording that goes on where the forward call's ended."""
-    recording = Recording(outer=outer)
+    recording = TapeRecording(outer=outer)
     recording.nodes = list(forward.nodes)
     recording.tracked = set(forward.tracked)
     for seed in seeds:

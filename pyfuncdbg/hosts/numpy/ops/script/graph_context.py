@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
 from pyfuncdbg.hosts.numpy.runtime.functions.compilation import parts_of
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 def readable(op: Operation) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class _Functions:
     """The functions and graphs that live, as far as one reading needs them."""
 
     def __init__(self) -> None:
-        self._traces: list[Traced] | None = None
+        self._traces: list[TracedFunction] | None = None
         self._graphs: list[Graph] = []
 
     def returned(self, tensor: Any) -> Iterator[tuple[str, list[Any]]]:
@@ -41,13 +41,13 @@ class _Functions:
         if not tensor.graph.building_function:
             return
         if self._traces is None:
-            self._traces, self._graphs = living(*with_derived(Traced)), living(*with_derived(Graph))
+            self._traces, self._graphs = living(*with_derived(TracedFunction)), living(*with_derived(Graph))
         for trace in self._traces:
             slots = [slot for slot, output in enumerate(trace.outputs) if output is tensor]
             if slots:
                 yield trace.short_name, [node.outputs[slot] for node, slot in self._given(trace, slots)]
 
-    def _given(self, trace: Traced, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
+    def _given(self, trace: TracedFunction, slots: Sequence[int]) -> Iterator[tuple[Operation, int]]:
         """Nodes that run a function, and the slots in which they give what it returns in those."""
         for graph in self._graphs:
             for node in graph.operations:
@@ -56,7 +56,7 @@ class _Functions:
                         yield from ((node, slot) for slot in _slots(value, trace, slots) if slot < len(node.outputs))
 
 
-def _slots(value: Any, trace: Traced, slots: Sequence[int]) -> Iterator[int]:
+def _slots(value: Any, trace: TracedFunction, slots: Sequence[int]) -> Iterator[int]:
     if isinstance(value, Branches):
         for branch, results in zip(value.branches, value.results, strict=True):
             yield from (i for i, place in enumerate(results) if branch is trace and place in slots)

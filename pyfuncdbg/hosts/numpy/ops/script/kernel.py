@@ -19,10 +19,10 @@ from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.errors import is_refusal, op_error
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.hosts.numpy.ops.script.gradient import gradient, hidden
-from pyfuncdbg.hosts.numpy.ops.script.record import Keeping
+from pyfuncdbg.hosts.numpy.ops.script.record import RecordCollector
 from pyfuncdbg.hosts.numpy.ops.script.stored_function import restored
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import RecordedResult
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, UNFOLDED
@@ -41,7 +41,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     inputs = [boxed(value) for value in values]
     try:
         function: PythonFunction = registry.found(token) if _py_function is None else _py_function
-        keeping = Keeping(function.traced) if record else None
+        keeping = RecordCollector(function.traced) if record else None
         if function.variables:
             count = len(inputs) - len(function.variables)
             outputs = function.invoke(execution, inputs[:count], keeping, inputs[count:])
@@ -54,7 +54,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     results = [tensor._value for tensor in outputs]
     if keeping is None:
         return results
-    return Recorded(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
+    return RecordedResult(results, (keeping.record(inputs, outputs),), keeping.met, keeping.call)
 
 
 def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Sequence[EagerTensor]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.chain import current_call, hooks
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recording, TapedOp
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import TapedOp, TapeRecording
 
 
 class BodyRecord:
@@ -44,7 +44,7 @@ class _Bystanders:
 
     __slots__ = ('_recordings',)
 
-    def __init__(self, recordings: Sequence[Recording]) -> None:
+    def __init__(self, recordings: Sequence[TapeRecording]) -> None:
         self._recordings = recordings
 
     def meet(self, tensor: Tensor) -> bool:
@@ -54,7 +54,7 @@ class _Bystanders:
         """Nothing: handles are inputs of the node."""
 
 
-class Keeping:
+class RecordCollector:
     """Collector of one call's record while it runs; for a call that a hook retries it starts anew.
 
     Attributes:
@@ -66,14 +66,14 @@ class Keeping:
 
     def __init__(self, traced: bool) -> None:
         self._traced = traced
-        self._recording: Recording | None = None
+        self._recording: TapeRecording | None = None
         self._inputs: Sequence[Any] = ()
         self.call = 0
 
-    def begin(self, inputs: Sequence[Any], handles: Sequence[Any], suspended: Sequence[Recording]) -> Recording:
+    def begin(self, inputs: Sequence[Any], handles: Sequence[Any], suspended: Sequence[TapeRecording]) -> TapeRecording:
         """The recording for a call on these inputs, inside the caller's tapes."""
         outer: Any = [_Bystanders(suspended)] if self._traced and suspended else suspended
-        recording = self._recording = Recording(outer=outer)
+        recording = self._recording = TapeRecording(outer=outer)
         for tensor in inputs:
             if tensor.dtype.is_trainable and tensor.dtype.array.kind != 'O':
                 recording.watch(tensor)

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import OPERATORS, is_foreign
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
-from pyfuncdbg.hosts.numpy.runtime.autograph.private_names import Mangling
+from pyfuncdbg.hosts.numpy.runtime.autograph.private_names import NameMangler
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 
@@ -81,7 +81,7 @@ def tree(code: CodeType, space: Mapping[str, Any]) -> tuple[ast.FunctionDef, dic
     expressions.visit(node)
     if not (statements.changed or expressions.changed):
         return None
-    Mangling(found.owner).visit(node)
+    NameMangler(found.owner).visit(node)
     return node, parts
 
 

@@ -16,7 +16,7 @@ Loop = ast.For | ast.While
 
 
 @dataclass(slots=True)
-class Marks:
+class StatementMarks:
     """Analysis results of statements, by identity.
 
     Attributes:
@@ -30,7 +30,7 @@ class Marks:
     kept: list[ast.AST] = field(default_factory=list)
 
 
-def lowered(body: list[ast.stmt], taken: set[str], marks: Marks) -> list[ast.stmt]:
+def lowered(body: list[ast.stmt], taken: set[str], marks: StatementMarks) -> list[ast.stmt]:
     """The body of a function without jumps out of statements that may depend on tensors.
 
     Args:
@@ -88,7 +88,7 @@ def returns(body: Sequence[ast.stmt]) -> bool:
 
 
 # ---------------------------------------------------------------- which statements may depend on tensors
-def _mark(body: Sequence[ast.stmt], inside: bool, marks: Marks) -> None:
+def _mark(body: Sequence[ast.stmt], inside: bool, marks: StatementMarks) -> None:
     for statement in body:
         if isinstance(statement, ast.If):
             dynamic = not fixed_test(statement.test)
@@ -117,7 +117,7 @@ def blocks(statement: ast.AST) -> list[list[Any]]:
     return found
 
 
-def _jumps_out(loop: Loop, inside: bool, marks: Marks) -> bool:
+def _jumps_out(loop: Loop, inside: bool, marks: StatementMarks) -> bool:
     """Whether a jump in a loop that is Python leaves a statement that will be a function."""
     def looks(body: Sequence[ast.stmt], hidden: bool, own: bool) -> bool:
         for statement in body:
@@ -133,7 +133,7 @@ def _jumps_out(loop: Loop, inside: bool, marks: Marks) -> bool:
     return looks(loop.body, False, True)
 
 
-def _hidden_return(body: Sequence[ast.stmt], inside: bool, marks: Marks) -> bool:
+def _hidden_return(body: Sequence[ast.stmt], inside: bool, marks: StatementMarks) -> bool:
     return any((isinstance(statement, ast.Return) and inside) or any(
         _hidden_return(block, inside or id(statement) in marks.dynamic, marks) for block in blocks(statement))
         for statement in body)
@@ -147,7 +147,7 @@ class _Lowering:
         returned: Names of the flag and of the value, where returns become flags.
     """
 
-    def __init__(self, taken: set[str], marks: Marks) -> None:
+    def __init__(self, taken: set[str], marks: StatementMarks) -> None:
         self.returned: tuple[str, str] | None = None
         self._taken = taken
         self._marks = marks

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import Marks
+from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import StatementMarks
 from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames
 
 
@@ -18,7 +18,7 @@ class Liveness:
         at: By identity of an `if` or loop: what is needed before it, and after it.
     """
 
-    def __init__(self, body: Sequence[ast.stmt], always: set[str], marks: Marks) -> None:
+    def __init__(self, body: Sequence[ast.stmt], always: set[str], marks: StatementMarks) -> None:
         self.at: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
         self._marks = marks
         self._functions: dict[str, set[str]] = {}

@@ -9,7 +9,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.source import mangled
 _FIELDS = ('id', 'attr', 'arg', 'name', 'asname')
 
 
-class Mangling(ast.NodeTransformer):
+class NameMangler(ast.NodeTransformer):
     """Name mangler; inside of a class defined there it stops, for the compiler does it."""
 
     def __init__(self, owner: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import Marks, lowered, placed
+from pyfuncdbg.hosts.numpy.runtime.autograph.jumps import StatementMarks, lowered, placed
 from pyfuncdbg.hosts.numpy.runtime.autograph.liveness import Liveness
 from pyfuncdbg.hosts.numpy.runtime.autograph.names import UsedNames, all_names, fresh, root, support
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import parameters
@@ -48,7 +48,7 @@ class Statements:
         self._outside = names.outside
         self._parameters = {argument.arg for argument in parameters(node.args)}
         self._taken = all_names([node])
-        self._marks = Marks()
+        self._marks = StatementMarks()
         body = lowered(node.body, self._taken, self._marks)
         names = UsedNames(body)
         self._own = (names.bound | self._parameters) - names.outside[0] - names.outside[1]

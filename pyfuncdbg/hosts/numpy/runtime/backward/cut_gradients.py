@@ -21,7 +21,7 @@ ASKED, LOST = 'gradient asked', 'gradient lost'
 """Kinds of the facts: each source of a pass, and each whose gradient is None."""
 
 
-class Ways(NamedTuple):
+class BackwardTraversal(NamedTuple):
     """Backward traversal of a graph or tape: from a tensor to its operation's inputs.
 
     Attributes:
@@ -33,19 +33,19 @@ class Ways(NamedTuple):
     inputs: Callable[[Any], Sequence[Any]]
 
 
-def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> Ways:
+def in_graph(inputs: Callable[[Any], Sequence[Any]]) -> BackwardTraversal:
     """Back through operations."""
-    return Ways(lambda tensor: getattr(tensor, 'op', None), inputs)
+    return BackwardTraversal(lambda tensor: getattr(tensor, 'op', None), inputs)
 
 
-def in_tape(nodes: Sequence[Any]) -> Ways:
+def in_tape(nodes: Sequence[Any]) -> BackwardTraversal:
     """Back through what a tape has recorded."""
     known: Mapping[int, Any] = {id(output): node for node in nodes for output in node.outputs}
-    return Ways(lambda tensor: known.get(id(tensor)), lambda node: node.inputs)
+    return BackwardTraversal(lambda tensor: known.get(id(tensor)), lambda node: node.inputs)
 
 
 def count_lost(targets: Sequence[Any], given: Sequence[Any], sources: Sequence[Any], found: Sequence[Any],
-               ways: Ways) -> None:
+               ways: BackwardTraversal) -> None:
     """Count the sources of a pass, and those whose gradient is None because of a Python function.
 
     Args:
@@ -71,7 +71,7 @@ def _is_differentiable(source: Any) -> bool:
     return source is not None and source.dtype.is_trainable
 
 
-def _culprit(targets: Sequence[Any], source: Any, ways: Ways) -> Operation | None:
+def _culprit(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> Operation | None:
     """The node of the Python function that cuts the way to a source; None if others cut it, or there is none."""
     for node, place in _way(targets, source, ways):
         trace = node.attrs.get('_py_trace')
@@ -96,7 +96,7 @@ def _leads_on(node: Any) -> bool:
         map(_is_differentiable, node.outputs)))
 
 
-def _way(targets: Sequence[Any], source: Any, ways: Ways) -> list[tuple[Any, int]]:
+def _way(targets: Sequence[Any], source: Any, ways: BackwardTraversal) -> list[tuple[Any, int]]:
     """The nodes from a source to one of the targets, by a shortest way past those that are meant to cut it, such as
     stop_gradient; each with the place of the input that is on it."""
     back: dict[int, tuple[Any, int, Any]] = {}      # tensor: the node that uses it, where, and what of that leads on

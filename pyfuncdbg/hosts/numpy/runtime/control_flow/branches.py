@@ -35,9 +35,9 @@ from pyfuncdbg.hosts.numpy.runtime.backward.indexed_slices import IndexedSlices,
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state, run_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import RecordedResult
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Branches:
         types: Static types of the node's outputs.
     """
 
-    branches: tuple[Traced, ...]
+    branches: tuple[TracedFunction, ...]
     feeds: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
     types: tuple[Output, ...]
@@ -105,7 +105,7 @@ def _kernel(two: bool) -> Any:
             for place, value in zip(places, found[count:], strict=True):
                 kept[first + place - offset] = value
         outputs = [found[place] if place >= 0 else zero_of(values[-1 - place]) for place in _py_branches.results[index]]
-        return Recorded(outputs, kept) if record else outputs
+        return RecordedResult(outputs, kept) if record else outputs
     return run
 
 
@@ -210,12 +210,12 @@ class _Backward:
         found: By input of the node: which of its outputs is the gradient, or which three are, of `IndexedSlices`.
     """
 
-    trace: Traced
+    trace: TracedFunction
     needed: list[Any]
     found: dict[int, Any]
 
     @classmethod
-    def of(cls, branch: Traced, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
+    def of(cls, branch: TracedFunction, feeds: Sequence[int], targets: Sequence[int], slices: Any, absent: Any) -> _Backward:
         """Made, with slices where they are asked for."""
         trace, needed = branch.backward(targets, (), slices, [(tensor, kind) for _, tensor, kind in absent])
         packed = trace.pack(range(len(trace.outputs)))

@@ -32,7 +32,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import zeros_like
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import has_state
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop, run
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 _SCALAR = TensorShape(())
 
@@ -115,7 +115,7 @@ def gradient(node: Node, *grads: Any) -> Sequence[Any]:
                           for tensor, found in zip(pool, outcome, strict=True))]
 
 
-def _backward(loop: Loop, incoming: _Incoming) -> tuple[Traced, list[Any], list[int], list[tuple[str, int, int]]]:
+def _backward(loop: Loop, incoming: _Incoming) -> tuple[TracedFunction, list[Any], list[int], list[tuple[str, int, int]]]:
     """The backward body: with what it needs, the carried values that a gradient is carried of, and what its seeds are.
 
     A carried value whose gradient comes about only in an earlier iteration is carried too: found by trying.
@@ -163,7 +163,7 @@ def _needed(node: Node, loop: Loop, what: Any, inputs: _Inputs) -> tuple[str, in
     return inputs.add('items', node.recorded()[1 + what])
 
 
-def _repeated(node: Node, loop: Loop, backward: Traced, reached: Sequence[int], inputs: _Inputs,
+def _repeated(node: Node, loop: Loop, backward: TracedFunction, reached: Sequence[int], inputs: _Inputs,
               feeds: Sequence[tuple[str, int]], outcome: list[Any]) -> None:
     """Add the backward loop; puts what it gives into `outcome`, by the place in the forward loop's pool."""
     pool = node.inputs[2:]

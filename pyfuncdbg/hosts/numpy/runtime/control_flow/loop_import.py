@@ -11,11 +11,11 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import BELOW, BOTH, CONSTA
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
-from pyfuncdbg.hosts.numpy.runtime.traces.function_library import Library
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.function_library import FunctionLibrary
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def restored(inputs: Sequence[Any], attrs: Attrs, functions: Library) -> Attrs:
+def restored(inputs: Sequence[Any], attrs: Attrs, functions: FunctionLibrary) -> Attrs:
     """The loop of a While that comes from a GraphDef: everything but the count is carried.
 
     Raises:
@@ -34,7 +34,7 @@ def restored(inputs: Sequence[Any], attrs: Attrs, functions: Library) -> Attrs:
     return {'_py_loop': Loop(condition, body, count, 0, every, every, every, (), (), limited, False, types)}
 
 
-def _condition(functions: Library, name: str) -> tuple[Traced, bool]:
+def _condition(functions: FunctionLibrary, name: str) -> tuple[TracedFunction, bool]:
     found: list[bool] = []
 
     def unlimited(message: Any) -> None:

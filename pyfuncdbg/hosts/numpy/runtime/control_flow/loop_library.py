@@ -13,7 +13,7 @@ import numpy as np
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import BELOW, BOTH, CONSTANT, NEXT
 from pyfuncdbg.hosts.numpy.graph.proto.nodedef import attr_value
 from pyfuncdbg.hosts.numpy.runtime.traces.function_def import function_def
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 _COUNTER = 'while_loop_counter'
 
@@ -22,9 +22,9 @@ class WrittenLoop(Protocol):
     """The loop that functions are written for: the attributes of `Loop` that they depend on."""
 
     @property
-    def condition(self) -> Traced | None: ...
+    def condition(self) -> TracedFunction | None: ...
     @property
-    def body(self) -> Traced: ...
+    def body(self) -> TracedFunction: ...
     @property
     def carried(self) -> int: ...
     @property
@@ -48,7 +48,7 @@ class LoopFunction:
     """The condition or body of a loop, as the function of a node."""
 
     loop: WrittenLoop
-    trace: Traced
+    trace: TracedFunction
     node: Any
 
     @property

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 _numbers = itertools.count()
 
@@ -44,7 +44,7 @@ def has_state(graph: Graph) -> bool:
 
 
 def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTensor]], Sequence[Any]],
-                 types: Sequence[Output] = (), repeats: bool = False, certain: bool = False) -> Traced:
+                 types: Sequence[Output] = (), repeats: bool = False, certain: bool = False) -> TracedFunction:
     """Trace a part of a graph.
 
     Args:
@@ -69,7 +69,7 @@ def traced_inner(scope: str, part: str, function: Callable[[Sequence[SymbolicTen
         outputs = [graph.admit(tensor) for tensor in function(inputs)]
     if outer is not None:
         _variables_noted(graph, outer)
-    return Traced(graph, inputs, outputs, list, name)
+    return TracedFunction(graph, inputs, outputs, list, name)
 
 
 def _variables_noted(graph: Graph, outer: Graph) -> None:

@@ -25,12 +25,12 @@ from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import bool as boolean
 from pyfuncdbg.hosts.numpy.runtime.control_flow.nested_plan import run_inner
 from pyfuncdbg.hosts.numpy.runtime.control_flow.tensor_list import TensorList, zero_of
-from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import Recorded
+from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import RecordedResult
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Loop:
         compiled: The one function that iterations of it are, once it has run.
     """
 
-    condition: Traced | None
-    body: Traced
+    condition: TracedFunction | None
+    body: TracedFunction
     carried: int
     items: int
     asks: tuple[int, ...]
@@ -172,7 +172,7 @@ def run(execution: Execution, counter: Any, maximum: Any, *pool: Any, _py_loop: 
     hidden: list[Any] = [np.int32(count), *[None] * (len(asked) - 1)]
     for place, cells in zip(places, kept, strict=True):
         hidden[1 + place] = cells
-    return Recorded(outputs, hidden)
+    return RecordedResult(outputs, hidden)
 
 
 def _plain(loop: Loop, execution: Execution, limit: int, pool: Sequence[Any]) -> _Iterations:

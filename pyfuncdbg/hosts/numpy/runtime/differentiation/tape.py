@@ -39,7 +39,7 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._accessed = watch_accessed_variables
-        self._recording: tape_recording.Recording | None = None
+        self._recording: tape_recording.TapeRecording | None = None
         self._variables: dict[int, Any] = {}
         self._active = False
 
@@ -56,7 +56,7 @@ class GradientTape:
         if self._active:
             raise ValueError('Tape is still recording, This can happen if you try to re-enter an already-active tape.')
         if self._recording is None:
-            self._recording = tape_recording.Recording(self._accessed)
+            self._recording = tape_recording.TapeRecording(self._accessed)
             self._variables = self._recording.variables
         tape_recording.active.recordings.append(self._recording)
         self._active = True
@@ -79,7 +79,7 @@ class GradientTape:
                 raise ValueError(f'Passed in object {item} of type {type(item).__name__!r}, not tf.Tensor or tf.Variable '
                                  'or ExtensionType.')
             if self._recording is None:
-                self._recording = tape_recording.Recording(self._accessed)
+                self._recording = tape_recording.TapeRecording(self._accessed)
                 self._variables = self._recording.variables
             self._recording.watch(handle, None if handle is item else item)
 

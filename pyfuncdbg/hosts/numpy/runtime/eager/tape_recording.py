@@ -63,7 +63,7 @@ class TapedOp:
         return f'<TapeNode {self.name!r} type={self.type}>'
 
 
-class Recorded(NamedTuple):
+class RecordedResult(NamedTuple):
     """Result of a kernel with hidden outputs for `record=True`.
 
     Attributes:
@@ -79,7 +79,7 @@ class Recorded(NamedTuple):
     call: int = 0
 
 
-class Recording:
+class TapeRecording:
     """A growing list of nodes that depend on what is watched.
 
     Attributes:
@@ -95,7 +95,7 @@ class Recording:
 
     __slots__ = ('accessed', 'met', 'nodes', 'outer', 'tracked', 'variables', 'watched')
 
-    def __init__(self, accessed: bool = True, outer: Sequence[Recording] = ()) -> None:
+    def __init__(self, accessed: bool = True, outer: Sequence[TapeRecording] = ()) -> None:
         self.nodes: list[Any] = []
         self.tracked: set[int] = set()
         self.watched: list[Tensor] = []
@@ -142,7 +142,7 @@ class Recording:
 
 class _Active(threading.local):
     def __init__(self) -> None:
-        self.recordings: list[Recording] = []
+        self.recordings: list[TapeRecording] = []
         self.op_call = 0                        # id of the latest op that was executed as a call
 
 
@@ -150,7 +150,7 @@ active = _Active()
 
 
 @contextmanager
-def suspended(inner: Recording | None = None) -> Iterator[None]:
+def suspended(inner: TapeRecording | None = None) -> Iterator[None]:
     """Take this thread's recordings out; `inner` records instead."""
     before = active.recordings
     active.recordings = [] if inner is None else [inner]

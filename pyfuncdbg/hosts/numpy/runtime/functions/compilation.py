@@ -7,10 +7,10 @@ from typing import Any
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
 from pyfuncdbg.hosts.numpy.runtime.control_flow.while_loop import Loop
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def check_compilable(trace: Traced) -> None:
+def check_compilable(trace: TracedFunction) -> None:
     """Refuse a trace that calls a Python function, itself or in a part of it.
 
     Raises:
@@ -26,7 +26,7 @@ def check_compilable(trace: Traced) -> None:
                         f'The op is created at: \n{created} [Op:{trace.name}]')
 
 
-def _python_ops(trace: Traced) -> Iterator[Any]:
+def _python_ops(trace: TracedFunction) -> Iterator[Any]:
     """Nodes that call a Python function of the program."""
     for op in trace.graph.operations:
         inner = [part for value in op.attrs.values() for part in parts_of(value)]
@@ -36,9 +36,9 @@ def _python_ops(trace: Traced) -> Iterator[Any]:
             yield op
 
 
-def parts_of(value: Any) -> tuple[Traced, ...]:
+def parts_of(value: Any) -> tuple[TracedFunction, ...]:
     """The functions that an attr of a node holds."""
-    if isinstance(value, Traced):
+    if isinstance(value, TracedFunction):
         return (value,)
     if isinstance(value, Branches):
         return value.branches

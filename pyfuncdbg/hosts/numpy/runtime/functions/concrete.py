@@ -17,8 +17,8 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import out_of_scope
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete_arguments import arguments_of_call
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced, call_traced
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, call_traced
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
 
 
@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.type_text import type_text
 class ConcreteFunction:
     """One trace, callable with tensors."""
 
-    def __init__(self, trace: Traced, arguments: Arguments, compiled: bool = False) -> None:
+    def __init__(self, trace: TracedFunction, arguments: CallArguments, compiled: bool = False) -> None:
         """Of a trace for some arguments; with `compiled` it may call no Python function."""
         self._trace = trace
         self._inputs = arguments.inputs

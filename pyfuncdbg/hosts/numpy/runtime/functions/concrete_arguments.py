@@ -9,7 +9,7 @@ from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, Described, Input, as_argument
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments, Described, TensorArgument, as_argument
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 
@@ -18,7 +18,7 @@ class _MisfitError(Exception):
 
 
 def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[Described],
-                      inputs: Sequence[Input], name: str, shown: str) -> tuple[list[Any], list[Any]]:
+                      inputs: Sequence[TensorArgument], name: str, shown: str) -> tuple[list[Any], list[Any]]:
     """The tensors of a call, and the variables among its arguments.
 
     Args:
@@ -45,7 +45,7 @@ def arguments_of_call(args: Sequence[Any], kwargs: Mapping[str, Any], parameters
                         f'{also}') from None
 
 
-def _by_parameters(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[Described]) -> Arguments:
+def _by_parameters(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[Described]) -> CallArguments:
     positional = [name for name, kind, _ in parameters if kind != 'KEYWORD_ONLY']
     if len(args) > len(positional):
         raise _MisfitError('too many positional arguments')
@@ -61,7 +61,7 @@ def _by_parameters(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: S
     for name in kwargs:
         if name not in names:
             raise _MisfitError(f"got an unexpected keyword argument '{name}'")
-    return Arguments([_fitted(expected, given[name]) for name, _, expected in parameters], {}, names, False, {})
+    return CallArguments([_fitted(expected, given[name]) for name, _, expected in parameters], {}, names, False, {})
 
 
 def _fitted(expected: Any, given: Any) -> Any:

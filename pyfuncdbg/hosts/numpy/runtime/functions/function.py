@@ -15,7 +15,7 @@ from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.functions.concrete import ConcreteFunction
 from pyfuncdbg.hosts.numpy.runtime.functions.retracing import Retracing, retracing_of
 from pyfuncdbg.hosts.numpy.runtime.functions.signature import FunctionSignature
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import traced
 
 _numbers = itertools.count()
@@ -111,7 +111,7 @@ class Function:
             leave_out_ours(error)
             raise
 
-    def _trace_for(self, arguments: Arguments, called: bool = False) -> ConcreteFunction:
+    def _trace_for(self, arguments: CallArguments, called: bool = False) -> ConcreteFunction:
         graph = context.current_graph()
         key = arguments.key, _home(graph)
         found = self._traces.found.get(key)
@@ -128,13 +128,13 @@ class Function:
                     self._traces.found[key] = found
         return found
 
-    def _wider(self, arguments: Arguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
+    def _wider(self, arguments: CallArguments, home: int, graph: Graph | None) -> ConcreteFunction | None:
         """A trace for wider shapes that serves these arguments too: the narrowest."""
         found = [(key, known) for (key, its_home), known in self._traces.found.items()
                  if its_home == home and known.usable_in(graph) and arguments.within(key)]
         return min(found, key=lambda one: _unknown_sizes(one[0]))[1] if found else None
 
-    def _traced(self, arguments: Arguments) -> ConcreteFunction:
+    def _traced(self, arguments: CallArguments) -> ConcreteFunction:
         """A new trace. The first may make variables; another one that makes none then takes its place."""
         def trace(first: bool) -> Any:
             return traced(self._python_function, arguments, f'__inference_{self._name}_{next(_numbers)}', first,

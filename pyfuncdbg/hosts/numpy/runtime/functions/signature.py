@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments, as_argument
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments, as_argument
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -70,7 +70,7 @@ class FunctionSignature:
         rest = list(self.parameters.parameters.values())[1:]
         return _made(self.parameters.replace(parameters=rest), self.specs, self.seen)
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> Arguments:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], allow_specs: bool = False) -> CallArguments:
         """Read the arguments of a call.
 
         Raises:
@@ -121,19 +121,20 @@ class FunctionSignature:
         return TypeError(f'Binding inputs to tf.function failed due to `{why}`. Received args: {tuple(args)} and kwargs: '
                          f'{dict(kwargs)} for signature: {shown or self.shown()}.')
 
-    def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str], allow_specs: bool) -> Arguments:
+    def _widened(self, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str],
+                 allow_specs: bool) -> CallArguments:
         """The arguments, with shapes that fit all calls so far where retracing is to be reduced."""
         if self.specs is not None:
             shapes = {i: spec.shape for i, spec in enumerate(nest.flatten(list(self.specs), expand_composites=True))}
-            return Arguments(args, kwargs, names, allow_specs, shapes)
-        plain = Arguments(args, kwargs, names, allow_specs, {})
+            return CallArguments(args, kwargs, names, allow_specs, shapes)
+        plain = CallArguments(args, kwargs, names, allow_specs, {})
         if self.seen is None:
             return plain
         kind = plain.key[1], tuple(i.dtype for i in plain.inputs)
         wide = self.seen.setdefault(kind, {i: inp.shape for i, inp in enumerate(plain.inputs)})
         for i, inp in enumerate(plain.inputs):
             wide[i] = wide[i].most_specific_compatible_shape(inp.shape)
-        return Arguments(args, kwargs, names, allow_specs, dict(wide))
+        return CallArguments(args, kwargs, names, allow_specs, dict(wide))
 
     def shown(self) -> str:
         """The parameters with their specs, as TensorFlow's messages show them."""

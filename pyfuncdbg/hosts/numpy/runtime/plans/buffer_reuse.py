@@ -16,7 +16,7 @@ _WORTH_REUSING = 64
 """Elements from which writing into an old buffer beats making a new one."""
 
 
-class Sharing:
+class BufferSharing:
     """Aliasing and lifetime of the memory behind each slot.
 
     Attributes:

@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import Values
+from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import SlotValues
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, sites_around
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.undo import SavedState, StepOutcome
@@ -53,7 +53,7 @@ class ExecutionHistory:
         self._undo: dict[int, SavedState] = {}
         self._outcomes: dict[int, StepOutcome] = {}
         self.position = 0
-        self.values = Values(plan)
+        self.values = SlotValues(plan)
 
     # ------------------------------------------------------------------ looking
     @property

@@ -12,7 +12,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
-class Values:
+class SlotValues:
     """Values by slot.
 
     Attributes:

@@ -24,11 +24,11 @@ from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, Exec
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
-from pyfuncdbg.hosts.numpy.runtime.plans.schedule import Order, Progress
+from pyfuncdbg.hosts.numpy.runtime.plans.schedule import RunProgress, StepOrder
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 
-_orders: weakref.WeakKeyDictionary[CompiledPlan, Order] = weakref.WeakKeyDictionary()
+_orders: weakref.WeakKeyDictionary[CompiledPlan, StepOrder] = weakref.WeakKeyDictionary()
 
 
 class ThreadPool:
@@ -117,12 +117,12 @@ class PooledRun:
     def __init__(self, plan: CompiledPlan, execution: Execution, pool: ThreadPool, timing: StepTimes | None = None) -> None:
         order = _orders.get(plan)
         if order is None:
-            order = _orders[plan] = Order(plan)
+            order = _orders[plan] = StepOrder(plan)
         self.execution = execution
         self.known: dict[int, Any] = dict(plan.constants)
         self.executions: dict[int, StepExecution] = {}
         self._plan, self._pool, self._timing = plan, pool, timing
-        self._progress = Progress(order)
+        self._progress = RunProgress(order)
         self._changed = threading.Condition(new_lock())
         self._running: set[int] = set()
         self._error: BaseException | None = None

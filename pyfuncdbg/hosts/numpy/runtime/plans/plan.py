@@ -26,7 +26,7 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import computed_again
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, reads_returned, site_attrs
-from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
+from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
 from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
@@ -56,7 +56,8 @@ class CompiledPlan:
 
     def __init__(self, graph: Graph, steps: Sequence[Step], feeds: Sequence[SymbolicTensor],
                  fetches: Sequence[SymbolicTensor],
-                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: Sharing, hand_over: HandOver) -> None:
+                 slots: Mapping[int, int], constants: Mapping[int, Any], sharing: BufferSharing,
+                 hand_over: HandOver) -> None:
         self.graph = graph
         self.steps = tuple(steps)
         self.feeds = tuple(feeds)
@@ -84,7 +85,7 @@ class CompiledPlan:
         """This plan with its steps in another valid order, given by their indices."""
         hand_over = self.names['hand_over'].func
         steps = [self.steps[index] for index in order]
-        sharing = Sharing(steps, self.feeds, self.fetches, self.slots, True)
+        sharing = BufferSharing(steps, self.feeds, self.fetches, self.slots, True)
         return CompiledPlan(self.graph, steps, self.feeds, self.fetches, self.slots, self.constants, sharing, hand_over)
 
     def failed_step(self, error: BaseException) -> Step | None:
@@ -239,7 +240,7 @@ def compiled(graph: Graph, roots: Iterable[Operation], feeds: Sequence[SymbolicT
             constants.update(zip(numbers, (value,) if op.definition.outputs == 1 else value, strict=True))
             continue
         steps.append(Step(op, kernel, tuple(slots[id(t)] for t in op.inputs), numbers, recorded, after.get(op, ())))
-    return CompiledPlan(graph, steps, feeds, fetches, slots, constants, Sharing(steps, feeds, fetches, slots, protect),
+    return CompiledPlan(graph, steps, feeds, fetches, slots, constants, BufferSharing(steps, feeds, fetches, slots, protect),
                         hand_over)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import kernel_for
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
-from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import Sharing
+from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
 
 if TYPE_CHECKING:
     from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import GradientStep
@@ -37,7 +37,7 @@ class PlanSource:
         ends: For each step the slots of earlier steps' outputs, or its own, that nothing after it needs.
     """
 
-    def __init__(self, plan: PlanParts, sharing: Sharing) -> None:
+    def __init__(self, plan: PlanParts, sharing: BufferSharing) -> None:
         self._plan = plan
         self._sharing = sharing
         self._local: dict[int, str] = {}

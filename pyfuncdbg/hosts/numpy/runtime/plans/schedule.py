@@ -14,7 +14,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
 
-class Order:
+class StepOrder:
     """Dependencies between the steps of a plan. Made once for a plan.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Chains:
         return found
 
 
-class Progress:
+class RunProgress:
     """Progress of one run of a plan. Its owner takes care that one thread at a time uses it.
 
     Attributes:
@@ -81,7 +81,7 @@ class Progress:
 
     __slots__ = ('_order', '_uses', '_waits', 'done', 'ready')
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: StepOrder) -> None:
         self._order = order
         self._waits = list(order.waits)
         self._uses = order.uses.copy()

@@ -23,7 +23,7 @@ _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), type, DType, Ten
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Input:
+class TensorArgument:
     """One tensor argument of a trace."""
 
     name: str
@@ -31,7 +31,7 @@ class Input:
     shape: TensorShape
 
 
-class Arguments:
+class CallArguments:
     """The arguments of one call, read.
 
     Attributes:
@@ -47,7 +47,7 @@ class Arguments:
                  wide: Mapping[int, TensorShape]) -> None:
         self.tensors: list[Any] = []
         self.variables: list[Any] = []
-        self.inputs: list[Input] = []
+        self.inputs: list[TensorArgument] = []
         self._leaves: list[Any] = []
         self._places: list[Any] = []                # of each leaf the place of its tensor, -1 without, a range for several
         self._names = [*names[:len(args)], *sorted(kwargs)]
@@ -81,11 +81,12 @@ class Arguments:
         if variable:
             same = next((i for i, known in enumerate(self.variables) if known is leaf), len(self.variables))
             self.variables.append(leaf)
-            self.inputs.append(Input(name, tensor.dtype, tensor.shape))
+            self.inputs.append(TensorArgument(name, tensor.dtype, tensor.shape))
             return 'variable', leaf.dtype, leaf.shape.sizes, leaf.trainable, same
         shape = wide.get(index, tensor.shape)
-        self.inputs.append(Input(getattr(leaf, 'name', None) or name if isinstance(leaf, TensorSpec) else name, tensor.dtype,
-                                 shape))
+        self.inputs.append(TensorArgument(getattr(leaf, 'name', None) or name if isinstance(leaf, TensorSpec) else name,
+                                          tensor.dtype,
+                                          shape))
         return tensor.dtype, shape.sizes
 
     def _read_parts(self, name: str, leaf: Any, spec: Any, wide: Mapping[int, TensorShape]) -> Any:
@@ -94,8 +95,8 @@ class Arguments:
         parts = components(leaf)
         for index, (part, known) in enumerate(zip(parts, spec._component_specs, strict=True), first):
             self.tensors.append(part)
-            self.inputs.append(Input(name if index == first else f'{name}_{index - first}', part.dtype,
-                                     wide.get(index, known.shape)))
+            self.inputs.append(TensorArgument(name if index == first else f'{name}_{index - first}', part.dtype,
+                                              wide.get(index, known.shape)))
         self._leaves.append(spec)
         self._places.append(range(first, first + len(parts)))
         return spec

@@ -14,10 +14,10 @@ from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
-from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import Traced
+from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-class Library:
+class FunctionLibrary:
     """The functions of a GraphDef, each made a trace when a node first asks for it.
 
     Attributes:
@@ -27,10 +27,10 @@ class Library:
     def __init__(self, message: Any, trust: bool = False) -> None:
         self.trust = trust
         self._messages = {function.signature.name: function for function in message.function}
-        self._made: dict[str, Traced] = {}
+        self._made: dict[str, TracedFunction] = {}
         self._open: list[str] = []
 
-    def __call__(self, name: str) -> Traced:
+    def __call__(self, name: str) -> TracedFunction:
         """The function of this name.
 
         Raises:
@@ -38,7 +38,7 @@ class Library:
         """
         return self.adapted(name)
 
-    def adapted(self, name: str, adapt: Callable[[Any], None] | None = None) -> Traced:
+    def adapted(self, name: str, adapt: Callable[[Any], None] | None = None) -> TracedFunction:
         """The function of this name, made of its FunctionDef after `adapt` has changed a copy of that.
 
         Raises:
@@ -62,7 +62,7 @@ class Library:
             self._open.pop()
         return made
 
-    def _trace(self, message: Any) -> Traced:
+    def _trace(self, message: Any) -> TracedFunction:
         name = message.signature.name
         graph = Graph(name=name, building_function=True)
         types = [{'dtype': _dtype(argument), 'shape': _shape(message, i), **_name_given(message, i)}
@@ -75,7 +75,7 @@ class Library:
         wanted = [_flat(message.ret[argument.name], tensors, by_name) for argument in message.signature.output_arg]
         made = NodeImport(graph, '', {f'{name}:0': tensor for name, tensor in tensors.items()}, self, all_used=False)
         outputs = made.run(nodes, [f'{text}:0' if ':' not in text else text for text in wanted])
-        return Traced(graph, inputs, outputs, list, name)
+        return TracedFunction(graph, inputs, outputs, list, name)
 
 
 def _dtype(argument: Any) -> Any:

@@ -49,12 +49,12 @@ from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, overlaps
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
-from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import Arguments
+from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
 from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
 from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code
 
 
-class Traced:
+class TracedFunction:
     """One trace.
 
     Attributes:
@@ -78,7 +78,7 @@ class Traced:
         self._plans: dict[Any, CompiledPlan] = {}
         self._kept: tuple[int, tuple[SymbolicTensor, ...]] | None = None
         self._pure: tuple[int, bool] | None = None
-        self._backward: dict[Any, tuple[Traced, list[Any]]] = {}
+        self._backward: dict[Any, tuple[TracedFunction, list[Any]]] = {}
         self._site = CallSite(self.short_name, 'tf.function', 'run', host,
                               traits=Traits(backward_pass=name.startswith('__backward_')))
 
@@ -154,7 +154,7 @@ class Traced:
         else:
             results = self._within(plan, execution, values)
         count = len(self.outputs)
-        return tape_recording.Recorded(results[:count], results[count:]) if record else tuple(results)
+        return tape_recording.RecordedResult(results[:count], results[count:]) if record else tuple(results)
 
     def _as_run(self, plan: CompiledPlan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
         run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
@@ -187,7 +187,7 @@ class Traced:
 
     # ------------------------------------------------------------------ differentiating
     def backward(self, targets: Sequence[int], filled: Sequence[int] = (), slices: Slices | None = (),
-                 absent: Sequence[tuple[Tensor, SlicesType]] = ()) -> tuple[Traced, list[Any]]:
+                 absent: Sequence[tuple[Tensor, SlicesType]] = ()) -> tuple[TracedFunction, list[Any]]:
         """The function from gradients of its tensors, and what it needs of the forward call, to gradients of its inputs.
 
         Args:
@@ -210,7 +210,7 @@ class Traced:
         return found
 
     def _made_backward(self, targets: Sequence[int], filled: Sequence[int], slices: dict[int, SlicesType] | None,
-                       absent: Sequence[tuple[Tensor, SlicesType]]) -> tuple[Traced, list[Any]]:
+                       absent: Sequence[tuple[Tensor, SlicesType]]) -> tuple[TracedFunction, list[Any]]:
         available = self.available()
         index = {id(t): i for i, t in reversed(list(enumerate(available)))}
         inputs = available[:len(self.inputs) + len(self.graph.captures)]
@@ -233,7 +233,8 @@ class Traced:
         outputs: list[Any] = []
         places = [_mapped(lambda tensor: outputs.append(tensor) or len(outputs) - 1,  # type: ignore[func-returns-value]
                           g) for g in found]
-        backward = Traced(graph, seeds, outputs, lambda values: [_mapped(values.__getitem__, p) for p in places], graph.name)
+        backward = TracedFunction(graph, seeds, outputs, lambda values: [_mapped(values.__getitem__, p) for p in places],
+                                  graph.name)
         return backward, [index.get(id(t), t) for t in needed]
 
 
@@ -250,7 +251,7 @@ def _mapped(function: Callable[[Any], Any], gradient: Any) -> Any:
 
 
 # ---------------------------------------------------------------- the op
-def _call(execution: Execution, *values: Any, _py_trace: Traced, owned: Any = (), record: bool = False) -> Any:
+def _call(execution: Execution, *values: Any, _py_trace: TracedFunction, owned: Any = (), record: bool = False) -> Any:
     return _py_trace.run(execution, values, record)
 
 
@@ -263,7 +264,7 @@ def _hidden(node: Node) -> Sequence[Output]:
 
 
 def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
-    trace: Traced = node.attrs['_py_trace']
+    trace: TracedFunction = node.attrs['_py_trace']
     hidden = node.recorded()
     incoming = [*grads, *[None] * (len(node.outputs) + len(hidden) - len(grads))]
     first = len(trace.inputs) + len(trace.graph.captures)
@@ -273,7 +274,7 @@ def _gradient(node: Node, *grads: Any) -> Sequence[Any]:
     return backward.pack(call_traced(backward, values))  # type: ignore[no-any-return]
 
 
-def call_traced(trace: Traced, values: Sequence[Any]) -> list[Any]:
+def call_traced(trace: TracedFunction, values: Sequence[Any]) -> list[Any]:
     """Call a trace as an op: a node that may be left out or moved where nothing in it has an effect.
 
     Args:
@@ -286,7 +287,7 @@ def call_traced(trace: Traced, values: Sequence[Any]) -> list[Any]:
     return results if isinstance(results, list) else []
 
 
-def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], Traced]) -> Attrs:
+def _restored(inputs: Sequence[Any], attrs: Attrs, functions: Callable[[str], TracedFunction]) -> Attrs:
     return {'_py_trace': functions(attrs['f'].name)}
 
 
@@ -295,8 +296,8 @@ _CALL = register(OpDef(CALL, _call, _types, _gradient, outputs=-1, stateful=True
 register(replace(_CALL, name=PURE_CALL, stateful=False))
 
 
-def traced(python_function: Callable[..., Any], arguments: Arguments, name: str, may_create: bool,
-           reworded: bool = True) -> Traced:
+def traced(python_function: Callable[..., Any], arguments: CallArguments, name: str, may_create: bool,
+           reworded: bool = True) -> TracedFunction:
     """Trace a Python function for arguments of these types.
 
     Args:
@@ -335,7 +336,7 @@ def traced(python_function: Callable[..., Any], arguments: Arguments, name: str,
     def pack(values: Sequence[Any]) -> Any:
         return nest.pack_sequence_as(result, [None if p < 0 else values[p] for p in places], expand_composites=True)
     # One tensor is the common result: looking for structures takes a third of the time of a small call.
-    return Traced(graph, inputs, outputs, itemgetter(0) if isinstance(result, Tensor) else pack, name)
+    return TracedFunction(graph, inputs, outputs, itemgetter(0) if isinstance(result, Tensor) else pack, name)
 
 
 def _node_name(argument: str) -> str:

@@ -17,13 +17,13 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 class Exports:
     """Witness of saved models that need functions of this process, and of calls for missing functions."""
 
-    def __init__(self, parts: Parts, place_of: Callable[[str], Frame | None]) -> None:
+    def __init__(self, parts: TensorFlowParts, place_of: Callable[[str], Frame | None]) -> None:
         """`place_of` tells where the op of a token was made."""
         self._parts = parts
         self._place_of = place_of

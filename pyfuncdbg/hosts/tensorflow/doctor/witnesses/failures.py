@@ -13,7 +13,7 @@ from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import CAUSE, Causes
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 class _Origin(NamedTuple):
@@ -27,7 +27,7 @@ class _Origin(NamedTuple):
 class Failures:
     """Counts of exceptions, and of those that became errors, by origin."""
 
-    def __init__(self, parts: Parts, causes: Causes) -> None:
+    def __init__(self, parts: TensorFlowParts, causes: Causes) -> None:
         self._parts = parts
         self._causes = causes
         self._lock = new_lock()

@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Entry:
 class Leaks:
     """Origins of the registry's entries."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._lock = new_lock()
         self._entries: dict[str, _Entry] = {}

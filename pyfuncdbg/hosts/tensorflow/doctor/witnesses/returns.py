@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.tensorflow_parts import Parts
+from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _MOST = 4096
 
@@ -23,7 +23,7 @@ _MOST = 4096
 class Returns:
     """Counts of the forms in which each site's function returned its values."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._lock = new_lock()
         self._forms: dict[int, Counter[tuple[str, ...]]] = {}
