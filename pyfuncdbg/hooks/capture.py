@@ -8,21 +8,23 @@ threads that the call starts say (unless they run in a copy of its context, as `
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Literal
 
-from pyfuncdbg.hooks.call import Call, Kind
+from pyfuncdbg.hooks.call import Call, Kind, current
 from pyfuncdbg.hooks.captured import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.captured.fp_errors import states
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import SILENCE, Output
-from pyfuncdbg.hooks.captured.streams import Streams
+from pyfuncdbg.hooks.captured.speaker import muted
+from pyfuncdbg.hooks.captured.streams import Streams, diverted
 from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 
-__all__ = ['Capture', 'Output']
+__all__ = ['Capture', 'Output', 'divert']
 
 Heard = tuple[Call | None, Any, Any]
 """Who has listened before, NumPy's error state in the call, and the one before."""
@@ -161,6 +163,27 @@ class Capture:
         if not self._standing.holds(stdout, stderr):
             self._standing = _process.streams.watch(stdout, stderr, self.echo)
         return self._standing
+
+
+@contextmanager
+def divert(receive: Callable[[str], object] | None) -> Iterator[None]:
+    """Keep what this context prints, warns and logs from the call that it is in, such as of a command at a stop.
+
+    Args:
+        receive: Gets what is printed; None: it is printed as ever.
+    """
+    call = current.get()
+    token = muted.set(call.speaker if call is not None else None)
+    with _process.lock:
+        _process.acquire()
+    try:
+        _process.streams.watch(sys.stdout, sys.stderr, True)
+        with nullcontext() if receive is None else diverted(receive):
+            yield
+    finally:
+        with _process.lock:
+            _process.release()
+        muted.reset(token)
 
 
 _WATCHERS = frozenset(module.__file__ for module in (fp_errors, warnings_and_logs, streams))

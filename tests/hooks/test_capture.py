@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sys
 import threading
@@ -17,7 +18,7 @@ from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks import capture as module
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.capture import Capture, divert
 from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import around, hooks
 from pyfuncdbg.hooks.notice import say
@@ -282,3 +283,29 @@ def test_what_we_say_ourselves_in_a_call_is_not_its_output(capfd) -> None:
         hooks.remove(keeper)
     assert keeper.said() == [('out', 'theirs\n')]
     assert capfd.readouterr().err == 'pyfuncdbg: ours \\x1b[31m\n'
+
+
+def test_what_is_diverted_is_of_no_call_and_other_threads_go_on(
+        capture: Capture, keeper: Keeper, capsys: pytest.CaptureFixture[str], plain_warnings: None) -> None:
+    taken: list[str] = []
+    nested = wrap(lambda: print('a nested call'), name='nested')
+
+    def function() -> None:
+        print('the call')
+        with divert(taken.append):
+            print('typed')
+            warnings.warn('a typed warning', stacklevel=1)
+            logging.getLogger('typed').error('a typed record')
+            thread = threading.Thread(target=print, args=('a thread',))
+            thread.start()
+            thread.join()
+            nested()
+        with divert(None):
+            print('typed elsewhere')
+        print('the call again')
+    wrap(function)()
+    assert keeper.said(0) == [('out', 'the call\n'), ('out', 'the call again\n')]
+    assert keeper.said(1) == [('out', 'a nested call\n')]
+    first, *_, last = ''.join(taken).splitlines()
+    assert (first, last) == ('typed', 'a nested call') and 'UserWarning: a typed warning' in ''.join(taken)
+    assert capsys.readouterr().out == 'the call\na thread\ntyped elsewhere\nthe call again\n'

@@ -17,7 +17,8 @@ from pyfuncdbg.hooks.source_map import behind_relays
 _MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
 
 muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
-"""The call to which what is said in this context does not belong, while a message of its own is made into text."""
+"""The call to which what is said in this context does not belong, while a message of its own is made into text or a command
+of the user's is carried out."""
 
 
 def speaker() -> Call | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
@@ -21,6 +22,19 @@ from pyfuncdbg.hooks.locks import new_rlock
 
 _written: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
 """The stream that the `write` below ours is writing to: another of ours down there only passes on."""
+
+_receiver: ContextVar[tuple[Callable[[str], object], Any, Any] | None] = ContextVar('pyfuncdbg_receiver', default=None)
+"""What gets the text instead of the streams, and the two streams that this holds for."""
+
+
+@contextmanager
+def diverted(receive: Callable[[str], object]) -> Iterator[None]:
+    """Give what this context writes to the present streams, which are watched, to a receiver instead."""
+    token = _receiver.set((receive, sys.stdout, sys.stderr))
+    try:
+        yield
+    finally:
+        _receiver.reset(token)
 
 
 class Streams:
@@ -86,6 +100,14 @@ class Streams:
         return isinstance(write, FunctionType) and write.__dict__.get('watcher') is self
 
     def _watching(self, find: Callable[[], Any], original: Write) -> Write:
+        def put(stream: Any, *args: Any, **kwargs: Any) -> Any:
+            receiver = _receiver.get()
+            if (receiver is None or kwargs or len(args) != 1 or not isinstance(args[0], str)
+                    or (stream is not receiver[1] and stream is not receiver[2])):
+                return original(stream, *args, **kwargs)
+            receiver[0](args[0])
+            return len(args[0])
+
         def write(*args: Any, **kwargs: Any) -> Any:
             stream = find()
             call = speaker()
@@ -93,12 +115,12 @@ class Streams:
             is_out = standing is not None and standing.stdout() is stream
             if (call is None or standing is None or not (is_out or standing.stderr() is stream)
                     or _written.get() == id(stream)):
-                return original(stream, *args, **kwargs)
+                return put(stream, *args, **kwargs)
             text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
             if standing.echo or text is None:
                 outer = _written.set(id(stream))
                 try:
-                    result = original(stream, *args, **kwargs)
+                    result = put(stream, *args, **kwargs)
                 finally:
                     _written.reset(outer)
             else:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
+from pyfuncdbg.hooks.capture import divert
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.answer import Answer
@@ -164,7 +166,8 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
     if command.needs_program and context.debugger is None:
         raise CommandError(f'{command.name!r} acts on a program that runs, and this is a finished trace')
     try:
-        return Answer(command, command.run(context, args), args.json)
+        with divert(context.receive) if context.debugger is not None else nullcontext():
+            return Answer(command, command.run(context, args), args.json)
     except CommandError as error:
         raise (_with_hint(error, typed, rest, context) if _ASSIGNMENT.match(rest) else error) from None
 

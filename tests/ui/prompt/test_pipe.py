@@ -43,6 +43,18 @@ def test_commands_come_from_a_pipe_and_stdout_is_the_programs_alone(tmp_path: Pa
     assert done.stderr.index('(pfd) step') < done.stderr.index('model.py:5') < done.stderr.index('(pfd) next')
 
 
+def test_what_a_command_prints_is_no_output_of_the_program(tmp_path: Path) -> None:
+    source = MODEL.replace('    y = x * 2\n', "    y = x * 2\n    print('in twice')\n")
+    done = run(tmp_path, '--break', 'function:twice --once', source=source,
+               given='print("TYPED 1")\nimport warnings\nwarnings.warn("TYPED 2")\ntwice(x)\ncont\n')
+    assert (done.returncode, done.stdout) == (0, 'in twice\n0\nin twice\n2\nin twice\n4\n')
+    assert [line for line in done.stderr.splitlines() if line == 'TYPED 1' or line == 'in twice'] == ['TYPED 1', 'in twice']
+    assert 'UserWarning: TYPED 2' in done.stderr
+    said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'show', 'model.pfd', 'out', '1'], cwd=tmp_path, text=True,
+                          timeout=60, env=dict(os.environ, PYTHONPATH=str(HERE), COLUMNS='120'), capture_output=True).stdout
+    assert said.count('in twice') == 1 and 'TYPED' not in said          # of the call, not of what was typed in it
+
+
 OPENED = '''\
 import os, sys
 opened = []

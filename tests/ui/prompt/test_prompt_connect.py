@@ -129,6 +129,58 @@ def test_json_is_one_message_a_line(tmp_path: Path) -> None:
         assert [message['stop']['call']['site'] for message in messages if message.get('event') == 'stopped'] == ['norm']
 
 
+PRINTS = '''
+import sys, threading, time
+import numpy as np
+from pyfuncdbg import tf
+
+def norm(x):
+    print('norm of', x.size)
+    return x - x.mean()
+
+def chat():
+    while True:
+        print('another thread')
+        time.sleep(0.01)
+
+threading.Thread(target=chat, daemon=True).start()
+for step in range(1, 1000):
+    tf.numpy_function(norm, [np.ones(step)], tf.float64, name='norm')
+    print('step', step)
+    time.sleep(0.05)
+'''
+
+
+def test_what_a_command_prints_comes_back_and_the_program_prints_none_of_it(tmp_path: Path) -> None:
+    with Program(tmp_path, source=PRINTS) as program:
+        lines = ('break function:norm if x.size % 4 == 0', 'cont', 'print("TYPED 1")', 'p print("TYPED 2", end="")',
+                 '!print("TYPED 3")', 'pp print("TYPED 4")', 'for i in range(2):', '    print("TYPED", 5 + i)', '',
+                 'sys.stderr.write("TYPED 7\\n")', 'print("TYPED 8") or 1/0',
+                 '$y = norm(np.ones(5000))', 'clear all', 'detach')
+        said = piped(program, '\n'.join(lines) + '\n')
+        assert said.returncode == 0, said
+        answers = said.stdout.partition('STOPPED')[2]
+        assert re.findall(r'^TYPED \d|^norm of 5000$', answers, re.MULTILINE) == [
+            *(f'TYPED {number}' for number in range(1, 9)), 'norm of 5000'], answers
+        assert 'TYPED 8\n*** ZeroDivisionError' in answers
+        assert 'another thread' not in said.stdout
+        wait_until(lambda: program.printed.count('step') > 20)
+        assert 'TYPED' not in program.printed + program.errors and 'norm of 5000' not in program.printed
+        assert 'another thread' in program.printed and 'norm of 3\n' in program.printed
+
+
+def test_what_a_command_prints_is_in_json_and_in_the_log_of_a_breakpoint(tmp_path: Path) -> None:
+    with Program(tmp_path, source=PRINTS) as program:
+        said = piped(program, 'break function:norm --once\ncommands 1\nprint("BY THE BREAKPOINT")\nend\ncont\n'
+                              'print("TYPED")\nprint("x" * 3_000_000)\n', '--json')
+        messages = [json.loads(line) for line in said.stdout.splitlines()]
+        assert any(message.get('event') == 'log' and message['text'] == 'BY THE BREAKPOINT' for message in messages)
+        printed = {message['line']: message['printed'] for message in messages if 'line' in message}
+        assert printed['print("TYPED")'] == 'TYPED\n'
+        assert printed['print("x" * 3_000_000)'] == 'x' * (1 << 20) + '\n... 1,951,425 characters more\n'
+        assert 'BY THE BREAKPOINT' not in program.printed and 'TYPED' not in program.printed
+
+
 def test_a_stop_that_comes_before_cont_is_the_one_that_cont_waits_for(tmp_path: Path) -> None:
     """Whoever writes commands to a pipe cannot see that the program is there already."""
     with Program(tmp_path) as program, subprocess.Popen(

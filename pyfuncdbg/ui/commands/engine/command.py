@@ -31,6 +31,7 @@ class Context:
         debugger: Of the program that runs in this process, None where a finished trace is shown.
         width: Columns for text that goes to a file and for help; views on a console take its width.
         progress: Begins work, named for the user, and gives what takes how far it has come; None without a viewer.
+        receive: Gets what the command prints on its thread; None: it goes to the program's own streams.
         table: The commands there are: `execute` puts in the table that it looks in.
     """
 
@@ -39,6 +40,7 @@ class Context:
     width: int = 100
     debugger: Debugger | None = None
     progress: Callable[[str], AbstractContextManager[Tell | None]] = lambda what: nullcontext()
+    receive: Callable[[str], object] | None = None
     table: CommandTable = field(default_factory=lambda: CommandTable(()))
 
 

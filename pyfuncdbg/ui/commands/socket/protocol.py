@@ -14,7 +14,8 @@ A client sends requests. Each has an `id` of the client's choice, which its answ
     {"id": 6, "trace": "/tmp/pyfuncdbg-x/live.pfd", ...}
 
 `stop` is the one that commands act on now, `left` the number of the stop that this command has ended, null for none; `later`
-has the remaining lines of an alias, for the client to send.
+has the remaining lines of an alias, for the client to send. `printed` is what the command printed, which the program's own
+stdout does not get.
 A `cancel` is not answered; what it breaks off is. The program sends events whenever there is one:
 
     {"event": "hello", "protocol": 1, "pid": 71, "program": ["train.py"], "client": 1, "waiting": false,

@@ -37,7 +37,9 @@ _SERVING = ('terminal', 'kernel', 'inspector')
 """Front ends at which a stopped thread does what clients ask for while the user thinks."""
 _WIDTH = 100
 """Columns of what is logged."""
-_ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': ''}
+_MOST_PRINTED = 1 << 20
+"""Characters of what a command prints."""
+_ANSWER: dict[str, Any] = {'text': '', 'data': None, 'error': None, 'command': '', 'printed': ''}
 
 
 class ServerOfClients(Protocol):
@@ -133,6 +135,7 @@ class Remote:
             client.send({'id': None, **_ANSWER, 'error': str(error)})
             return
         left = None
+        printed = _Printed()
         try:
             if asked.verb == 'attach':
                 answer = self.attach(client)
@@ -142,7 +145,7 @@ class Remote:
                 answer = _recorded()
             else:
                 with self._turn:
-                    answer, left = self._asked(client, asked)
+                    answer, left = self._asked(client, asked, printed)
         except PyfuncdbgError as error:
             answer = {**_ANSWER, 'error': str(error)}
         except KeyboardInterrupt:
@@ -150,7 +153,7 @@ class Remote:
         except BaseException as error:          # a mistake of ours, or exit() typed at the prompt: told, the program goes on
             answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
         self._doing.answered((client.number, asked.id))
-        client.send({'id': asked.id, **answer, 'stop': self.summary(), 'left': left})
+        client.send({'id': asked.id, **answer, 'printed': printed.text, 'stop': self.summary(), 'left': left})
 
     def attach(self, client: Client) -> dict[str, Any]:
         """Stops go to this client from now on."""
@@ -168,22 +171,22 @@ class Remote:
                 debugger.broker.release()
         return {**_ANSWER, 'command': 'detach'}
 
-    def _asked(self, client: Client, asked: Request) -> tuple[dict[str, Any], int | None]:
+    def _asked(self, client: Client, asked: Request, printed: _Printed) -> tuple[dict[str, Any], int | None]:
         """The answer, and the stop that was left by it."""
         stop = self._current()
         if stop is None:
-            return self._running(client, asked), None
+            return self._running(client, asked, printed), None
 
         def action() -> dict[str, Any]:
             with client.around(), self._doing.of((client.number, asked.id)):
-                answer = self._executed(asked, stop)
+                answer = self._executed(asked, stop, printed)
             if stop.decision is not None:
                 self._by = client.number
             return answer
         answer = stop.do(action)
         return answer, stop.number if stop.decision is not None else None
 
-    def _running(self, client: Client, asked: Request) -> dict[str, Any]:
+    def _running(self, client: Client, asked: Request, printed: _Printed) -> dict[str, Any]:
         """A request while the program runs."""
         name = name_of(asked.text) if asked.verb == 'line' else ''
         if name == 'cont' and self._server.waiting:
@@ -198,13 +201,13 @@ class Remote:
         plan.asking = True
         try:
             with self._doing.of((client.number, asked.id)):
-                return self._executed(asked, None)
+                return self._executed(asked, None, printed)
         finally:
             plan.asking = False
             debugger.plans.pop(threading.get_native_id(), None)
 
-    def _executed(self, asked: Request, stop: Stop | None) -> dict[str, Any]:
-        context = Context(debugger.live.on_demand(), stop, asked.width, debugger)
+    def _executed(self, asked: Request, stop: Stop | None, printed: _Printed) -> dict[str, Any]:
+        context = Context(debugger.live.on_demand(), stop, asked.width, debugger, receive=printed.receive)
         if asked.verb == 'complete':
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
@@ -221,6 +224,27 @@ def _recorded() -> dict[str, Any]:
     recorder = debugger.live.recorder()
     recorder.flush()
     return {**_ANSWER, 'command': 'trace', 'trace': str(recorder.path.resolve())}
+
+
+class _Printed:
+    """Output of a command: its beginning, and how much more there was."""
+
+    def __init__(self) -> None:
+        self._text = io.StringIO()
+        self._more = 0
+
+    def receive(self, text: str) -> None:
+        """Add what was printed just now."""
+        room = _MOST_PRINTED - self._text.tell()
+        self._text.write(text[:room])
+        self._more += max(0, len(text) - room)
+
+    @property
+    def text(self) -> str:
+        """All of it as whole lines, with a word on what was left out."""
+        text = self._text.getvalue()
+        ended = text if text.endswith('\n') or not text else text + '\n'
+        return f'{ended}... {self._more:,} characters more\n' if self._more else ended
 
 
 class _Doing:
@@ -280,9 +304,10 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
     """Carry out what the breakpoints of a stop want, on its thread; clients get the answers as lines of a log."""
     def one(line: str) -> None:
         log(f'{whereabouts(stop)}: {line}')
+        printed = _Printed()
         try:
-            answer = execute(line, Context(debugger.live.on_demand(), stop, _WIDTH, debugger))
-            log(answer.text(_WIDTH).rstrip('\n'))
+            answer = execute(line, Context(debugger.live.on_demand(), stop, _WIDTH, debugger, receive=printed.receive))
+            log((printed.text + answer.text(_WIDTH)).rstrip('\n'))
         except PyfuncdbgError as error:
             log(f'*** {error}')
         except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program

@@ -22,9 +22,9 @@ _EVENTS: dict[str, dict[str, Any]] = {
     'log': {'text': str},
     'ended': {}}
 _ANSWER = {'id': (int, str, None), 'text': str, 'data': object, 'error': (str, None), 'command': str, 'stop': (_STOP, None),
-           'left': (int, None), 'completions': [str], 'start': int, 'trace': str, 'later': [str]}
+           'left': (int, None), 'completions': [str], 'start': int, 'trace': str, 'later': [str], 'printed': str}
 _ABSENT: dict[str, Any] = {'id': None, 'text': '', 'data': None, 'error': None, 'command': '', 'stop': None, 'left': None,
-                           'completions': [], 'start': 0, 'trace': '', 'later': []}
+                           'completions': [], 'start': 0, 'trace': '', 'later': [], 'printed': ''}
 """What an answer without these fields means."""
 _LARGEST = 1 << 63
 

@@ -82,8 +82,9 @@ class LiveDesk:
         except CommandError as error:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
-        return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['text'])), answer['data'],
-                     answer['error'] or '', tuple(answer['later']))
+        mistake = f'{answer["error"]}\n{answer["printed"]}'.strip() if answer['error'] else ''
+        return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['printed'] + answer['text'])),
+                     answer['data'], mistake, tuple(answer['later']))
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """Completions of a text at a position."""

@@ -298,8 +298,10 @@ class RemotePrompt:
 
     def _show(self, answer: dict[str, Any], typed: PendingCommand) -> None:
         if self._json:
-            write_json({'line': typed.text, **{key: answer[key] for key in ('command', 'data', 'error', 'stop')}})
-        elif answer['error'] is not None:
+            write_json({'line': typed.text, **{key: answer[key] for key in ('command', 'data', 'error', 'stop', 'printed')}})
+            return
+        write(styled(answer['printed']))
+        if answer['error'] is not None:
             self._complain(answer['error'], typed)
         else:
             write(styled(answer['text']))

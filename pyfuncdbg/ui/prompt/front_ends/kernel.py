@@ -67,7 +67,7 @@ class NotebookKernel:
         cells = self._cells
         if cells is None or os.getpid() != self._process:
             return False
-        CellPage(cells.kernel, cells.current).put(line, 'stderr')
+        CellPage(cells.kernel, cells.current).write(line, 'stderr')
         return True
 
     def interact(self, stop: Stop, broker: Broker) -> None:
@@ -155,7 +155,7 @@ class CellPage:
 
     def say(self, text: str) -> None:
         """One line of ours; what it quotes of the program is escaped."""
-        self.put(visible(text) + '\n')
+        self.write(visible(text) + '\n')
 
     def progress(self, what: str) -> contextlib.AbstractContextManager[Tell]:
         """One line, where it takes long: a cell's output is not drawn again."""
@@ -167,9 +167,9 @@ class CellPage:
                           markup=False, emoji=False, soft_wrap=False, no_color='NO_COLOR' in os.environ)
         with console.capture() as drawn:
             answer.show(console)
-        self.put(drawn.get())
+        self.write(drawn.get())
 
-    def put(self, text: str, name: str = 'stdout') -> None:
+    def write(self, text: str, name: str = 'stdout') -> None:
         """Text as it is, on the stream of that name."""
         for stream in (sys.stdout, sys.stderr):     # what the program has printed comes first
             with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):

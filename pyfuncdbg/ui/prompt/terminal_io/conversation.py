@@ -46,6 +46,13 @@ class Display(Protocol):
     def width(self) -> int:
         """Columns."""
 
+    def write(self, text: str) -> None:
+        """Text as it is: what a command prints.
+
+        Raises:
+            EOFError: The user is gone.
+        """
+
     def say(self, text: str) -> None:
         """One line of ours.
 
@@ -126,7 +133,8 @@ class Conversation:
     def _context(self, stop: Stop, display: Display | None = None) -> Context:
         self._debugger.live.recorder()          # what happens from now on can be asked for later
         context = Context(self._debugger.live.on_demand(), stop, debugger=self._debugger)
-        return context if display is None else replace(context, width=display.width, progress=display.progress)
+        return context if display is None else replace(context, width=display.width, progress=display.progress,
+                                                       receive=display.write)
 
     def _read(self, stop: Stop, broker: Broker, reader: CommandReader) -> PendingCommand | None:
         """The next command, with all its lines; the commands behind a ';;' wait."""
