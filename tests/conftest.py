@@ -20,6 +20,7 @@ from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.lines import live_functions
 
 TESTS = str(Path(__file__).resolve().parent)
+COMPILED = [*Path(TESTS).parent.joinpath('pyfuncdbg').rglob('*.so')]
 
 # The machines that run the tests are shared: how long an example takes says nothing about the code.
 # A change lands or not for what it does: CI tries the same examples each time, people try new ones.
@@ -40,6 +41,14 @@ os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
 for name in ('SIGHUP', 'SIGINT', 'SIGQUIT'):
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), signal.default_int_handler if name == 'SIGINT' else signal.SIG_DFL)
+
+
+def pytest_configure() -> None:
+    stale = [module for module in COMPILED if module.stat().st_mtime < max(
+        source.stat().st_mtime for source in module.parent.glob(f'{module.name.partition(".")[0]}.p*'))]
+    if stale:
+        raise pytest.UsageError(f'compiled before their source was edited: {", ".join(module.name for module in stale)}; '
+                                'repeat `pip install -e .`')
 
 
 def pytest_xdist_auto_num_workers() -> int | None:

@@ -9,14 +9,14 @@ from types import FunctionType
 from cpython.object cimport PyObject
 
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import _PLANS, Plan
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import _PLANS
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK as _MARK, Entry, Last, at_place
-from pyfuncdbg.hooks.installed_hooks import Hooks, hooks as _hooks
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK as _MARK, at_place
+from pyfuncdbg.hooks.installed_hooks import hooks as _hooks
 from pyfuncdbg.hooks.own_files import is_machinery, judged as _judged
-from pyfuncdbg.hooks.passage cimport Watch, looked_on, new_run, of_run, run_over, slot_get, slot_of, slot_put
+from pyfuncdbg.hooks.call cimport CallSite, Run
+from pyfuncdbg.hooks.passage cimport Watch, clock, looked_on, this_thread
 
 cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
@@ -28,12 +28,7 @@ cdef enum:
 
 cdef object Function = FunctionType
 cdef object hooks = _hooks, PLANS = _PLANS, MARK = _MARK
-cdef Py_ssize_t STAMP = slot_of(Hooks, 'stamp'), ALONE = slot_of(Hooks, 'alone'), ABORTED = slot_of(Causes, 'aborted')
-cdef Py_ssize_t QUICK = slot_of(Entry, 'quick'), CALL = slot_of(Last, 'call')
-cdef Py_ssize_t GOING = slot_of(Plan, 'going'), ANNOUNCE = slot_of(Plan, 'announce'), FORM = slot_of(Plan, 'form')
-cdef Py_ssize_t FEEDS = slot_of(Plan, 'feed_names'), FETCHES = slot_of(Plan, 'fetch_names')
 cdef dict judged = _judged
-
 
 cdef class Quick:
     """What looks on at present, and where calls and runs are found.
@@ -48,7 +43,8 @@ cdef class Quick:
         site_at: Makes a site of a place and the function of an eager `numpy_function`.
     """
 
-    cdef object original, plainly, registry, functions, causes, graphs, session_run, host, stamp
+    cdef object original, plainly, registry, functions, causes, graphs, host, stamp
+    cdef CallSite session_run
     cdef object thread, sites, gradients, site_at, eager_function
     cdef dict going, places
     cdef bint usual
@@ -71,7 +67,7 @@ cdef class Quick:
         """The recorder of calls of a kind, if recorders, one of each kind, are all that looks on; else None. It is not kept
         here: nothing may tell us that it is over."""
         # Read at once: no other thread comes between.
-        stamp, alone = <object>slot_get(hooks, STAMP), <object>slot_get(hooks, ALONE)
+        stamp, alone = hooks.stamp, hooks.alone
         if stamp is not self.stamp:
             self.usual = not hooks.op and hooks.passive and _is_quick(alone['python']) and _is_quick(alone['run'])
             self.stamp = stamp
@@ -80,7 +76,8 @@ cdef class Quick:
     def call(self, registry, token, device, args):
         """One call of a registered function."""
         cdef PyObject *found
-        if registry is not self.registry or type(args) is not list or <object>slot_get(self.causes, ABORTED) is not None:
+        cdef Run run
+        if registry is not self.registry or type(args) is not list or self.causes.aborted is not None:
             return NotImplemented
         watcher = self.looking('python')
         if watcher is None:
@@ -92,7 +89,7 @@ cdef class Quick:
         entry = getattr(function, MARK, None)
         if entry is None:
             return self.eager(watcher, function, token, device, <list>args)
-        known = <object>slot_get(entry, QUICK)
+        known = entry.quick
         if known is None:
             return NotImplemented
         site, root, last = <tuple>known
@@ -100,9 +97,9 @@ cdef class Quick:
         if found is not NULL and len(<list>found) > 1:
             return NotImplemented               # which of them it is takes a look
         run = (<list>found)[-1] if found is not NULL and <list>found else self.graphs
-        if <object>slot_get(run, of_run.control) is not None:
+        if run.control is not None:
             return NotImplemented
-        return looked_on(watcher, site, run, <list>args, last, CALL, self.original, (registry, token, device, args))
+        return looked_on(watcher, site, run, <list>args, last, self.original, (registry, token, device, args))
 
     cdef object eager(self, watcher, registered, token, device, list args):
         """One eager call of a `py_function`, which TensorFlow registers for this call alone."""
@@ -119,7 +116,7 @@ cdef class Quick:
             return NotImplemented
         place = self.place(EAGER, name, function, eager_outputs(registered), caller)
         site = at_place(place, self.sites.again_eagerly(registered), function)
-        return looked_on(watcher, site, run, args, self.gradients.expect(token, site), CALL, self.original,
+        return looked_on(watcher, site, run, args, self.gradients.expect(token, site), self.original,
                          (self.registry, token, device, args))
 
     cdef object place(self, str kind, name, function, tuple declared, frame):
@@ -156,12 +153,13 @@ cdef class Quick:
         except TypeError:                       # a nested Tout, which TensorFlow does not look at
             return NotImplemented
         place = self.place(NUMPY, name or NUMPY, function, declared, get_frame(0))
-        return looked_on(watcher, self.site_at(place, function), run, inputs, None, 0, self.plainly, (function, *arrays))
+        return looked_on(watcher, self.site_at(place, function), run, inputs, None, self.plainly, (function, *arrays))
 
     def run(self, original, session, handle, targets, fetches, feeds, options, metadata, list fed):
         """One run of a session; the arguments are those of `BaseSession._do_run`, which is `original`, and what is fed."""
         cdef PyObject *found
         cdef list key, going
+        cdef Run run
         if handle is not None:
             return NotImplemented
         watcher = self.looking('run')
@@ -184,18 +182,16 @@ cdef class Quick:
         if found is NULL:
             return NotImplemented
         plan = <object>found
-        going = <list>slot_get(plan, GOING)
-        run = new_run('Session.run', self.host, <object>slot_get(plan, ANNOUNCE), <object>slot_get(plan, FEEDS), fed,
-                      <object>slot_get(plan, FETCHES), <object>slot_get(plan, FORM))
+        going = <list>plan.going
+        run = Run('Session.run', self.host, clock(), sites=plan.announce, feeds=plan.feed_names, fetches=plan.fetch_names)
+        run.fed, run.form, run.thread = fed, plan.form, this_thread()
         going.append(run)
         try:
-            made = looked_on(watcher, self.session_run, run, fed, None, 0, original,
+            return looked_on(watcher, self.session_run, run, fed, None, original,
                              (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)
-            slot_put(run, of_run.fed, ())
-        run_over(run)
-        return made
+            run.fed = ()
 
 
 cdef bint _is_quick(watcher) except -1:

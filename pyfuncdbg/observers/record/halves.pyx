@@ -15,9 +15,9 @@ from libc.string cimport memcmp, memcpy
 from pyfuncdbg.hooks import capture as capturing
 from pyfuncdbg.hooks.host import READERS as _READERS
 from pyfuncdbg.hooks.captured.output import SILENCE as _SILENCE
-from pyfuncdbg.hooks.passage cimport Hearing, Watch, of_call, of_run, of_site, slot_get, slot_of
+from pyfuncdbg.hooks.call cimport Call, CallSite, Run
+from pyfuncdbg.hooks.passage cimport Hearing, Watch
 from pyfuncdbg.observers.record.snapshots import snapshot
-from pyfuncdbg.observers.record.log.queue import Backlog
 
 cdef extern from *:
     """
@@ -56,7 +56,6 @@ cdef extern from "Python.h":
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
 
 cdef object ndarray = np.ndarray, SILENCE = _SILENCE, EMPTY = (), PYTHON = 'python'
-cdef Py_ssize_t MARK = slot_of(Backlog, 'mark')
 cdef dict READERS = _READERS
 cdef enum:
     PIECE = 65536
@@ -143,15 +142,14 @@ cdef class Halves(Watch):
         self.newest = [None] * NEWEST
         self.hearing = None if recorder._capture is None else Hearing(recorder._capture, capturing._process)
 
-    cpdef object begins(self, object call):
-        run = <object>slot_get(call, of_call.run)
-        site = <object>slot_get(call, of_call.site)
-        if not PyDict_Contains(self.known_runs, <object>slot_get(run, of_run.id)) or not PyDict_Contains(
-                self.known_sites, <object>slot_get(site, of_site.id)):
+    cpdef object begins(self, Call call):
+        cdef Run run = call.run
+        cdef CallSite site = call.site
+        if not PyDict_Contains(self.known_runs, run.id) or not PyDict_Contains(self.known_sites, site.id):
             self.announce(run, site)
-        inputs = self.copied(<object>slot_get(call, of_call.inputs), site)
+        inputs = self.copied(call.inputs, site)
         heard = None
-        if self.hearing is not None and <object>slot_get(site, of_site.kind) is PYTHON:
+        if self.hearing is not None and site.kind is PYTHON:
             heard = self.hearing.begin(call)
         kept = (call, inputs, heard)
         self.enter(kept)
@@ -198,22 +196,22 @@ cdef class Halves(Watch):
             Py_DECREF(<object>self.passing[place])
         PyMem_Free(self.passing)
 
-    cdef int announce(self, object run, object site) except -1:
+    cdef int announce(self, Run run, CallSite site) except -1:
         """As `Recorder.announce`; it is asked itself unless another run of the same form was announced before."""
         cdef PyObject *number = NULL
-        form = <object>slot_get(run, of_run.form)
-        if form is not None and len(self.known_runs) < self.most_runs and <object>slot_get(run, of_run.element) is None and (
-                PyDict_Contains(self.known_sites, <object>slot_get(site, of_site.id))) and <object>slot_get(self.backlog, MARK):
+        form = run.form
+        if form is not None and len(self.known_runs) < self.most_runs and run.element is None and (
+                PyDict_Contains(self.known_sites, site.id)) and self.backlog.mark:
             number = PyDict_GetItemWithError(self.plans, (form,))
         if number is NULL:
             self.recorder.announce(run, site)
             return 0
-        key = <object>slot_get(run, of_run.id)
-        self.backlog.runs.append((key, <object>number, <object>slot_get(run, of_run.started)))
+        key = run.id
+        self.backlog.runs.append((key, <object>number, run.started))
         self.known_runs[key] = None
         return 0
 
-    cdef object copied(self, object values, object site):
+    cdef object copied(self, object values, CallSite site):
         """The values as they are queued: in a tuple if all are scalars that stand for themselves, else in a list."""
         cdef bint plain = True
         cdef Py_ssize_t total = 0, size, place
@@ -259,7 +257,7 @@ cdef class Halves(Watch):
                 return tuple(taken)
             if not total or self.takes(total):
                 return taken
-        return self.snapshots.take_all(values, (<object>site).host, self.scalars)
+        return self.snapshots.take_all(values, site.host, self.scalars)
 
     cdef Py_ssize_t width(self, PyObject *descr) except -2:
         """Bytes of an element; -1 of a type whose elements are objects, or that may hold such itself: it would be kept."""
@@ -315,38 +313,34 @@ cdef class Halves(Watch):
         self.held -= size
         return True
 
-    cpdef object returned(self, object call, object kept, object outputs):
+    cpdef object returned(self, Call call, object kept, object outputs):
         _, inputs, heard = <tuple>kept
-        site = <object>slot_get(call, of_call.site)
-        run = <object>slot_get(call, of_call.run)
+        cdef CallSite site = call.site
+        cdef Run run = call.run
         if heard is not None:
             self.hearing.end(call, heard)
-        key = <object>slot_get(call, of_call.id)
+        key = call.id
         if not self.leave(kept):                # it began before a fork
             self.running.pop(key, None)
-        output = <object>slot_get(call, of_call.output)
-        if (output is not SILENCE and output is not None) or <object>slot_get(call, of_call.sources):
+        output = call.output
+        if (output is not SILENCE and output is not None) or call.sources:
             self.recorder._finish(call, inputs, outputs, None)
             return None
         cdef bint general = type(inputs) is list
-        if general and <object>slot_get(site, of_site.kind) is PYTHON:
-            self.note_changes(<list>inputs, <object>slot_get(call, of_call.inputs), site)
+        if general and site.kind is PYTHON:
+            self.note_changes(<list>inputs, call.inputs, site)
         gave = self.copied(outputs, site)
         general = general or type(gave) is list
-        row = (key, <object>slot_get(run, of_run.id), <object>slot_get(site, of_site.id),
-               <object>slot_get(call, of_call.ordinal), <object>slot_get(call, of_call.thread),
-               <object>slot_get(call, of_call.started), <object>slot_get(call, of_call.finished) or clock(),
-               <object>slot_get(call, of_call.forward), <object>slot_get(call, of_call.parent),
-               unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general,
-               <object>slot_get(call, of_call.retry_of))
+        row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or clock(), call.forward,
+               call.parent, unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general, call.retry_of)
         unseen(row)
-        if len(self.rows) < <object>slot_get(self.backlog, MARK):
+        if len(self.rows) < self.backlog.mark:
             self.append(row)
         else:
             self.recorder._append_crowded(row)
         return None
 
-    cdef int note_changes(self, list taken, list values, object site) except -1:
+    cdef int note_changes(self, list taken, list values, CallSite site) except -1:
         """As `Snapshots.note_changes`."""
         cdef Py_ssize_t place
         for place in range(min(len(taken), len(values))):

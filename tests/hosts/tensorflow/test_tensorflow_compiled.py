@@ -40,7 +40,6 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.skipif(not built(), reason='no
 
 PROGRAM = Path(__file__).with_name('compiled_program.py')
 TESTS = PROGRAM.parents[2]
-ABSENT = 'pyfuncdbg.observers.record.halves', 'pyfuncdbg.hosts.tensorflow.quick'
 TRACES = 'values', 'full', 'doing', 'now', 'silent', 'only', 'none', 'small', 'runs', 'changing', 'changing-other', 'tiny'
 QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'one', 'two', 'squared', 'Session.run', 'cubed',
          'runs_session', 'inner', 'inner_bad', 'parallel', 'n_changes', 'n_raises_1', 'e_raises_2', 'at_double',
@@ -50,10 +49,10 @@ QUICK = ('n_cube', 'e_cube', 'n_speak', 'e_speak', 'n_failing', 'e_failing', 'on
 """Sites that the compiled form is to make calls of."""
 
 
-def run(folder: Path, *absent: str) -> tuple[list[str], dict[str, Any]]:
-    """What the program says, and what it notes of how it was recorded."""
+def run(folder: Path, first: str = 'sys') -> tuple[list[str], dict[str, Any]]:
+    """What the program says after the import of a module, and what it notes of how it was recorded."""
     folder.mkdir()
-    begin = f'import runpy, sys; sys.modules.update(dict.fromkeys({absent})); runpy.run_path({str(PROGRAM)!r})'
+    begin = f'import runpy, sys, {first}; runpy.run_path({str(PROGRAM)!r})'
     path = f'{Path(pyfuncdbg.__file__).parents[1]}{os.pathsep}{TESTS}'
     done = subprocess.run([sys.executable, '-c', begin, folder], capture_output=True, text=True, timeout=110, check=False,
                           cwd=folder,           # not where the package lies as source, which comes first there
@@ -73,7 +72,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any, Any
     """Folders with the traces, and what was said: with and without the compiled modules."""
     folder = tmp_path_factory.mktemp('programs')
     compiled, plain = folder / 'compiled', folder / 'plain'
-    return compiled, plain, run(compiled), run(plain, *ABSENT)
+    return compiled, plain, run(compiled), run(plain, 'uncompiled')
 
 
 # ---------------------------------------------------------------------- what is the same in both
@@ -294,7 +293,7 @@ def test_eager_calls_of_many_threads_are_remembered_up_to_a_number() -> None:
 
 
 def test_a_call_that_somebody_keeps_stays_that_call(tf: Any, tmp_path: Path) -> None:
-    """Objects of calls that nobody keeps are used again; a copy of the context in which a call ran keeps it."""
+    """In a list, or by a copy of the context in which it ran: calls after it are other objects."""
     kept: list[Call] = []
     contexts: list[Context] = []
 
@@ -305,11 +304,8 @@ def test_a_call_that_somebody_keeps_stays_that_call(tf: Any, tmp_path: Path) -> 
             kept.append(call)
         elif x < 6:
             contexts.append(copy_context())
-        else:
-            again.add(id(call))
         return x * 10
 
-    again: set[int] = set()
     with tf.Graph().as_default(), tf.compat.v1.Session() as session, pyfuncdbg.attach('tensorflow'):
         x = tf.compat.v1.placeholder(tf.float32, [])
         y = tf.compat.v1.py_func(keeps, [x], tf.float32, name='keeps')
@@ -322,8 +318,6 @@ def test_a_call_that_somebody_keeps_stays_that_call(tf: Any, tmp_path: Path) -> 
     assert [str(call.id) for call in found] == numbers[:6]
     assert [float(call.inputs[0]) for call in found] == [0, 1, 2, 3, 4, 5]
     assert [float(call.outputs[0]) for call in found] == [0, 10, 20, 30, 40, 50]
-    assert not again & {id(call) for call in found}
-    assert len(again) < 10                      # of 24
 
 
 CODE = """
