@@ -1,6 +1,7 @@
 """Records of a trace as plain data: results of queries, input of views.
 
-Values come from a log that may be damaged, truncated or hostile: everything here is inert.
+Values come from a log that may be damaged, truncated or hostile: everything here is inert. Elements of tensors and lines of
+source are there after `record_contents` has loaded them.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
 from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.dtypes import OBJECT
-from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText, not_recorded, within
+from pyfuncdbg.observers.record.elements import Elements
+from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceReader, SourceText, not_recorded, within
 
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
@@ -82,13 +84,13 @@ class TensorRecord:
     Attributes:
         name: 'norm:0' for an output slot, the fed or produced tensor's name for an input; '' if unknown.
         dtype: Name as TensorFlow prints it: 'float32', 'string', 'int64', ...
-        shape: Static sizes.
-        nbytes: Payload bytes.
+        shape, nbytes: Static sizes, payload bytes.
         level: What was kept.
         stats: Summary; None at level 'none' (or for types that have none).
         key: Where the bytes are; None if not kept.
         changed: For an input: its bytes differed after the call (the function wrote to what it got).
         note: Why it was not kept in full ('over budget', '64 KB limit', ...), else ''; `ABSENT` if it is no tensor at all.
+        elements: Those that a view draws, or why there are none; None if they were not loaded.
     """
 
     name: str
@@ -101,6 +103,7 @@ class TensorRecord:
     changed: bool = False
     note: str = ''
     _read: ValueReader | None = field(default=None, repr=False, compare=False)
+    elements: Elements | None = field(default=None, repr=False, compare=False)
     _repr_mimebundle_ = mimebundle
 
     @property
@@ -140,14 +143,15 @@ class OutputRecord:
     text: str
     category: str = ''
     """Class of a warning; level and logger of a logging record ('INFO demo.train'); NumPy's error kind ('invalid', 'divide',
-    ...), with ' ignored' behind it where the program's error state silences that kind; of a remark,
-    which it is ('otherwise')."""
+    ...), with ' ignored' behind it where the program's error state silences that kind; kind of a remark ('otherwise')."""
     filename: str = ''
     line: int = 0
     function: str = ''
     offset: float = 0.0
     """Seconds after the call began."""
     _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+    source: SourceText = field(default=NOT_LOADED, repr=False, compare=False)
+    """The lines around its own."""
 
     def source_at(self, filename: str, line: int) -> SourceText:
         """The source around the line of a warning, as the program ran it."""
@@ -177,8 +181,7 @@ class FrameRecord:
 
     Attributes:
         frame: Its place in `ErrorRecord.frames`.
-        variables: Parameters first.
-        hidden: How many more it had.
+        variables: Parameters first; it had `hidden` more.
     """
 
     frame: int
@@ -198,6 +201,8 @@ class ErrorRecord:
     locals: tuple[FrameRecord, ...] = ()
     """Variables of the innermost frames of the program, outermost first."""
     _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
+    sources: tuple[SourceText, ...] = field(default=(), repr=False, compare=False)
+    """The line of each frame; none of a library's, unless all are."""
 
     def source_at(self, filename: str, line: int) -> SourceText:
         """The source around the line of a frame, as the program ran it."""
@@ -263,8 +268,7 @@ class PlanRecord:
     Attributes:
         feeds, fetches: Names of tensors.
         sites: Ids of the sites that they announced, in order.
-        runs: How many there were.
-        newest: Number of the newest.
+        runs, newest: How many there were, and the number of the newest.
     """
 
     process: int
@@ -361,14 +365,12 @@ class TraceInfo:
         path: Of the trace.
         version: Of its format.
         argv: The program and its arguments.
-        python: The version of Python that ran it.
-        host_name: The machine.
+        python, host_name: The version of Python that ran it, the machine.
         started: When, as Unix time in seconds.
         duration: Seconds from there to the last record.
         processes: Process ids, in order of their logs.
         runs, calls, sites: How many were recorded; of calls those of Python functions.
-        nbytes: Size of the logs in bytes.
-        budget: How many bytes they may have.
+        nbytes, budget: Size of the logs in bytes, and how large they may be.
         dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.

@@ -8,6 +8,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
 from pyfuncdbg.observers.record.index.query import SORTS
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -70,7 +71,7 @@ def _draw_list(result: CallListing) -> RenderableType:
 
 
 def _one(context: Context, args: argparse.Namespace) -> CallRecord:
-    return find_call(context.trace, args.call, context.stop)
+    return load_call(find_call(context.trace, args.call, context.stop))
 
 
 def _one_argument(parser: argparse.ArgumentParser) -> None:

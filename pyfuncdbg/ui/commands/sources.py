@@ -24,6 +24,7 @@ from pyfuncdbg.observers.debug.reports.source_files import (
     marks_by_line,
     missing,
 )
+from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -187,7 +188,7 @@ def _value(trace: Queries, mark: LineMark, run: int | None) -> TensorRecord | No
     if mark.time is None or mark.role != 'made':
         return None
     newest = trace.newest(mark.site, run=run)
-    return next((tensor for tensor in newest[0].outputs if not tensor.absent and tensor.level != 'none'),
+    return next((load_few(tensor) for tensor in newest[0].outputs if not tensor.absent and tensor.level != 'none'),
                 None) if newest else None
 
 

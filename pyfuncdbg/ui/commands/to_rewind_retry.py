@@ -20,6 +20,7 @@ from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
 from pyfuncdbg.observers.debug.stepping.node_stepper import pausable
 from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport, reloaded
 from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import draw_resumed, refuse_after_death, stop_of
@@ -207,7 +208,7 @@ def _calls(context: Context, stop: Stop, names: Sequence[str]) -> list[CallRecor
         return []
     wanted = set(names)
     calls = context.trace.calls(kind='python', run=stop.run.id, limit=1_000)
-    return [call for call in calls if call.site.name in wanted][-_LISTED:]
+    return [load_call(call, 0) for call in calls if call.site.name in wanted][-_LISTED:]
 
 
 def _rewind_arguments(parser: argparse.ArgumentParser) -> None:

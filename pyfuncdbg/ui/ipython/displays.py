@@ -15,12 +15,13 @@ from rich.console import Console, RenderableType
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.gradients.tape import Tape
 from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.record.record_contents import load_call, load_run
 from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.lt import TensorListing
 from pyfuncdbg.ui.ipython.conversion import LISTS
-from pyfuncdbg.ui.ipython.html.call import call_pictures
+from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.page import page_html
 from pyfuncdbg.ui.ipython.html.pages import MOST
@@ -29,7 +30,7 @@ from pyfuncdbg.ui.ipython.html.tensors import tensors_html
 from pyfuncdbg.ui.ipython.html.theme import display_html
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.calls import call_table
-from pyfuncdbg.ui.views.calls.run import run_view
+from pyfuncdbg.ui.views.calls.run import ELEMENTS, run_view
 from pyfuncdbg.ui.views.numerics.tape import tape_view
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.report import report
@@ -56,8 +57,8 @@ def answer_bundle(answer: Answer) -> Bundle:
         return _bundle(answer, lambda: page_html(answer))
     draw = answer.command.view
     data = shortened(answer.result, MOST)
-    return _bundle(draw(shortened(data, LINES)), lambda: joined(
-        _html(data, draw(data)), call_pictures(data) if draw is call_card else ''))
+    pictures = load_pictures(data) if draw is call_card else ()
+    return _bundle(draw(shortened(data, LINES)), lambda: joined(_html(data, draw(data)), call_pictures(pictures)))
 
 
 def bundle(thing: Any) -> Bundle:
@@ -65,7 +66,8 @@ def bundle(thing: Any) -> Bundle:
     if isinstance(thing, Trace):
         return _trace(thing)
     view: RenderableType = thing if isinstance(thing, Page) else _VIEWS[type(thing)](thing)
-    return _bundle(view, lambda: joined(_html(thing, view), call_pictures(thing) if isinstance(thing, CallRecord) else ''))
+    pictures = load_pictures(thing) if isinstance(thing, CallRecord) and not _in_terminal() else ()
+    return _bundle(view, lambda: joined(_html(thing, view), call_pictures(pictures)))
 
 
 def plain_text(view: RenderableType, width: int = WIDTH) -> str:
@@ -123,13 +125,10 @@ def _html(data: Any, view: RenderableType) -> Html:
 def _trace(trace: Trace) -> Bundle:
     """The report, and the first calls of a notebook's."""
     view = report(summarized(trace))
-
-    def html() -> Html:
-        kind = 'python' if trace.count(kind='python') else None
-        calls, total = trace.calls(kind=kind, limit=CALLS), trace.count(kind=kind)
-        return joined(page_html(view), element('details', element('summary', 'calls'),
-                                               page_html(call_table(calls, total))) if calls else '')
-    return _bundle(view, html)
+    kind = 'python' if trace.count(kind='python') else None
+    calls, total = trace.calls(kind=kind, limit=CALLS), trace.count(kind=kind)
+    return _bundle(view, lambda: joined(page_html(view), element('details', element('summary', 'calls'), page_html(
+        call_table(calls, total))) if calls else ''))
 
 
 def _tensor(tensor: TensorRecord) -> Page:
@@ -141,4 +140,5 @@ def _tensor(tensor: TensorRecord) -> Page:
 
 
 _VIEWS: Mapping[type, Callable[[Any], Page]] = {
-    CallRecord: call_card, RunRecord: run_view, TensorRecord: _tensor, Tape: tape_view}
+    CallRecord: lambda call: call_card(load_call(call)), RunRecord: lambda run: run_view(load_run(run, ELEMENTS)),
+    TensorRecord: _tensor, Tape: tape_view}

@@ -15,7 +15,7 @@ from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle
-from pyfuncdbg.ui.ipython.html.call import call_pictures
+from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
@@ -162,7 +162,7 @@ def test_a_call_has_a_picture_of_each_tensor_and_those_with_nan_are_open():
     bad[1, 1] = np.nan
     call = replace(sample().call(3), inputs=(tensor('x:0', np.eye(8)), tensor('few:0', np.ones(3))),
                    outputs=(tensor('y:0', bad), replace(tensor('lost:0', np.ones((8, 8))), level='stats', key=None)))
-    tree = parsed(call_pictures(call))
+    tree = parsed(call_pictures(load_pictures(call)))
     assert [(one.one('summary').text, 'open' in one.attributes) for one in tree.all('details')] == [
         ('picture of in 0 x x:0', False), ('picture of out 0 y:0', True)]
     assert len(tree.all('rect', 'pf-bad')) == 1

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from rich.console import RenderableType
 from rich.text import Text
 
+from pyfuncdbg.observers.record.elements import Elements, elements_of
+from pyfuncdbg.observers.record.record_contents import load_tensor
 from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText
@@ -68,15 +70,16 @@ def tensors(draw: Any) -> TensorRecord:
     if kind == 2:
         return TensorRecord(name, 'object', (), 0, 'none', note=ABSENT)
     if kind == 3:
-        return dataclasses.replace(record, name=name, _read=None, changed=True)
-    return dataclasses.replace(record, name=name, changed=draw(st.booleans()))
+        return load_tensor(dataclasses.replace(record, name=name, _read=None, changed=True))
+    return load_tensor(dataclasses.replace(record, name=name, changed=draw(st.booleans())))
 
 
 _sources = _texts.map(lambda text: lambda filename, line: SourceText(line - 1, ('', *text.split('\n')), ''))
 """Readers of records that name lines of source."""
 _KNOWN: dict[Any, st.SearchStrategy[Any]] = {
     str: _texts, int: _numbers, float: _floats, bool: st.booleans(), bytes: st.just(b'\x1b\xff'), type(None): st.none(),
-    np.ndarray: _arrays, TensorRecord: tensors(), Stats: _arrays.map(stats_of).filter(bool),
+    np.ndarray: _arrays, Elements: st.one_of(_arrays.map(elements_of), _texts.map(lambda text: Elements(missing=text))),
+    TensorRecord: tensors(), Stats: _arrays.map(stats_of).filter(bool),
     SourceText: _texts.map(lambda text: SourceText(missing=text or 'not here')), SourceReader: _sources,
     object: st.one_of(_texts, _numbers, st.just(True)), Any: st.one_of(_texts, _numbers, st.none()),
     RenderableType: st.none(), Text: _texts.map(Text)}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import OutputRecord
 from pyfuncdbg.ui.views.calls.call import call_card, input_titles
 from pyfuncdbg.ui.views.calls.calls import call_table
@@ -62,7 +63,7 @@ def test_what_was_said_is_counted(draw):
 
 def test_card_of_a_call_has_everything(draw):
     call = replace(CALLS[2], parent='1', dropped={'prints': 2})
-    text = draw(call_card(call))
+    text = draw(call_card(load_call(call)))
     lines = [line.rstrip() for line in text.splitlines()]
     assert lines[:6] == [
         'call #3  norm[1]  EagerPyFunc  NaN 4', 'function  normalize  model.py:39', 'created   model.py:60 in main',
@@ -73,13 +74,13 @@ def test_card_of_a_call_has_everything(draw):
 
 
 def test_card_of_a_failed_call_has_the_traceback(draw):
-    text = draw(call_card(CALLS[4]))
+    text = draw(call_card(load_call(CALLS[4])))
     assert 'raised AttributeError' in text.splitlines()[0]
     assert '40 | mu = x.mean(-1, keepdims=True)' in text
 
 
 def test_card_of_a_gradient_call(draw):
-    text = draw(call_card(replace(CALLS[0], forward='2', inputs=(), process=2)))
+    text = draw(call_card(load_call(replace(CALLS[0], forward='2', inputs=(), process=2))))
     assert 'gradient of  call #2' in text
     assert 'no inputs' in text
     assert '#1 of process 2' in text

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from pyfuncdbg import errors
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.observers.record.record_contents import load_error
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.commands.engine.to_json import plain
@@ -34,30 +35,31 @@ def test_outer_library_frames_are_left_out_and_inner_ones_folded(draw, tmp_path)
         Frame(errors.__file__, 3, 'dispatch'), Frame('/v/lib/python3.11/threading.py', 9, 'run'), Frame(str(mine), 4, 'f'),
         Frame('/v/site-packages/numpy/linalg.py', 5, 'inv'), Frame('/v/site-packages/numpy/linalg.py', 6, 'check')), '',
         _source=lambda filename, line: text)
-    assert inside(draw(error_panel(error, 'call #7 f[0]'), 160)) == [
+    assert inside(draw(error_panel(load_error(error), 'call #7 f[0]'), 160)) == [
         f'{mine}:4 in f', '4 | return numpy.linalg.inv(x)', '... 2 library frames, the last linalg.py:6 in check',
         'LinAlgError: Singular matrix']
-    assert 'LinAlgError in call #7 f[0]' in draw(error_panel(error, 'call #7 f[0]'))
-    longer = draw(error_panel(replace(error, type=f'{"framework." * 5}errors.LinAlgError'), 'call #7 f[0]'), 60)
+    assert 'LinAlgError in call #7 f[0]' in draw(error_panel(load_error(error), 'call #7 f[0]'))
+    longer = draw(error_panel(load_error(replace(error, type=f'{"framework." * 5}errors.LinAlgError')), 'call #7 f[0]'), 60)
     assert '─ LinAlgError in call #7 f[0] ─' in longer      # the place is not cut off; the full name is in the last line
     assert innermost(error) == Frame(str(mine), 4, 'f')
 
 
 def test_without_a_users_frame_the_last_ones_are_shown(draw):
     error = ErrorRecord('TypeError', '', tuple(Frame('/v/site-packages/a.py', n, 'g') for n in range(1, 9)), '')
-    assert inside(draw(error_panel(error))) == [f'/v/site-packages/a.py:{n} in g' for n in (6, 7, 8)] + ['TypeError']
+    lines = inside(draw(error_panel(load_error(error))))
+    assert lines == [f'/v/site-packages/a.py:{n} in g' for n in (6, 7, 8)] + ['TypeError']
 
 
 def test_a_recursion_is_cut(draw):
     error = ErrorRecord('RecursionError', 'too deep', tuple(Frame('user.py', n, 'f') for n in range(1, 1001)), '')
-    lines = inside(draw(error_panel(error)))
+    lines = inside(draw(error_panel(load_error(error))))
     assert lines[:3] == ['user.py:1 in f', '1 | (source not recorded)', 'user.py:2 in f']
     assert '... 988 frames not shown' in lines
     assert lines[-3:] == ['user.py:1000 in f', '1000 | (source not recorded)', 'RecursionError: too deep']
 
 
 def test_a_long_message_keeps_both_ends(draw):
-    text = draw(error_panel(ErrorRecord('ValueError', 'start' + 'x' * 100_000 + 'end', (), '')))
+    text = draw(error_panel(load_error(ErrorRecord('ValueError', 'start' + 'x' * 100_000 + 'end', (), ''))))
     assert len(text) < 4000
     assert 'start' in text
     assert 'characters not shown' in text
@@ -82,7 +84,7 @@ def with_locals():
 
 
 def test_variables_stand_under_their_frame(draw):
-    assert inside(draw(error_panel(with_locals()), 80)) == [
+    assert inside(draw(error_panel(load_error(with_locals())), 80)) == [
         'user.py:3 in main', '3 | (source not recorded)', 'a0   0', 'a1   1', 'a2   2', 'a3   3',
         'bad  float32 [2, 2]  16 B  NaN 1  first bad [1, 0]  [[1, 2], [na...', '... 7 more',
         '... library frame a.py:5 in apply',
@@ -93,7 +95,7 @@ def test_variables_stand_under_their_frame(draw):
 
 
 def test_a_wide_panel_tells_the_range(draw):
-    text = draw(error_panel(with_locals()), 160)
+    text = draw(error_panel(load_error(with_locals())), 160)
     assert 'first bad [1, 0]  [[1, 2], [nan, 4]]' in text
     assert re.search(r'big +float64 \[1200\] +9.38 KB +0 .. 1199  mean 599.5  std 346.4  ', text)
 
@@ -101,7 +103,7 @@ def test_a_wide_panel_tells_the_range(draw):
 @pytest.mark.parametrize('width', [20, 80, 160])
 @pytest.mark.parametrize('how', [{}, {'color': True}, {'ascii_only': True}])
 def test_variables_fit_every_console(draw, width, how):
-    text = draw(error_panel(with_locals()), width, **how)
+    text = draw(error_panel(load_error(with_locals())), width, **how)
     if how.get('ascii_only'):
         text.encode('ascii')
     plain_text = re.sub(r'\x1b\[[\d;]*m', '', text)

@@ -11,15 +11,17 @@ from rich.cells import cell_len
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.observers.debug.numerics.origin_card import origin_card
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import call_card
 from pyfuncdbg.ui.views.calls.call_output import call_output
 from pyfuncdbg.ui.views.calls.calls import call_table
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
-from pyfuncdbg.ui.views.numerics.origin import origin_card
+from pyfuncdbg.ui.views.numerics.origin import origin_view
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
@@ -67,7 +69,7 @@ def views():
     trace = nasty_trace()
     info = replace(trace.info(), argv=(NASTY,), host_name=NASTY, python=NASTY, damage=(NASTY,), started=1e300,
                    dropped={NASTY: 1})
-    found = [origin_card(finding, {'python': 3}) for finding in judge(trace).origins]
+    found = [origin_view(origin_card(finding, {'python': 3})) for finding in judge(trace).origins]
     cards = [view(call) for call in trace.calls() for view in (call_card, call_output)]
     values = [value_view(one, NASTY, one.to_numpy(), index=NASTY, ranges=((0, 1),), written=NASTY)
               for one in trace.call(4).inputs if one.level == 'full']
@@ -95,13 +97,14 @@ def test_markup_is_never_read(draw):
             assert '[red]x[/]' in text
 
 
-@pytest.mark.parametrize('view', [report(summarized(sample())), call_card(sample().call(3)), call_table(sample().calls())])
+@pytest.mark.parametrize('view', [report(summarized(sample())), call_card(load_call(sample().call(3))),
+                                  call_table(sample().calls())])
 def test_colour_adds_no_words(draw, view):
     assert STYLES.sub('', draw(view, 80, color=True)) == draw(view, 80)
 
 
 def test_every_view_displays_in_a_notebook():
-    for view in (report(summarized(sample())), call_card(sample().call(3)), call_table(sample().calls())):
+    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), call_table(sample().calls())):
         bundle = view._repr_mimebundle_([], [])
         assert set(bundle) == {'text/plain', 'text/html'}
         assert 'norm[1]' in bundle['text/plain']
@@ -109,5 +112,5 @@ def test_every_view_displays_in_a_notebook():
 
 
 def test_own_marks_are_ascii_on_an_ascii_console(draw):
-    for view in (report(summarized(sample())), call_card(sample().call(3)), tensor_table(sample().tensors())):
+    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), tensor_table(sample().tensors())):
         assert draw(view, ascii_only=True).isascii()

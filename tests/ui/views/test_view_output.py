@@ -1,6 +1,7 @@
 """Captured output in order, with kinds in words, places and source lines, and what was dropped."""
 from __future__ import annotations
 
+from pyfuncdbg.observers.record.record_contents import load_call, load_output
 from pyfuncdbg.observers.record.records import OutputRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.output import output_view
@@ -19,7 +20,7 @@ def test_pieces_of_one_stream_become_lines_in_order(draw):
 
 
 def test_events_have_category_place_and_source(draw):
-    call = sample().call(3)
+    call = load_call(sample().call(3))
     text = draw(output_view(call.output))
     assert rows(text) == ['+0.08 ms  out  row 1 constant',
                           '+0.11 ms  fp   invalid: invalid value encountered in divide  model.py:44',
@@ -29,14 +30,14 @@ def test_events_have_category_place_and_source(draw):
 def test_source_of_a_line_that_the_record_knows(draw):
     text = SourceText(1, ('x = 1', '    y = [bold]2'), '')
     record = OutputRecord('warning', 'careful', 'UserWarning', '/home/me/user.py', 2, 'f', 0.0, lambda filename, line: text)
-    text = draw(output_view((record,)))
+    text = draw(output_view(load_output((record,))))
     assert 'warn  UserWarning: careful  user.py:2' in text
     assert '2 | y = [bold]2' in text
 
 
 def test_a_warning_speaks_for_the_error_that_it_repeats(draw):
-    both = (OutputRecord('fp', 'invalid value', 'invalid', 'a.py', 3),
-            OutputRecord('warning', 'invalid value', 'W', 'a.py', 3))
+    both = load_output((OutputRecord('fp', 'invalid value', 'invalid', 'a.py', 3),
+                        OutputRecord('warning', 'invalid value', 'W', 'a.py', 3)))
     assert rows(draw(output_view(both))) == ['+0.00 ms  warn  W: invalid value  a.py:3',
                                              '                3 | (source not recorded)']
     other = (both[0], OutputRecord('warning', 'invalid value', 'W', 'a.py', 4))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
@@ -27,7 +27,9 @@ from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.index.decode import unknown_site
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
+from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
 
 DUMPS = 20
 """Newest calls that are listed."""
@@ -83,7 +85,7 @@ class NodeCard:
         live: Whether the run is stopped: it may run yet.
         newest: Its newest call, None if it did not run.
         dumps: Newest calls with what was kept of them, if asked for.
-        frames: The creation stack, outermost first.
+        frames: The creation stack, outermost first; `sources` are their lines.
         constant: What a constant holds.
         everything: Attributes and the stack are wanted in full.
     """
@@ -111,6 +113,7 @@ class NodeCard:
     newest: CallRecord | None
     dumps: tuple[CallRecord, ...]
     frames: tuple[Frame, ...]
+    sources: tuple[SourceText, ...] = field(repr=False)
     constant: Constant | None
     all_attrs: bool
     all_frames: bool
@@ -143,21 +146,27 @@ def node_card(trace: Queries, found: FoundNode, stop: Stop | None = None, *, dum
         node is None or bool(node.site.function) or node.site.kind != 'op' or trace.count(kind='op', run=graph.run) > 0
         or trace.info().ops,
         stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
-        _dumps(trace, graph, node) if dumps else (), node.site.stack if node is not None else (), graph.constant(name),
+        _dumps(trace, graph, node) if dumps else (), *_stack(node), graph.constant(name),
         all_attrs, all_frames, time.retries,
         unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
         values.run)
 
 
+def _stack(node: RecordedNode | None) -> tuple[tuple[Frame, ...], tuple[SourceText, ...]]:
+    """The creation stack of a node, and the lines of its frames."""
+    frames = node.site.stack if node is not None else ()
+    return frames, tuple(node.site.source_at(frame.filename, frame.line).only(frame.line) for frame in frames if node)
+
+
 def _given_to(call: CallRecord | None) -> tuple[NodeInput, ...]:
     """Inputs of a call whose site has no names for them: of an eager op, of a backward step."""
-    return () if call is None else tuple(NodeInput(TensorUse('', slot, ''), 'elsewhere', '', tensor, None)
+    return () if call is None else tuple(NodeInput(TensorUse('', slot, ''), 'elsewhere', '', load_few(tensor), None)
                                          for slot, tensor in enumerate(call.inputs) if not tensor.absent)
 
 
 def _made_by(call: CallRecord | None, name: str) -> tuple[NodeOutput, ...]:
-    return () if call is None else tuple(NodeOutput(f'{name}:{slot}', tensor, ()) for slot, tensor in enumerate(call.outputs)
-                                         if not tensor.absent)
+    return () if call is None else tuple(NodeOutput(f'{name}:{slot}', load_few(tensor), ())
+                                         for slot, tensor in enumerate(call.outputs) if not tensor.absent)
 
 
 def _given(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallRecord | None) -> NodeInput:
@@ -172,7 +181,7 @@ def _given(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallR
 
 def _had(call: CallRecord | None, use: TensorUse) -> TensorRecord | None:
     given = call.inputs[use.slot] if call is not None and 0 <= use.slot < len(call.inputs) else None
-    return given if given is not None and given.name == use.tensor and (
+    return load_few(given) if given is not None and given.name == use.tensor and (
         given.unknown or given.stats is not None) else None
 
 

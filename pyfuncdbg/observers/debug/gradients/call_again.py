@@ -25,6 +25,7 @@ from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
 from pyfuncdbg.observers.record import live_sites
+from pyfuncdbg.observers.record.record_contents import load_output
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
 
 FINISHED = ("a finished trace holds no function. Run the program, stop after the call and ask there: {run}, then 'return' "
@@ -184,5 +185,5 @@ def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
 def _said(call: Call) -> tuple[OutputRecord, ...]:
     if call.output is None:
         return ()
-    return tuple(OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9, running_source)
-                 for entry in call.output.entries)
+    return load_output([OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9,
+                                     running_source) for entry in call.output.entries])

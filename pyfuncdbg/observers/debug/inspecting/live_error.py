@@ -16,6 +16,7 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.value import MOST_COUNTED
 from pyfuncdbg.observers.record.dtypes import dtype_name
+from pyfuncdbg.observers.record.record_contents import load_error, load_few
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, Level, LocalRecord, TensorRecord
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure, walked
 from pyfuncdbg.observers.record.snapshots.frame_locals import FrameVariables, variables_of
@@ -28,8 +29,8 @@ _SMALL = 64
 def raised_record(error: BaseException, host: Host | None) -> ErrorRecord:
     """An exception with its frames and their variables."""
     failure = Failure(error)
-    return ErrorRecord(failure.type, failure.message, tuple(failure.frames), failure.text(),
-                       frame_records([frame for frame, _ in walked(error)], host), running_source)
+    return load_error(ErrorRecord(failure.type, failure.message, tuple(failure.frames), failure.text(),
+                                  frame_records([frame for frame, _ in walked(error)], host), running_source))
 
 
 def frame_records(frames: Sequence[FrameType], host: Host | None) -> tuple[FrameRecord, ...]:
@@ -55,4 +56,4 @@ def _tensor(array: np.ndarray) -> TensorRecord:
     if array.nbytes > _SMALL or array.dtype.kind not in 'biufc':
         return tensor
     stored = array.astype(array.dtype.newbyteorder('<')).tobytes()
-    return replace(tensor, level='full', key=stored, _read=lambda key: key)
+    return load_few(replace(tensor, level='full', key=stored, _read=lambda key: key))

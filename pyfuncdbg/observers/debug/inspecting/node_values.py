@@ -14,6 +14,7 @@ from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
 from pyfuncdbg.observers.record.dtypes import little_endian
+from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 
 _SMALL = 1024
@@ -72,12 +73,13 @@ class NodeValues:
             return live
         node = self._graph.nodes.get(owner(name))
         if node is None:
-            return self._fed().get(name)
+            fed = self._fed().get(name)
+            return fed and load_few(fed)
         call = self.call(node)
         slot = node.site.outputs.index(name) if name in node.site.outputs else -1
         if call is None or not 0 <= slot < len(call.outputs) or call.outputs[slot].absent:
             return None
-        return replace(call.outputs[slot], name=name)
+        return load_few(replace(call.outputs[slot], name=name))
 
     def live(self, name: str) -> TensorRecord | None:
         """The value of a tensor in the stopped run, if this is the graph of that run."""
@@ -94,7 +96,7 @@ class NodeValues:
         if found.tensor is None or found.array is None or found.array.nbytes > _SMALL or found.array.dtype.hasobject:
             return found.tensor and replace(found.tensor, name=name)
         stored = little_endian(found.array).tobytes()
-        return replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored)
+        return load_few(replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored))
 
     def _shows(self, node: RecordedNode) -> bool:
         """Whether the view of the stopped run is about a node."""

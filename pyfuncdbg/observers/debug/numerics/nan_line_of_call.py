@@ -4,7 +4,7 @@ Runs on the thread of the command.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, again
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, cause, described
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
+from pyfuncdbg.observers.record.sources.source_text import SourceText
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class LineReport:
     Attributes:
         call: As recorded.
         cause: The appearances that lead to the result, the first of them first; () if none was seen.
+        source: The lines around that of the first of them.
         others: How many further variables were non-finite at some time.
         functions: How many activations of the program's functions were traced.
         outputs: Of the re-run.
@@ -34,6 +36,7 @@ class LineReport:
 
     call: CallRecord
     cause: tuple[NonfiniteVariable, ...]
+    source: SourceText = field(repr=False)
     others: int
     functions: int
     outputs: tuple[TensorRecord, ...]
@@ -60,10 +63,11 @@ def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineRe
     tracer = LineTracer(site.host.to_numpy, site.function)
     with again(site) as maker:
         made = maker.make(inputs, tracer.run)
-    way = cause(tracer)
+    way = [tracer.appearances[i] for i in cause(tracer)]
     error = made.error
+    source = call.site.source_at(way[0].filename, way[0].line) if way and not way[0].given else SourceText()
     return LineReport(
-        call, tuple(tracer.appearances[i] for i in way), len(tracer.appearances) - len(way), tracer.frames,
+        call, tuple(way), source, len(tracer.appearances) - len(way), tracer.frames,
         tuple(described(old.name, array) for old, array in zip(call.outputs, made.outputs, strict=False)),
         same_outputs(call, made), made.said, '' if error is None else f'{type(error).__name__}: {error}', made.changed)
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, judge
+from pyfuncdbg.observers.debug.numerics.origin_card import OriginCard, origin_card
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
 
 _NUMBER = re.compile(r'[\d.]*\d')
@@ -102,6 +104,9 @@ class TraceSummary:
     ask: str = ''
     retries: int = 0
     uncaught: str = ''
+    card: OriginCard | None = field(default=None, repr=False)
+    """Of the first origin, for the report."""
+
 
 def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
     """Look through a whole trace once; `tell` is called with the number of calls with non-finite values read so far."""
@@ -125,7 +130,8 @@ def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
     return TraceSummary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
                         _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
                         trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
-                        uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''))
+                        uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''),
+                        card=next((origin_card(one.finding, one.heirs, one.likely) for one in origins), None))
 
 
 def _failures(trace: Queries) -> tuple[FailureGroup, ...]:
@@ -141,7 +147,8 @@ def _failures(trace: Queries) -> tuple[FailureGroup, ...]:
         counts[key] += 1
         if earliest.error is not None and earliest.error.message != call.error.message:
             differing.add(key)
-    return tuple(FailureGroup(call, counts[key], key in differing) for key, call in first.items())
+    return tuple(FailureGroup(call if i else load_call(call, 0), counts[key], key in differing)
+                 for i, (key, call) in enumerate(first.items()))     # the report draws the first one
 
 
 class _Masked:

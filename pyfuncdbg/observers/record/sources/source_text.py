@@ -37,6 +37,9 @@ class SourceText:
         return self if self.missing else SourceText(number, self.lines[number - self.first:number - self.first + 1], '')
 
 
+NOT_LOADED = SourceText(missing='source not loaded')
+
+
 @dataclass(frozen=True, slots=True)
 class FileText:
     """The text of one file, as far as it is known.

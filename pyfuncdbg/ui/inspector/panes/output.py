@@ -1,6 +1,7 @@
 """The output pane: prints, warnings and log records of the call, and its error."""
 from __future__ import annotations
 
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
@@ -14,9 +15,9 @@ def output(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """The captured output of the call."""
     if scene.stopped:
         return stop_panes.output(desk, width)
-    call = scene.call
-    if call is None:
+    if scene.call is None:
         return nothing('output', desk)
+    call = load_call(scene.call, 0)
     parts = []
     if call.error is not None:
         panel = error_panel(call.error, f'call #{call.number} {call.label}')

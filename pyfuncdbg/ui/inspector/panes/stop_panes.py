@@ -14,6 +14,7 @@ from rich.text import Text
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
+from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
@@ -115,7 +116,7 @@ def output(desk: Desk, width: int) -> DrawnPicture:
     """The captured output of the last calls."""
     said = desk.trace.calls(kind='python', printed=True, newest_first=True, limit=_SAID)
     parts = []
-    for call in reversed(said):
+    for call in [load_call(call, 0) for call in reversed(said)]:
         parts.append(PicturePart(Text(f'#{one_line(call.number, 20)} {one_line(call.label, 60)}', 'bold'),
                                  f'out {call.number}'))
         parts.append(PicturePart(output_view(call.output, call.dropped), f'out {call.number}'))

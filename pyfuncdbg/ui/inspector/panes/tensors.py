@@ -20,9 +20,9 @@ def tensors(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if call is None:
         return nothing('tensors', desk)
     titles = input_titles(call)
-    parts = [PicturePart(tensor_card(tensor, titles[slot], limit=0), f'pt #{call.number}:in{slot}', whole=True)
+    parts = [PicturePart(tensor_card(tensor, titles[slot], elements=False), f'pt #{call.number}:in{slot}', whole=True)
              for slot, tensor in enumerate(call.inputs)]
-    parts += [PicturePart(tensor_card(tensor, f'out {slot}', limit=0), f'pt #{call.number}:{slot}', whole=True)
+    parts += [PicturePart(tensor_card(tensor, f'out {slot}', elements=False), f'pt #{call.number}:{slot}', whole=True)
               for slot, tensor in enumerate(call.outputs)]
     if not call.inputs:
         parts.insert(0, PicturePart(Text('no inputs', 'dim')))

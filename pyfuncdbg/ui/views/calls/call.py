@@ -17,22 +17,19 @@ from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 from pyfuncdbg.ui.views.units import seconds
 from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
-PREVIEW = 64
-"""Elements of each tensor on a call card."""
 
-
-def call_card(call: CallRecord, *, limit: int = PREVIEW) -> Page:
+def call_card(call: CallRecord) -> Page:
     """Everything about one call: site, function, times, inputs, output, error, outputs."""
     parts: list[Part] = [_title(call), _facts(call)]
     names = input_titles(call)
     for i, tensor in enumerate(call.inputs):
-        parts.append(tensor_card(tensor, names[i], limit=limit))
+        parts.append(tensor_card(tensor, names[i]))
     if not call.inputs:
         parts.append(Text('no inputs', 'dim'))
     if call.error is not None:
         parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
     for i, tensor in enumerate(call.outputs):
-        parts.append(tensor_card(tensor, f'out {i}', limit=limit))
+        parts.append(tensor_card(tensor, f'out {i}'))
         if declared := contradicted(call.site, i, tensor):
             parts.append(Padding(undeclared_text(declared, call), (0, 0, 0, 2)))
     if call.output:
@@ -104,6 +101,7 @@ def _facts(call: CallRecord) -> Table:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_call
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(call_card(sample().call(3)))
+    demo(call_card(load_call(sample().call(3))))

@@ -18,6 +18,7 @@ def call_output(call: CallRecord) -> Page:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_call
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(call_output(sample().call(3)))
+    demo(call_output(load_call(sample().call(3))))

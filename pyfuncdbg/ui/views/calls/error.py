@@ -14,6 +14,7 @@ from rich.text import Text
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord
+from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
@@ -64,7 +65,7 @@ def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]])
     frames = error.frames
     mine = [i for i, frame in enumerate(frames) if is_users(frame.filename)]
     if not mine:                                # raised in a library, called by one: its last frames are all there is
-        return [_frame(error, frame, 'dim') for frame in frames[-3:]]
+        return [_frame(error, i, 'dim') for i in range(len(frames))[-3:]]
     variables = {found.frame: found for found in error.locals}
     lines: list[Text] = []
     for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_users(frames[i].filename)):
@@ -72,7 +73,7 @@ def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]])
             lines.append(_folded([frames[i] for i in group]))
             continue
         for i in group:
-            text = _frame(error, frames[i], '')
+            text = _frame(error, i, '')
             for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
                 text.append('\n').append_text(line)
             lines.append(text)
@@ -83,8 +84,9 @@ def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]])
     return lines
 
 
-def _frame(error: ErrorRecord, frame: Frame, style: str) -> Text:
-    source = line_text(error.source_at(frame.filename, frame.line), frame.line, frame.filename)
+def _frame(error: ErrorRecord, i: int, style: str) -> Text:
+    frame = error.frames[i]
+    source = line_text(error.sources[i] if i < len(error.sources) else NOT_LOADED, frame.line, frame.filename)
     if not source.style:
         source.style = style or 'bold'
     below = ((f'\n{frame.line:>6} | ', 'dim'), source) if source else ()
@@ -99,8 +101,9 @@ def _folded(frames: list[Frame]) -> Text:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_error
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     for call in sample().calls(failed=True):
         if call.error is not None:
-            demo(error_panel(call.error, f'call #{call.number} {call.label}'))
+            demo(error_panel(load_error(call.error), f'call #{call.number} {call.label}'))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.record.records import FrameRecord, LocalRecord, TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.pictures.histogram import bar
@@ -26,8 +25,6 @@ _WIDE = 100
 _LONGEST_NAME = 24
 _NAMES = 10
 """Columns of the names: longer ones push their values aside."""
-_SMALL = 6
-"""Elements of the largest tensor that is written out."""
 _NOT_FINITE = ('nan', 'inf', '-inf')
 
 
@@ -83,23 +80,17 @@ def _value(variable: LocalRecord, width: int, options: ConsoleOptions) -> Text:
 
 
 def _elements(tensor: TensorRecord) -> str:
-    size = 1
-    for length in tensor.shape:
-        size *= length
-    if not 0 < size <= _SMALL or tensor.level != 'full':
-        return ''
-    try:
-        return one_line(elements(tensor.to_numpy()), 100)
-    except (DroppedError, ValueError):
-        return ''
+    found = tensor.elements
+    return one_line(elements(found.values), 100) if found is not None and found.values is not None else ''
 
 
 if __name__ == '__main__':
     import numpy as np
 
+    from pyfuncdbg.observers.record.record_contents import load_locals
     from pyfuncdbg.ui.views.page import Page, demo
     from pyfuncdbg.ui.views.sample_trace import tensor
     x = np.array([[1, 2], [np.nan, 4]], np.float32)
     found = FrameRecord(0, (LocalRecord('x', 'ndarray', '', tensor('', x)), LocalRecord('eps', 'float', '1e-06'),
                             LocalRecord('big', 'ndarray', '', tensor('', np.arange(12.0)))), 3)
-    demo(Page(lambda options: Text('\n').join(local_lines(found, 110, options, 20))))
+    demo(Page(lambda options: Text('\n').join(local_lines(load_locals(found), 110, options, 20))))

@@ -91,7 +91,7 @@ def _event(record: OutputRecord) -> Text:
     text.append(message)
     if record.filename:
         text.append('  ').append_text(place(record.filename, record.line))
-        source = line_text(record.source_at(record.filename, record.line), record.line, record.filename)
+        source = line_text(record.source, record.line, record.filename)
         if source:
             text.append(f'\n{record.line} | ', 'dim').append_text(source)
     return text
@@ -102,7 +102,8 @@ def _offset(record: OutputRecord) -> str:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_call
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    call = sample().call(3)
+    call = load_call(sample().call(3))
     demo(output_view(call.output, call.dropped))

@@ -12,8 +12,8 @@ from pyfuncdbg.ui.views.units import count, seconds
 
 TENSORS = 20
 """Feeds, and fetches, that are shown."""
-_ELEMENTS = 24
-"""Elements shown of each."""
+ELEMENTS = 24
+"""Elements to load of each."""
 
 
 def run_view(run: RunRecord) -> Page:
@@ -27,7 +27,7 @@ def run_view(run: RunRecord) -> Page:
     parts: list[Part] = [title, Text(f'{seconds(run.started)} after the start, {took}, {nodes}{again}', 'dim',
                                      overflow='fold')]
     for what, tensors in (('feed', run.feeds), ('fetch', run.fetches)):
-        parts += [tensor_card(tensor, what, limit=_ELEMENTS) for tensor in tensors[:TENSORS]]
+        parts += [tensor_card(tensor, what) for tensor in tensors[:TENSORS]]
         if len(tensors) > TENSORS:
             parts.append(Text(f'... {len(tensors) - TENSORS:,} more', 'dim'))
     if run.error is not None:
@@ -36,6 +36,7 @@ def run_view(run: RunRecord) -> Page:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_run
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(*(run_view(run) for run in sample().runs()))
+    demo(*(run_view(load_run(run, ELEMENTS)) for run in sample().runs()))

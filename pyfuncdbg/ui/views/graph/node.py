@@ -17,7 +17,6 @@ from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
 from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.columns import Column, fitted_table
@@ -228,12 +227,12 @@ def _stack(card: NodeCard) -> list[Text]:
     """The user's frames, innermost first; with everything, all of them, libraries' gray, with their lines of source."""
     frames, everything = card.frames, card.all_frames
     lines = []
-    mine = [frame for frame in reversed(frames) if is_users(frame.filename)]
-    for frame in reversed(frames) if everything or not mine else mine[:3]:
+    stack = list(zip(frames, card.sources, strict=False))[::-1]
+    mine = [(frame, source) for frame, source in stack if is_users(frame.filename)]
+    for frame, source in stack if everything or not mine else mine[:3]:
         style = '' if is_users(frame.filename) else 'dim'
         line = Text.assemble('  ', place(frame.filename, frame.line, full=everything),
                              (f' in {one_line(frame.function, 60)}', style), overflow='fold')
-        source = card.site.source_at(frame.filename, frame.line) if card.site is not None else SourceText()
         text = line_text(source, frame.line, frame.filename)
         if text:
             line.append('\n' + ' ' * 6).append_text(

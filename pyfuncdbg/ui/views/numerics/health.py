@@ -248,7 +248,7 @@ def _cause(report: LineReport) -> list[Part]:
     else:
         parts = [Text.assemble((f'{what} first appeared in {one_line(first.variable, 80)}', 'bold red'), ' at ',
                                place(first.filename, first.line), ', ', label(first.function), overflow='fold')]
-        source = excerpt(report.call.site.source_at(first.filename, first.line), first.line)
+        source = excerpt(report.source, first.line)
         parts.append(Padding(source, (0, 0, 0, 2)))
         if '\n' not in source.plain or first.statement not in source.plain:
             parts += [Text(f'  statement: {one_line(first.statement, 300)}', overflow='fold')] if first.statement else []

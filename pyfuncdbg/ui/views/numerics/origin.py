@@ -2,59 +2,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
-import numpy as np
 from rich.padding import Padding
 from rich.text import Text
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
-from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
-from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.debug.numerics.origin_card import BadRow, OriginCard, OriginInput
+from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.pictures.element_table import element, preview
+from pyfuncdbg.ui.views.pictures.element_table import element, element_table
 from pyfuncdbg.ui.views.sources.source import excerpt, line_text, place
 from pyfuncdbg.ui.views.tensors.tensor import summary, tensor_line
 from pyfuncdbg.ui.views.units import count
 
-ROWS = 2
-"""Offending rows shown of each input."""
-ELEMENTS = 24
-"""Elements shown of a row or of a small input."""
-READ_LIMIT = 64_000_000
-"""Bytes of a tensor that are read to find the offending rows."""
 
-
-def origin_card(finding: NanVerdict, heirs: Mapping[str, int] = MappingProxyType({}),
-                likely: Mapping[str, int] = MappingProxyType({}), *, ops: bool = False) -> Page:
+def origin_view(card: OriginCard, *, ops: bool = False) -> Page:
     """The needed line first: what began where; then inputs, prints and consequences.
 
     Args:
-        finding: Born, fed or entered.
-        heirs: How many later calls inherited the value, by kind.
-        likely: How many met such values later, by a way that was not recorded.
+        card: Of the origin.
         ops: Whether graph nodes were recorded.
     """
-    call = finding.call
-    parts: list[Part] = [headline(finding), *_where(finding, ops), _side(finding)]
-    rows = bad_rows(finding.tensor)
-    names = input_titles(call)
-    for i, tensor in enumerate(call.inputs):
-        if call.site.kind == 'run' and i != finding.slot:
-            continue
-        parts += _given(tensor, names[i], rows if finding.verdict == 'born' else bad_rows(tensor))
-    said = [record for record in call.output if record.kind in ('out', 'err', 'log')]
-    if said:
+    parts: list[Part] = [headline(card.finding), *_where(card, ops), _side(card)]
+    names = input_titles(card.finding.call)
+    for given in card.inputs:
+        parts += _given(given, names[given.slot] if given.slot < len(names) else f'in {given.slot}')
+    if card.output:
         parts.append(Text('printed by this call', 'bold'))
-        parts.append(Padding(output_view(said, lines=8), (0, 0, 0, 2)))
-    if any(heirs.values()):
-        parts.append(Text(f'{_later(heirs)} inherited it'))
-    if any(likely.values()):
-        parts.append(Text(f'{_later(likely)} met NaN or Inf after it, by a way that was not recorded'))
+        parts.append(Padding(output_view(card.output, lines=8), (0, 0, 0, 2)))
+    if any(card.heirs.values()):
+        parts.append(Text(f'{_later(card.heirs)} inherited it'))
+    if any(card.likely.values()):
+        parts.append(Text(f'{_later(card.likely)} met NaN or Inf after it, by a way that was not recorded'))
     return Page(*parts)
 
 
@@ -114,22 +96,8 @@ def kind_of(stats: Stats | None) -> str:
     return 'NaN and Inf' if stats.nan and inf else 'NaN' if stats.nan else 'Inf'
 
 
-def bad_rows(tensor: TensorRecord) -> tuple[int, ...]:
-    """Indices on the first axis at which something is not finite: all if the bytes were kept, else the first one."""
-    stats = tensor.stats
-    if stats is None or not stats.first_bad:
-        return ()
-    if tensor.level == 'full' and tensor.nbytes <= READ_LIMIT:
-        try:
-            array = tensor.to_numpy()
-            rows = np.flatnonzero(~np.isfinite(array.reshape(array.shape[0], -1)).all(axis=1))
-            return tuple(rows.tolist())
-        except (DroppedError, TypeError):       # a type that NumPy cannot test
-            pass
-    return (stats.first_bad[0],)
-
-
-def _where(finding: NanVerdict, ops: bool) -> list[Part]:
+def _where(card: OriginCard, ops: bool) -> list[Part]:
+    finding = card.finding
     if finding.verdict == 'entered':
         nodes = ('is a constant' if finding.call.site.kind == 'op' else
                  'from nodes of which nothing is known' if ops else 'from nodes that --ops would record')
@@ -138,16 +106,15 @@ def _where(finding: NanVerdict, ops: bool) -> list[Part]:
         return []
     site = finding.call.site
     parts: list[Part] = []
-    if finding.places:
-        first = finding.places[0]
-        source = source_of(finding.call, first.filename, first.line)
+    blamed = list(zip(finding.places, card.sources, strict=False))
+    if blamed:
+        first, source = blamed[0]
         parts.append(Padding(excerpt(source, first.line), (0, 0, 0, 2)))
         parts.append(Text.assemble('  NumPy: ', (one_line(first.text, 300), 'yellow'), overflow='fold'))
-        for further in finding.places[1:4]:
+        for further, source in blamed[1:]:
             parts.append(Text.assemble('  then   ', (one_line(further.text, 300), 'yellow'), '  ',
                                        place(further.filename, further.line), '  ',
-                                       line_text(source_of(finding.call, further.filename, further.line), further.line,
-                                                 further.filename), overflow='fold'))
+                                       line_text(source, further.line, further.filename), overflow='fold'))
     elif site.function:
         parts.append(Text('  NumPy named no line: its warnings are off there, or the value was made outside of NumPy.',
                           'dim'))
@@ -158,18 +125,12 @@ def _where(finding: NanVerdict, ops: bool) -> list[Part]:
     return parts
 
 
-def source_of(call: CallRecord, filename: str, line: int) -> SourceText:
-    """The source of a line that NumPy blamed, as the remark that names it knows it."""
-    said = next((record for record in call.output if (record.filename, record.line) == (filename, line)), call.site)
-    return said.source_at(filename, line)
-
-
-def _side(finding: NanVerdict) -> Text:
+def _side(card: OriginCard) -> Text:
+    finding = card.finding
     side = 'output' if finding.verdict in ('born', 'suspected') else 'input'
     text = Text.assemble((f'{side} {finding.slot}  ', 'bold'), tensor_line(finding.tensor), overflow='fold')
-    rows = bad_rows(finding.tensor)
-    if len(finding.tensor.shape) > 1 and rows and finding.tensor.level == 'full':
-        text.append(f'; {_numbered(rows)} of {finding.tensor.shape[0]:,}')
+    if len(finding.tensor.shape) > 1 and card.rows and finding.tensor.level == 'full':
+        text.append(f'; {_numbered(card.rows)} of {finding.tensor.shape[0]:,}')
     return text
 
 
@@ -178,35 +139,30 @@ def _numbered(rows: Sequence[int]) -> str:
     return f'row {listed}' if len(rows) == 1 else f'{len(rows):,} rows ({listed})'
 
 
-def _given(tensor: TensorRecord, title: str, rows: Sequence[int]) -> list[Part]:
+def _given(given: OriginInput, title: str) -> list[Part]:
     """One input: its summary, and its values at the offending rows, or all if they are few."""
+    tensor = given.tensor
     parts: list[Part] = [tensor_line(tensor, title)]
     if tensor.stats is not None and tensor.stats.size > 1:
         parts.append(lambda options: Padding(summary(tensor, options), (0, 0, 0, 2)))
-    if tensor.level != 'full' or tensor.nbytes > READ_LIMIT:
-        return parts
-    try:
-        array = tensor.to_numpy()
-    except DroppedError:
-        return parts
-    if array.ndim and array.size > ELEMENTS // 2 and rows and rows[-1] < array.shape[0]:
-        for row in rows[:ROWS]:
-            parts.append(_row(array[row], row))
-    elif array.size:
-        parts.append(Padding(preview(array, ELEMENTS, precision=4), (0, 0, 0, 2)))
+    parts += [_row(row) for row in given.rows]
+    if tensor.elements is not None:
+        parts.append(Padding(element_table(tensor.elements), (0, 0, 0, 2)))
     return parts
 
 
-def _row(values: np.ndarray, row: int) -> Part:
-    if values.ndim == 0:
-        return Text(f'  [{row}]  {element(values.item())}')
-    constant = values.dtype.kind in 'biufc' and values.size > 1 and bool((values == values.reshape(-1)[0]).all())
-    text = Text(f'row {row}' + (f'  every element is {values.reshape(-1)[0].item():.6g}' if constant else ''), 'bold')
-    return Padding(Page(text) if constant else Page(text, preview(values, ELEMENTS, precision=4)), (0, 0, 0, 2))
+def _row(row: BadRow) -> Part:
+    values = row.elements.values
+    if values is None or values.ndim == 0:
+        return Text(f'  [{row.index}]  {element(values.item()) if values is not None else ""}')
+    constant = f'  every element is {values.reshape(-1)[0].item():.6g}' if row.constant else ''
+    text = Text(f'row {row.index}{constant}', 'bold')
+    return Padding(Page(text) if constant else Page(text, element_table(row.elements)), (0, 0, 0, 2))
 
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+    from pyfuncdbg.observers.debug.numerics.origin_card import origin_card
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(*(origin_card(finding, {'python': 1}) for finding in judge(sample()).origins))
+    demo(*(origin_view(origin_card(finding, {'python': 1})) for finding in judge(sample()).origins))

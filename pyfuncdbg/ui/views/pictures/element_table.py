@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +14,12 @@ from rich.console import ConsoleOptions
 from rich.text import Text
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.observers.record.elements import LIMIT, Elements, elements_of
+from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page
 
 Ranges = tuple[tuple[float, float], ...]
 """Closed intervals whose elements are marked."""
-
-LIMIT = 64
-"""Elements a card shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,23 @@ def preview(array: np.ndarray, limit: int = LIMIT, *, ranges: Ranges = (), preci
         precision: Significant digits of floats.
         near: Index of an element that must be among those shown, such as the first NaN.
     """
-    if array.size == 0:
-        return Page(Text(f'empty, shape {list(array.shape)}', 'dim'))
-    rows = _rows(array, limit, near)
-    whole = sum(len(row.values) for row in rows) == array.size
+    return element_table(elements_of(array, limit, near), ranges=ranges, precision=precision)
+
+
+def element_table(found: Elements, *, ranges: Ranges = (), precision: int = 4) -> Page:
+    """The elements, as `preview` shows those of an array; or why there are none."""
+    if found.values is None:
+        return Page(Text(visible(found.missing), 'dim'))
+    size = math.prod(found.shape)
+    if size == 0:
+        return Page(Text(f'empty, shape {list(found.shape)}', 'dim'))
+    rows = _rows(found, found.values)
     cells = [[_cell(value, ranges, precision) for value in row.values] for row in rows]
 
     def draw(options: ConsoleOptions) -> Text:
-        lines, elements = _lines(rows, cells, options.max_width, fold=whole)
-        if elements < array.size:
-            lines.append(Text(f'... {array.size - elements:,} of {array.size:,} elements not shown', 'dim'))
+        lines, elements = _lines(rows, cells, options.max_width, fold=found.whole)
+        if elements < size:
+            lines.append(Text(f'... {size - elements:,} of {size:,} elements not shown', 'dim'))
         return Text('\n').join(lines)
     return Page(draw)
 
@@ -72,39 +76,12 @@ def element(value: Any, precision: int = 6) -> str:
     return f'<{type(value).__name__}>'          # an object of the user's: its repr may be huge, or may raise
 
 
-def inside(index: tuple[int, ...], sizes: Sequence[int]) -> bool:
-    """Whether an element of that index exists: one that a trace names need not."""
-    return len(index) == len(sizes) and all(0 <= i < size for i, size in zip(index, sizes, strict=True))
-
-
-def shown(sizes: Sequence[int], limit: int) -> list[np.ndarray]:
-    """Indices to show on each axis, at most about `limit` elements in all: everything, or both ends of long axes."""
-    if math.prod(sizes) <= limit:
-        return [np.arange(n) for n in sizes]
-    kept = list(sizes)
-    while math.prod(kept) > limit and max(kept) > 2:
-        axis = max(range(len(kept)), key=kept.__getitem__)
-        rest = math.prod(kept) // kept[axis]
-        kept[axis] = max(6, limit // rest) if kept[axis] > 6 else 2
-    if math.prod(kept) > limit:                 # many axes: only the first element of the outer ones
-        for axis in range(len(kept)):
-            if math.prod(kept) > limit:
-                kept[axis] = 1
-    return [np.arange(n) if n == k else np.r_[0:-(-k // 2), n - k // 2:n] for n, k in zip(sizes, kept, strict=True)]
-
-
-def _rows(array: np.ndarray, limit: int, near: tuple[int, ...] | None) -> list[_Row]:
-    if array.ndim == 0:
-        return [_Row((), (), [_plain(array.reshape(1)).tolist()[0]])]
-    axes = shown(array.shape, max(1, limit))
-    if near is not None and inside(near, array.shape):
-        axes = [np.union1d(axis, [index]) for axis, index in zip(axes, near, strict=True)]
-    whole = math.prod(len(indices) for indices in axes) == array.size
-    part = array if whole else array[np.ix_(*axes)]
-    rows = _plain(part).reshape(-1, len(axes[-1])).tolist()
-    outer = itertools.product(*(indices.tolist() for indices in axes[:-1]))
-    last = tuple(axes[-1].tolist())
-    return [_Row(prefix, last, row) for prefix, row in zip(outer, rows, strict=True)]
+def _rows(found: Elements, values: np.ndarray) -> list[_Row]:
+    if not found.axes:
+        return [_Row((), (), [_plain(values.reshape(1)).tolist()[0]])]
+    *axes, last = (indices.tolist() for indices in found.axes)
+    rows = _plain(values).reshape(-1, len(last)).tolist()
+    return [_Row(prefix, tuple(last), row) for prefix, row in zip(itertools.product(*axes), rows, strict=True)]
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.elements import inside
 from pyfuncdbg.ui.views.pictures.curve import Curve
-from pyfuncdbg.ui.views.pictures.element_table import inside
 from pyfuncdbg.ui.views.pictures.heatmap import LARGEST, HeatMap
 
 FEWEST = 32

@@ -19,7 +19,7 @@ from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
-from pyfuncdbg.ui.views.numerics.origin import bad_rows, headline, kind_of, origin_card
+from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.damage import damage_lines
 from pyfuncdbg.ui.views.reports.info import op_cost
@@ -125,7 +125,7 @@ def _suggestions(summary: TraceSummary) -> list[tuple[str, str]]:
         if finding.call.site.kind != 'run' and any(tensor.level == 'full' for tensor in finding.call.inputs):
             slot = finding.slot if finding.verdict in ('fed', 'entered') else 0
             tensor = finding.call.inputs[slot]
-            at = bad_rows(finding.tensor)[:1]
+            at = summary.card.rows[:1] if summary.card is not None else ()
             index = f'[{at[0]}]' if at and tensor.shape and at[0] < tensor.shape[0] else ''
             rows.append((f"pt '#{number}:in{slot}{index}'", 'the input'))
         every, functions = sum(summary.bad.values()), summary.bad.get('python', 0)
@@ -221,7 +221,7 @@ def _clean(summary: TraceSummary) -> list[Part]:
 
 def _origins(summary: TraceSummary) -> list[Part]:
     first, *others = summary.origins
-    parts: list[Part] = [origin_card(first.finding, first.heirs, first.likely, ops=summary.info.ops)]
+    parts: list[Part] = [origin_view(summary.card, ops=summary.info.ops)] if summary.card is not None else []
     parts += _line_finder(first, summary)
     parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:

@@ -1,16 +1,16 @@
 """The tensor card: dtype, shape, bytes, flags; category counts, then finite-only statistics; elements on demand."""
 from __future__ import annotations
 
-from rich.console import ConsoleOptions, RenderableType
+from rich.console import ConsoleOptions
 from rich.padding import Padding
 from rich.text import Text
 
-from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.observers.record.elements import Elements
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
-from pyfuncdbg.ui.views.escape import one_line, visible
+from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flag_line, flags, of_magnitudes
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.pictures.element_table import LIMIT, preview
+from pyfuncdbg.ui.views.pictures.element_table import element_table
 from pyfuncdbg.ui.views.pictures.histogram import bar
 from pyfuncdbg.ui.views.units import size, value
 
@@ -18,19 +18,22 @@ _BINS, _FEWEST = 32, 4
 """Bins of a histogram."""
 
 
-def tensor_card(tensor: TensorRecord, title: str = '', *, limit: int = LIMIT) -> Page:
+def tensor_card(tensor: TensorRecord, title: str = '', *, elements: bool = True) -> Page:
     """Everything about one tensor.
 
     Args:
         tensor: As recorded.
         title: Stands before the tensor's name, such as the parameter it was passed as.
-        limit: Elements in the preview; 0 for none.
+        elements: Draw those that were loaded.
     """
     if tensor.absent:
         return Page(tensor_line(tensor, title))
     parts: list[Part] = [tensor_line(tensor, title), lambda options: Padding(summary(tensor, options), (0, 0, 0, 2))]
-    if limit > 0 and tensor.level != 'none':
-        parts.append(Padding(_elements(tensor, limit), (0, 0, 0, 2)))
+    if elements and tensor.level != 'none':
+        note = f' ({tensor.note})' if tensor.note else ''
+        found = tensor.elements or Elements(missing='elements not loaded' if tensor.level == 'full' else
+                                            f'elements not kept{note}')
+        parts.append(Padding(element_table(found), (0, 0, 0, 2)))
     return Page(*parts)
 
 
@@ -86,18 +89,9 @@ def finite_row(stats: Stats, width: int, *, ascii_only: bool = False, magnitudes
     return row
 
 
-def _elements(tensor: TensorRecord, limit: int) -> RenderableType:
-    if tensor.level != 'full':
-        return Text('elements not kept' + (f' ({visible(tensor.note)})' if tensor.note else ''), 'dim')
-    try:
-        near = tensor.stats.first_bad if tensor.stats is not None else None
-        return preview(tensor.to_numpy(), limit, precision=4, near=near)
-    except DroppedError as error:
-        return Text(visible(str(error)), 'dim')
-
-
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_call
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    call = sample().call(3)
+    call = load_call(sample().call(3))
     demo(*(tensor_card(tensor) for tensor in (*call.inputs, *call.outputs)))

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.text import Text
 
-from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import Constant
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
@@ -71,14 +70,10 @@ def _shown(each: Any) -> str:
 
 
 def _elements(tensor: TensorRecord) -> str:
-    size = tensor.stats.size if tensor.stats is not None else 0
-    if not 0 < size <= _SMALL or tensor.level != 'full':
+    found = tensor.elements
+    if found is None or found.values is None or not 0 < found.values.size <= _SMALL:
         return ''
-    try:
-        values = tensor.to_numpy().ravel().tolist()
-    except (DroppedError, ValueError):
-        return ''
-    return one_line('= ' + ' '.join(_shown(each) for each in values), 60)
+    return one_line('= ' + ' '.join(map(_shown, found.values.ravel().tolist())), 60)
 
 
 def _range(tensor: TensorRecord) -> str:
@@ -91,6 +86,8 @@ def _range(tensor: TensorRecord) -> str:
 
 
 if __name__ == '__main__':
+    from pyfuncdbg.observers.record.record_contents import load_few
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
-    demo(*(glimpse(tensor) for tensor in sample().call(3).outputs), glimpse_of_constant(Constant('int32', (9,), (0, 1, 2))))
+    demo(*(glimpse(load_few(tensor)) for tensor in sample().call(3).outputs),
+         glimpse_of_constant(Constant('int32', (9,), (0, 1, 2))))

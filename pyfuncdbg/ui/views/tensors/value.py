@@ -8,11 +8,12 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance
 from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.elements import LIMIT
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.pictures.element_table import LIMIT, Ranges, element, preview
+from pyfuncdbg.ui.views.pictures.element_table import Ranges, element, preview
 from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.tensors.tensor import summary, tensor_line

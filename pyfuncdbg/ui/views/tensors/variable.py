@@ -12,11 +12,12 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.elements import LIMIT
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.pictures.element_table import LIMIT, element, preview
+from pyfuncdbg.ui.views.pictures.element_table import element, preview
 from pyfuncdbg.ui.views.pictures.histogram import bar
 from pyfuncdbg.ui.views.tensors.tensor import summary, tensor_line
 from pyfuncdbg.ui.views.units import value as number
