@@ -5,17 +5,27 @@ Each rule is a function from source text to complaints; the samples at the end p
 from __future__ import annotations
 
 import ast
+import dataclasses
+import importlib
+import inspect
 import io
 import re
 import shutil
 import subprocess
 import sys
 import tokenize
-from collections.abc import Iterator
+import types
+import typing
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+
+from pyfuncdbg.observers.record import records
+from pyfuncdbg.ui.views.page import Fitted
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / 'pyfuncdbg'
@@ -82,6 +92,11 @@ CIRCLES = {frozenset({'pyfuncdbg.hooks.call', 'pyfuncdbg.hooks.host'}),
 OPENINGS = {'open', 'fdopen', 'stat', 'lstat', 'read_text', 'read_bytes', 'getline', 'getlines', 'getsource',
             'getsourcelines', 'linecache', 'tokenize', 'inspect', 'pathlib', 'io'}
 """Functions and modules by which a text of a file may be had."""
+
+LEAVES: tuple[Any, ...] = (bool, int, float, complex, str, bytes, object, Any, None, type(None), ..., slice, ast.AST, Fitted)
+CONTAINERS: tuple[Any, ...] = (tuple, list, dict, frozenset, Mapping, Sequence, Collection, Iterable, AbstractSet,
+                               typing.Union, types.UnionType)
+"""What plain data is made of, beside frozen dataclasses, Protocols of properties, arrays, exceptions and rich's texts."""
 
 FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
 """What names a framework, or its ops that call a Python function."""
@@ -358,6 +373,62 @@ def openings(source: str, path: str) -> list[str]:
     return found
 
 
+def not_plain(kind: Any, seen: set[Any]) -> Iterator[str]:
+    """Parts of a type that are no plain data: what is called, opened or asked, and what may change."""
+    if kind in seen or kind in LEAVES:
+        return
+    seen.add(kind)
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    fields: dict[str, Any] = {}
+    if origin in CONTAINERS:
+        fields = {str(part): part for part in parts}
+    elif dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:
+        hints = typing.get_type_hints(kind)
+        fields = {field.name: hints[field.name] for field in dataclasses.fields(kind) if not field.name.startswith('_')}
+    elif isinstance(kind, type) and issubclass(kind, tuple):
+        fields = typing.get_type_hints(kind)
+    elif isinstance(kind, type) and getattr(kind, '_is_protocol', False):
+        members = {name: member for name, member in vars(kind).items() if not name.startswith('_')}
+        if all(isinstance(member, property) for member in members.values()):
+            fields = {name: typing.get_type_hints(member.fget)['return'] for name, member in members.items()}
+        else:
+            yield kind.__name__
+    elif origin is not typing.Literal and not (isinstance(kind, type) and (
+            issubclass(kind, BaseException) or kind.__module__.partition('.')[0] in ('rich', 'numpy'))):
+        yield getattr(kind, '__name__', str(kind))
+    yield from (f'{getattr(kind, "__name__", kind)}.{name}: {found}' if origin is None else found
+                for name, part in fields.items() for found in not_plain(part, seen))
+
+
+def lazy_names(kind: type) -> set[str]:
+    """Methods and properties of a record that use its private fields, through which a trace is read."""
+    private = {field.name for field in dataclasses.fields(kind) if field.name.startswith('_')}
+    functions = {name: getattr(member, 'fget', member) for name, member in vars(kind).items()}
+    return {name for name, function in functions.items()
+            if inspect.isfunction(function) and not name.startswith('__') and private & set(function.__code__.co_names)}
+
+
+def ways_to_a_trace(module: ModuleType, source: str) -> Iterator[str]:
+    """What a view takes, imports or uses that is no plain data; its demo, which asks the sample trace, may."""
+    name, tree = module.__name__, ast.parse(source)
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and '__main__' in ast.dump(node.test))]
+    imported = {alias.asname or alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+                and re.match(r'pyfuncdbg[.](observers|hooks)', node.module or '') for alias in node.names}
+    for member, value in vars(module).items():
+        here = getattr(value, '__module__', '') == name
+        if isinstance(value, type) and (member in imported or (here and dataclasses.is_dataclass(value))):
+            yield from (f'{name}: class {found}' for found in not_plain(value, set()))
+        elif member in imported or here:
+            function = value.__init__ if isinstance(value, type) else value
+            hints = typing.get_type_hints(function) if inspect.isfunction(function) else {}
+            yield from (f'{name}: {member}({key}): {found}' for key, kind in hints.items() if key != 'return'
+                        for found in not_plain(kind, set()))
+    lazy = {found for kind in vars(records).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)
+            for found in lazy_names(kind)}
+    yield from (f'{name}:{node.lineno}: {node.attr} reads the trace' for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute) and node.attr in lazy)
+
+
 def public_classes(source: str) -> list[str]:
     """Names of the classes at the top level of a file that are not private."""
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and not node.name.startswith('_')]
@@ -501,6 +572,14 @@ def test_views_open_no_file() -> None:
     """What a trace names is untrusted: only `record.local_source` decides which file of it may be read."""
     files = sorted((PACKAGE / 'ui' / 'views').rglob('*.py'))
     assert [found for path in files for found in openings(path.read_text(), name_of(path))] == []
+
+
+def test_views_draw_plain_data() -> None:
+    """No view can reach a trace, a recorder or a debugger: none is among its arguments, its imports and their fields."""
+    paths = [path for path in (PACKAGE / 'ui' / 'views').rglob('*.py') if path.stem not in ('progress', 'sample_trace')]
+    assert len(paths) > 50
+    assert not [way for path in paths
+                for way in ways_to_a_trace(importlib.import_module(dotted_name(name_of(path))), path.read_text())]
 
 
 def test_no_file_names_the_workshop() -> None:
@@ -692,6 +771,35 @@ def test_a_framework_named_in_words_for_the_reader_is_fine() -> None:
 @pytest.mark.parametrize('source', ['import linecache', 'open(name)', 'from pathlib import Path', 'os.stat(name)'])
 def test_an_opened_file_is_seen(source: str) -> None:
     assert len(openings(source, 'pyfuncdbg/ui/views/x.py')) == 1
+
+
+def test_a_way_from_a_view_to_a_trace_is_seen() -> None:
+    source = '''
+from dataclasses import dataclass
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.observers.debug.cards.node_card import node_card
+@dataclass(frozen=True)
+class Held:
+    call: CallRecord
+    _read: object
+    ask: Trace
+def view(held: Held, calls: tuple[CallRecord, ...]) -> object:
+    return calls[0].inputs[0].to_numpy(), calls[0].number
+if __name__ == '__main__':
+    held.call.inputs[0].to_numpy()
+'''
+    module = ModuleType('pyfuncdbg.ui.views.x')
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, 'x.py', 'exec'), vars(module))
+        found = list(ways_to_a_trace(module, source))
+    finally:
+        del sys.modules[module.__name__]
+    assert found == [
+        'pyfuncdbg.ui.views.x: class Trace', 'pyfuncdbg.ui.views.x: node_card(trace): Queries',
+        'pyfuncdbg.ui.views.x: node_card(stop): Stop', 'pyfuncdbg.ui.views.x: class Held.ask: Trace',
+        'pyfuncdbg.ui.views.x: view(held): Held.ask: Trace', 'pyfuncdbg.ui.views.x:12: to_numpy reads the trace']
 
 
 def test_a_nameless_file_and_the_workshop_are_seen() -> None:

@@ -145,7 +145,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else '',
-        unlocated(site) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
+        unlocated(site.attrs) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
         line_of(created.filename, created.line) if created is not None else '',
         stop.phase in ('before', 'node') and site is not None and code_of(site.function) is not None)
 

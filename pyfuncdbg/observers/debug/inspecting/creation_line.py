@@ -5,9 +5,9 @@ Traces come from other machines, whose libraries are recognised by their paths. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
-from pyfuncdbg.hooks.call import CallSite, Frame
+from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.record.records import SiteRecord
 
@@ -31,9 +31,9 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
     return site.stack[-1] if site.stack else None
 
 
-def unlocated(site: SiteRecord | CallSite) -> Unlocated:
-    """The reason why the line that made a node is not known; '' if there is none."""
-    reason = site.attrs.get('_no_line')
+def unlocated(attrs: Mapping[str, Any]) -> Unlocated:
+    """The reason why the line that made a node of these attributes is not known; '' if there is none."""
+    reason = attrs.get('_no_line')
     return 'imported' if reason == 'imported' else 'before' if reason == 'before' else ''
 
 

@@ -88,7 +88,7 @@ NONE_MISSING = MissingLines()
 
 def missing(trace: Queries) -> MissingLines:
     """The nodes of a trace whose lines are not known."""
-    reasons = [unlocated(site) for site in _without_twins(trace.sites())]
+    reasons = [unlocated(site.attrs) for site in _without_twins(trace.sites())]
     return MissingLines(reasons.count('before'), reasons.count('imported'))
 
 

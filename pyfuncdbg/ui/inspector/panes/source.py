@@ -70,7 +70,7 @@ def _without(site: SiteRecord) -> list[PicturePart]:
         parts.append(PicturePart(Text.assemble('created at ', place(made.filename, made.line, full=True),
                                                f' in {one_line(made.function, 80)}', overflow='fold')))
         parts.append(PicturePart(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
-    elif (reason := unlocated_text(unlocated(site))) is not None:
+    elif (reason := unlocated_text(unlocated(site.attrs))) is not None:
         parts.append(PicturePart(reason))
     return parts
 

@@ -87,7 +87,7 @@ def _facts(call: CallRecord) -> Table:
     if site.stack:
         grid.add_row('created', Text.assemble(place(site.stack[-1].filename, site.stack[-1].line, full=True),
                                               f' in {one_line(site.stack[-1].function, 80)}'))
-    elif (reason := unlocated_text(unlocated(site))) is not None:
+    elif (reason := unlocated_text(unlocated(site.attrs))) is not None:
         grid.add_row('created', reason)
     process = f' of process {call.process}' if call.process != 1 else ''
     element = f', {one_line(call.element, 80)}' if call.element else ''

@@ -5,7 +5,6 @@ Named `error`, not `traceback`, so that running it as a script does not hide the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 from rich.console import ConsoleOptions
 from rich.panel import Panel
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.own_files import is_users
-from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord
+from pyfuncdbg.observers.record.records import ErrorRecord
 from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
 from pyfuncdbg.ui.views.escape import one_line, visible
@@ -39,8 +38,7 @@ def error_panel(error: ErrorRecord, title: str = '') -> Page:
 
     def draw(options: ConsoleOptions) -> Panel:
         width = min(options.max_width, WIDEST)
-        frames = _frames(error, lambda frame, most: local_lines(frame, width - 4, options, most))
-        body = Text('\n').join([*frames, message_line(error, MOST_MESSAGE)])
+        body = Text('\n').join([*_frames(error, width - 4, options), message_line(error, MOST_MESSAGE)])
         body.overflow = 'fold'
         return Panel(body, title=heading, title_align='left', border_style='red', width=width)
     return Page(draw)
@@ -60,8 +58,8 @@ def innermost(error: ErrorRecord) -> Frame | None:
                 error.frames[-1] if error.frames else None)
 
 
-def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]]) -> list[Text]:
-    """A text for each frame, with its source and the lines that `local` gives for its variables."""
+def _frames(error: ErrorRecord, width: int, options: ConsoleOptions) -> list[Text]:
+    """A text for each frame, with its source and its variables."""
     frames = error.frames
     mine = [i for i, frame in enumerate(frames) if is_users(frame.filename)]
     if not mine:                                # raised in a library, called by one: its last frames are all there is
@@ -74,7 +72,8 @@ def _frames(error: ErrorRecord, local: Callable[[FrameRecord, int], list[Text]])
             continue
         for i in group:
             text = _frame(error, i, '')
-            for line in local(variables[i], ALL if i == mine[-1] else OUTER_LOCALS) if i in variables else ():
+            most = ALL if i == mine[-1] else OUTER_LOCALS
+            for line in local_lines(variables[i], width, options, most) if i in variables else ():
                 text.append('\n').append_text(line)
             lines.append(text)
     if len(lines) > MOST_FRAMES:                # a recursion without end

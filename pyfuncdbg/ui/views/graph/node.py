@@ -54,7 +54,7 @@ def node_view(card: NodeCard) -> Page:
         stack = _stack(card)
         parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
             cut(row, options.max_width) for line in stack for row in line.split('\n'))]
-    elif card.site is not None and (reason := unlocated_text(unlocated(card.site))) is not None:
+    elif card.site is not None and (reason := unlocated_text(unlocated(card.site.attrs))) is not None:
         parts += [Text('created at', 'bold'), Padding(reason, (0, 0, 0, 2))]
     if card.dumps:
         parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]

@@ -1,9 +1,7 @@
 """The value of an expression (`eval`): a tensor as its card with a picture, anything else as `p` shows it."""
 from __future__ import annotations
 
-import numpy as np
-
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.tensors.value import value_view
@@ -26,6 +24,9 @@ def evaluated_view(expression: str, value: Value, *, limit: int | None = None, w
 
 
 if __name__ == '__main__':
+    import numpy as np
+
+    from pyfuncdbg.observers.debug.value import described
     from pyfuncdbg.ui.views.page import demo
     demo(evaluated_view('x * 2', described(np.sin(np.arange(50)))), evaluated_view('x.sum()', described(np.float32(2.5))),
          evaluated_view('[x, 1]', described([np.arange(12.0).reshape(3, 4), 1])))
