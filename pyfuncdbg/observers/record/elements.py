@@ -1,4 +1,4 @@
-"""Elements of an array that are to be shown: all of them, or both ends of each axis, as plain data."""
+"""Elements of an array that are to be shown, with their indices, as plain data."""
 from __future__ import annotations
 
 import math

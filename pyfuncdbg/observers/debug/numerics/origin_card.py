@@ -1,4 +1,4 @@
-"""The origin card: a NaN or an infinity with its line of source and the offending rows of the inputs, as plain data.
+"""The origin card: a NaN or an infinity with its line of source and the offending rows, as plain data.
 
 Made from the verdict on a call, whose tensors it reads, on the thread of the command.
 """
