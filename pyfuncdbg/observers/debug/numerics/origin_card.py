@@ -30,7 +30,7 @@ _NONE: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row of an input at which something is not finite: its index, its elements, whether they are all the same."""
+    """A row of an input in which something is not finite; `constant` where all its elements are equal."""
 
     index: int
     elements: Elements
