@@ -101,6 +101,10 @@ CONTAINERS: tuple[Any, ...] = (tuple, list, dict, frozenset, Mapping, Sequence, 
 FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
 """What names a framework, or its ops that call a Python function."""
 
+CHAIN_FOR_HOSTS = {'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched'}
+HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask', 'declines', 'follow'}
+"""What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
+
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
 NAMELESS = {'util', 'utils', 'helper', 'helpers', 'common', 'base', 'misc'}
 NOUNS = frozenset("""
@@ -332,6 +336,19 @@ def _broad(kinds: list[ast.expr | None]) -> bool:
     return any(kind is None or (isinstance(kind, ast.Name) and kind.id == 'BaseException') for kind in kinds)
 
 
+def calls_beside_the_chain(source: str, path: str) -> list[str]:
+    """What a host uses of the chain of hooks and of the installed ones, beside making a call and asking whether hooks are
+    there."""
+    found = []
+    for node in nodes(source):
+        if isinstance(node, ast.ImportFrom) and node.module == 'pyfuncdbg.hooks.chain':
+            found += [(node.lineno, name.name) for name in node.names if name.name not in CHAIN_FOR_HOSTS]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == 'hooks' and (
+                node.attr not in HOOKS_FOR_HOSTS):
+            found.append((node.lineno, f'hooks.{node.attr}'))
+    return [f'{path}:{line}: uses {name}: `chain.invoke` alone decides about calls' for line, name in found]
+
+
 def op_names(source: str, path: str, ops: set[str]) -> list[str]:
     """Op types that a file names in a string of its code."""
     return [f'{path}:{node.lineno}: names the op {node.value!r}' for node in nodes(source)
@@ -553,6 +570,16 @@ def test_hooks_and_observers_know_no_framework() -> None:
     found = [complaint for path in (*sources(), *compiled()) if path.relative_to(PACKAGE).parts[0] in ('hooks', 'observers')
              for complaint in framework_names(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
+
+
+def test_hosts_make_calls_through_the_chain_only() -> None:
+    found = [complaint for path in (PACKAGE / 'hosts').rglob('*.py')
+             for complaint in calls_beside_the_chain(path.read_text(), name_of(path))]
+    assert not found, '\n'.join(found)
+
+
+def test_a_call_beside_the_chain_is_seen() -> None:
+    assert len(calls_beside_the_chain('from pyfuncdbg.hooks.chain import _watched, invoke\nx = hooks.alone', 'a.py')) == 2
 
 
 def test_no_source_names_a_character() -> None:

@@ -24,7 +24,7 @@ import sys
 import numpy as np
 from time import perf_counter_ns
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import instrument
+from pyfuncdbg.hooks import chain
 
 class Arrays:
     """A host whose values are NumPy arrays."""
@@ -39,7 +39,7 @@ def wrapped(function, name):
     """`function` as a site that hooks see."""
     host = Arrays()
     site = CallSite(name, 'PyFunc', 'python', host, function=function, inputs=('x:0',), outputs=(name + ':0',))
-    run, invoke = Run('eager', host, perf_counter_ns()), instrument(site, lambda x: [function(x)])
+    run, invoke = Run('eager', host, perf_counter_ns()), partial(chain.invoke, site, lambda x: [function(x)])
     return lambda x: invoke(run, [x])[0]
 '''
 

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import instrument
 
 
 class Keeper:
@@ -28,6 +29,6 @@ class Keeper:
 def wrap(function: Callable[..., Any], name: str = 'f', run: Run | None = None) -> Callable[..., Any]:
     """The function as a host wraps it: called with its inputs, gives what it returned."""
     site = CallSite(name, 'EagerPyFunc', 'python', None, function=function)  # type: ignore[arg-type]
-    invoke = instrument(site, lambda *inputs: (function(*inputs),))
+    invoke = partial(chain.invoke, site, lambda *inputs: (function(*inputs),))
     run = run or Run('test', None, 0)  # type: ignore[arg-type]
     return lambda *inputs: invoke(run, list(inputs))[0]

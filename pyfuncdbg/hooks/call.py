@@ -34,6 +34,9 @@ class Frame(NamedTuple):
     function: str
 
 
+UNASKED: tuple[object, Any] = object(), None
+"""`interest` of hooks that have not been asked."""
+
 _site_ids = itertools.count(1)
 _run_ids = itertools.count(1)
 _call_ids = itertools.count(1)
@@ -63,10 +66,11 @@ class CallSite:
             an array it makes (neither a view nor one of its inputs) is never written to.
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
         traits: What the host knows of its op.
+        interest: A `hooks.stamp`, and the interest of hooks in the calls here under it, as `Hooks.ask` gives it.
     """
 
-    __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs',
-                 'stack', 'steady', 'traits')
+    __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'interest', 'kind', 'name',
+                 'op_type', 'outputs', 'stack', 'steady', 'traits')
 
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
@@ -85,9 +89,23 @@ class CallSite:
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
         self.steady = steady
         self.traits = traits
+        self.interest: tuple[object, Any] = UNASKED
 
     def __repr__(self) -> str:
         return f'<CallSite {self.name!r} {self.op_type} {self.kind}>'
+
+
+class RunForm:
+    """Form of a run: common to all runs of one label, host, names and sites.
+
+    Attributes:
+        interest: As that of a `CallSite`, in the runs' own calls.
+    """
+
+    __slots__ = ('interest',)
+
+    def __init__(self) -> None:
+        self.interest: tuple[object, Any] = UNASKED
 
 
 class Run:
@@ -107,7 +125,7 @@ class Run:
         element: Of a dataset: the index of the element that it works on; None elsewhere.
         stepwise: A debugger may stop at a node of it, so that a host which can choose goes node by node.
         remark: The host's remark on what can be seen of the paused run, for cards; '' mostly.
-        form: The same object for all runs of this label, host, names and sites, where its host can tell; else None.
+        form: The same for all runs of this label, host, names and sites, where its host can tell; else None.
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
@@ -129,7 +147,7 @@ class Run:
         self.control = control
         self.aborted: BaseException | None = None
         self.stepwise = False
-        self.form: object = None
+        self.form: RunForm | None = None
         self.thread = 0
         self.remark = ''
         self._announce = sites

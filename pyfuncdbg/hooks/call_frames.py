@@ -12,7 +12,7 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import _INNERMOST, Hook, _looked_on, instrument
+from pyfuncdbg.hooks.chain import _INNERMOST, Hook, _looked_on, invoke
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hooks.source_map import is_generated
@@ -168,11 +168,10 @@ def _passing(frame: FrameType) -> _Passing:
     return _Passing(passage.call, passage.func, passage.hooks)
 
 
-def _of_invoke(frame: FrameType) -> Entrance:
+def _of_invoke(frame: FrameType) -> Entrance | None:
     names = frame.f_locals
-    return Entrance(names['site'], names['run'], names['inputs'])
+    return Entrance(names['site'], names['run'], names['inputs']) if names['site'].kind == 'python' else None
 
 
-_INVOKE = next(const for const in instrument.__code__.co_consts if isinstance(const, CodeType))
-_beginnings[_INVOKE] = _of_invoke               # of hosts that leave the call to `instrument`
-_callers.add(_INVOKE)
+_beginnings[invoke.__code__] = _of_invoke       # of hosts that do not describe the call themselves
+_callers.add(invoke.__code__)

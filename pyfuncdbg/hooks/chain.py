@@ -1,7 +1,6 @@
 """The chain of hooks around every call: the single interception point.
 
-Hosts wrap each site once with `instrument` (or call `around` for grains they execute themselves); tools add hooks. Runs on
-the thread of each call.
+Hosts make each call with `invoke`; tools add hooks. Runs on the thread of each call.
 """
 from __future__ import annotations
 
@@ -31,65 +30,56 @@ if hasattr(os, 'register_at_fork'):
     os.register_at_fork(after_in_child=_thread.__dict__.clear)
 
 
-def current_call() -> int:
-    """The id of the hooked call whose function runs in this context, 0 outside of any."""
+def current_call(site: CallSite | None = None) -> int:
+    """The id of the hooked call whose function runs in this context, 0 outside of any; of a `site`, 0 in any other's."""
     call = current.get()
-    return call.id if call is not None else 0
+    return call.id if call is not None and (site is None or call.site is site) else 0
 
 
-def instrument(site: CallSite, func: Function) -> Callable[[Run, list[Any]], Outputs]:
-    """Wrap the function of a Python site.
+def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
+           thread: int = 0) -> Outputs:
+    """Make one call of a site of any kind: the only way to a function that hooks may watch.
 
     Args:
-        site: Static description; its kind is 'python'.
+        site: Where it is made.
         func: Takes the inputs as positional arguments and returns a sequence of host values.
+        run, inputs, forward, sources: As in `Call`.
+        thread: Native id of this thread, from hosts whose threads keep nothing between calls; else it is found here.
 
     Returns:
-        `invoke(run, inputs)`. With no hook installed it costs one tuple check over `func(*inputs)`.
-    """
-    known: tuple[object, bool | Gate] = _NONE, True     # a stamp, and whether calls were wanted under it
-
-    def invoke(run: Run, inputs: list[Any]) -> Outputs:
-        nonlocal known
-        if not hooks.python and run.aborted is None:
-            return func(*inputs)
-        stamp = hooks.stamp
-        if known[0] is not stamp:
-            known = stamp, hooks.wanted(site, run)
-        wanted = known[1]
-        if wanted is True or run.aborted is not None:
-            return around(site, func, run, inputs)
-        if wanted is not False:
-            return gated(wanted, stamp, site, func, run, inputs)[0]
-        next(site.counter)
-        return unwatched(run, func, *inputs)
-    return invoke
-
-
-def gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> tuple[Outputs, bool]:
-    """Execute a call whose values decide whether a hook is interested in it.
-
-    Args:
-        stamp: `hooks.stamp` as it was when the gate was given.
-        gate, site, func, run, inputs: As in `around`.
-
-    Returns:
-        The outputs, and whether hooks have seen them.
+        What `func` has returned, or what a hook has put in its place.
 
     Raises:
-        BaseException: As from `around`.
+        RunAborted: The run was aborted, now or earlier.
+        BaseException: What `func` raised, unchanged; its traceback has no frame of a hook.
     """
+    if run.aborted is None and site.kind in hooks.choosy:
+        place = site if site.kind != 'run' else run.form
+        stamp = hooks.stamp
+        interest = place.interest[1] if place is not None and place.interest[0] is stamp else hooks.ask(site, run)
+        if interest is False:
+            next(site.counter)
+            return unwatched(run, func, *inputs)
+        if interest is None:
+            return func(*inputs)
+        if interest is not True:
+            return _gated(interest, stamp, site, func, run, inputs)
+    return _watched(site, func, run, inputs, forward, sources, thread)
+
+
+def _gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
+    """Make a call whose values decide whether a hook is interested; `stamp` is the one under which the gate was given."""
     ordinal = next(site.counter)
     if not gate.late:
         if gate.opens(run, ordinal, inputs, ()):
-            return around(site, func, run, inputs, began=(ordinal, perf_counter_ns())), True
-        return unwatched(run, func, *inputs), False
+            return _watched(site, func, run, inputs, began=(ordinal, perf_counter_ns()))
+        return unwatched(run, func, *inputs)
     saved = gate.save(inputs)
     started = perf_counter_ns()
     outputs = unwatched(run, func, *inputs)
     if hooks.stamp is stamp and not gate.opens(run, ordinal, inputs, outputs):
-        return outputs, False
-    return around(site, _given(outputs, func), run, inputs, began=(ordinal, started), saved=saved), True
+        return outputs
+    return _watched(site, _given(outputs, func), run, inputs, began=(ordinal, started), saved=saved)
 
 
 def _given(outputs: Outputs, func: Function) -> Function:
@@ -132,18 +122,14 @@ def _ends_with(run: Run) -> bool:
     return run.endless
 
 
-def around(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
-           sources: Sequence[int] = (), began: tuple[int, int] | None = None, thread: int = 0, saved: Any = None) -> Outputs:
-    """Execute one call of a site of any kind through the hooks of that kind.
+def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
+             thread: int = 0, began: tuple[int, int] | None = None, saved: Any = None) -> Outputs:
+    """Make a call through the hooks of its kind.
 
     Args:
-        site, func, run, inputs, forward, sources, saved: As in `Call`.
+        site, func, run, inputs, forward, sources, thread: As in `invoke`.
         began: Its ordinal and the time of its start, if it has begun already.
-        thread: Native id of this thread, from hosts whose threads keep nothing between calls; else it is found here.
-
-    Raises:
-        RunAborted: The run was aborted, now or earlier.
-        BaseException: What `func` raised, unchanged; its traceback has no frame of a hook.
+        saved: As in `Call`.
     """
     if run.aborted is not None:
         raise run.aborted.with_traceback(None)
@@ -219,7 +205,7 @@ def _fall(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> Base
 
 
 def fallen(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
-    """As `_looked_on` and `around` where a call has raised, for `passage`, which has no frame: gives what it raises."""
+    """As `_looked_on` and `_watched` where a call has raised, for `passage`, which has no frame: gives what it raises."""
     if error.__traceback__ is not None:         # its outermost entry is the line of `passage`
         error.__traceback__ = error.__traceback__.tb_next
     raised = _fall(call, watcher, kept, error)
@@ -248,7 +234,7 @@ def _hooked(call: Call, func: Function) -> Outputs:
     try:
         return passage.proceed() if passage.hooks else passage.execute()
     finally:
-        del call, passage                       # as in `around`
+        del call, passage                       # as in `_watched`
 
 
 def _drop_frames(error: BaseException) -> None:
@@ -395,5 +381,4 @@ def say_failed(what: str, error: Exception) -> None:
     say(f'{what}: {reason}. The program goes on unchanged.')
 
 
-__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'around', 'current_call', 'gated', 'hooks', 'instrument', 'say_failed',
-           'unwatched']
+__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched']

@@ -5,12 +5,14 @@ The lists of hooks are tuples that are replaced on change, so a call reads them 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from types import FunctionType
+from typing import Any, Literal, Protocol
 
-from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run
+from pyfuncdbg.hooks.call import KINDS, Call, CallSite, Kind, Run, RunForm
 from pyfuncdbg.hooks.locks import new_lock
 
 Outputs = Sequence[Any]
+_MOST_FUNCTIONS = 4096
 
 
 class Gate(Protocol):
@@ -36,7 +38,7 @@ class Hook(Protocol):
     """Something that watches or changes calls.
 
     It may have a method `wants(site, run)`: whether it is interested in the calls of a site; a `Gate` where that depends
-    on their values. Where every hook has one and none is interested, hosts make no `Call`. Who changes an answer must call
+    on their values. Where every hook has one and none is interested, no `Call` is made. Who changes an answer must call
     `hooks.reconsider()` then.
     """
 
@@ -49,6 +51,10 @@ class Hook(Protocol):
         returns the outputs that shall stand. What `proceed` raises is the user's and should pass; an exception
         of the hook itself is reported once, the hook is switched off, and the last outcome of `proceed` stands.
         """
+
+
+Interest = bool | Gate | Literal[None]
+"""Of hooks in the calls of a site: all of them, none, those that a gate lets through; None where no hook is installed."""
 
 
 class Watcher(Hook, Protocol):
@@ -136,15 +142,43 @@ class Hooks:
         """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
         self.stamp = {}
 
-    def wanted(self, site: CallSite, run: Run) -> bool | Gate:
-        """Whether any hook is interested in the calls of a site; a gate if one hook has to see their values first."""
+    def ask(self, site: CallSite, run: Run) -> Interest:
+        """Ask every hook whether it is interested in the calls of a site; the answer is kept with the site, of a run's own
+        calls with its form."""
+        stamp = self.stamp                      # read first: what changes meanwhile makes another
+        installed = getattr(self, site.kind)
         found: bool | Gate = False
-        for hook in getattr(self, site.kind):
+        for hook in installed:
             answer = _wants(hook, site, run)
             if answer is True or (answer and found):
-                return True                     # two gates are rare: the calls are made
+                found = True                    # two gates are rare: the calls are made
+                break
             found = found or answer
-        return found
+        place: CallSite | RunForm | None = site if site.kind != 'run' else run.form
+        interest = found if installed else None
+        if place is not None:
+            place.interest = stamp, interest
+        return interest
+
+    def declines(self, function: Any, marks: tuple[Any, ...], site: Callable[[], CallSite], run: Run) -> bool:
+        """Whether no hook is interested in eager calls of a function, from whichever line: then no site need be made.
+
+        Args:
+            function: The user's own.
+            marks: What else distinguishes its sites, but the line.
+            site: Makes the site of this call.
+            run: The run that it is part of.
+        """
+        if run.aborted is not None or type(function) is not FunctionType:
+            return False
+        stamp, code = self.stamp, function.__code__
+        key = id(code), *marks
+        known = stamp.get(key)
+        if known is None or known[0] is not code:
+            if len(stamp) >= _MOST_FUNCTIONS:
+                stamp.clear()
+            known = stamp[key] = code, self.ask(site(), run) is False
+        return known[1]
 
     def fail(self, hook: Hook) -> bool:
         """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""

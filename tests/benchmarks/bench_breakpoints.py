@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def main() -> None:
                     'a Python function of the call': breakpoint_on('norm', lambda call: False),
                     'norm[10**9]': breakpoint_on('norm[1000000000]')}
     for title, value in (('a call with one scalar', x), ('a call with 64 floats', row)):
-        invoke = chain.instrument(new_site(lambda x: (x,), 'norm'), function)
+        invoke = partial(chain.invoke, new_site(lambda x: (x,), 'norm'), function)
         few = dict(surroundings)
         if value is row:
             del few['if x < 0']

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import begins_function, code_of, function_call
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
 
@@ -58,7 +59,7 @@ def called(function: Any, runs: Callable[..., Any]) -> list[tuple[bool, bool]]:
     site = CallSite('site', 'PyFunc', 'python', host, function=function)
     hooks.add(hook)
     try:
-        around(site, runs, Run('eager', host, time.perf_counter_ns()), [3])
+        chain.invoke(site, runs, Run('eager', host, time.perf_counter_ns()), [3])
     finally:
         hooks.remove(hook)
     return said.copy()

@@ -17,10 +17,11 @@ from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.hooks import capture as module
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture, divert
 from pyfuncdbg.hooks.captured.output import SILENCE
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.notice import say
 
 
@@ -246,8 +247,8 @@ def test_what_an_op_inside_a_function_says_is_the_functions(capture: Capture, ke
         print('from the op')
         return ()
 
-    around(site, op, run, [])
-    wrap(lambda: around(site, op, run, []))()
+    chain.invoke(site, op, run, [])
+    wrap(lambda: chain.invoke(site, op, run, []))()
     hooks.remove(ops)
     assert keeper.said() == [('out', 'from the op\n')]
     outside, inside = ops.calls

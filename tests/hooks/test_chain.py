@@ -418,7 +418,7 @@ def test_a_kind_sees_only_its_hooks() -> None:
     site = CallSite('mm', 'MatMul', 'op', None)  # type: ignore[arg-type]
     run = Run('test', None, 0)  # type: ignore[arg-type]
     assert wrap(lambda: current_call())() == 0
-    assert chain.around(site, lambda x: (x + 1,), run, [1]) == (2,)
+    assert chain.invoke(site, lambda x: (x + 1,), run, [1]) == (2,)
     assert [call.site for call in ops.calls] == [site]
     hooks.remove(ops)
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import numpy as np
 import pytest
 from wrapped_calls import Keeper, wrap
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
 from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.captured.output import OutputEntry
-from pyfuncdbg.hooks.chain import instrument
 
 PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
@@ -273,7 +274,7 @@ def test_a_nested_call_has_its_own_and_changes_pass_to_the_outer(capture: Captur
 
 
 def test_a_ufunc_handed_over_bare_has_no_line_of_the_users(capture: Capture, keeper: Keeper) -> None:
-    invoke = instrument(CallSite('log', 'PyFunc', 'python', None), np.log)  # type: ignore[arg-type]
+    invoke = partial(chain.invoke, CallSite('log', 'PyFunc', 'python', None), np.log)  # type: ignore[arg-type]
     with pytest.warns(RuntimeWarning, match='invalid value encountered in log'):
         invoke(Run('test', None, 0), [np.full(2, -1.0)])  # type: ignore[arg-type]
     (entry,) = fp(keeper)

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import get_native_id
-from types import FrameType, FunctionType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
-from pyfuncdbg.hooks.call import CallSite, current
+from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
-from pyfuncdbg.hooks.chain import around, gated, hooks, instrument, unwatched
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
 from pyfuncdbg.hooks.generator_end import Exhausted
 from pyfuncdbg.hooks.own_files import is_package
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
@@ -36,7 +36,6 @@ try:
 except ImportError:                             # not compiled
     Quick = None  # type: ignore[assignment, misc]
 
-_MOST_KNOWN = 4096
 _NONE: Any = object()
 
 
@@ -139,24 +138,12 @@ class CallDispatch:
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
         run = self._runs.of(entry, args)
-        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
-        if entry.known[0] is not stamp:
-            entry.known = stamp, hooks.wanted(site, run)
-        wanted = entry.known[1]
-        if wanted is False and run.aborted is None:
-            next(site.counter)
-            if entry.last is not None:
-                entry.last.call = 0             # an older one is not what a backward step would ask for
-            return unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
             way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
             entry.quick = site, entry.root, entry.last
-        if isinstance(wanted, bool) or run.aborted is not None:
-            # Asked here: threads of TensorFlow's lose what is kept on a thread, and keeping it anew costs 1 µs.
-            outputs = around(site, way, run, list(args), thread=get_native_id())
-        else:
-            outputs = gated(wanted, stamp, site, way, run, list(args))[0]
+        # The thread is asked for here: TensorFlow's threads lose what is kept on a thread, and keeping it anew costs 1 µs.
+        outputs = invoke(site, way, run, list(args), thread=get_native_id())
         ended(run, site, outputs)
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 
@@ -172,23 +159,16 @@ class CallDispatch:
         """An eager `py_function`: TensorFlow registers it for this call alone."""
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
-        run, stamp = self._runs.eager(), hooks.stamp    # as in `_call_plainly`
+        run = self._runs.eager()
         function, name = user_function(registered), str(caller.f_locals.get('name') or EAGER)
         if function is None:
             return self._original(registry, token, device, args)
-        code = function.__code__ if type(function) is FunctionType else None
-        key = EAGER, id(code), name
-        if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
+        site = partial(self.sites.eager_site, name, EAGER, function, self.sites.again_eagerly(registered),
+                       eager_outputs(registered))
+        if hooks.declines(function, (EAGER, name), site, run):
             return unwatched(run, self._original, registry, token, device, args)
-        site = self.sites.eager_site(name, EAGER, function, self.sites.again_eagerly(registered),
-                                     eager_outputs(registered))
-        wanted = hooks.wanted(site, run)
-        if wanted is False and code is not None and len(stamp) < _MOST_KNOWN:
-            stamp[key] = code
-        way = self._way(site, registry, token, device)
-        outputs = (around(site, way, run, list(args)) if wanted is True or run.aborted is not None else
-                   gated(wanted, stamp, site, way, run, list(args))[0] if wanted is not False else
-                   given(unwatched(run, self._original, registry, token, device, args)))
+        known = site()
+        outputs = invoke(known, self._way(known, registry, token, device), run, list(args))
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
 
     def _entry_of(self, token: str) -> Entry | None:
@@ -204,10 +184,8 @@ class CallDispatch:
             return lambda *inputs: given(original(registry, token, device, inputs))
 
         def differentiable(*inputs: Any) -> Sequence[Any]:
-            if hooks.gradient:
-                call = current.get()            # another one, or none, where nobody is interested in this call
-                (last or expect(token, site)).call = call.id if call is not None and call.site is site else 0
-                del call                        # frames of an error lead here: as in `around`
+            if last is not None or hooks.gradient:
+                (last or expect(token, site)).call = current_call(site)     # 0 where no hook is interested in this one
             if not hooks.op:
                 return given(original(registry, token, device, list(inputs)))
             with self._ops.on_this_thread():
@@ -253,17 +231,13 @@ class CallDispatch:
             if quick is not None and (made := quick.plain(func, name, declared, inputs, arrays)) is not NotImplemented:
                 return made
             self._causes.raise_abort()
-            run, stamp = self._runs.eager(), hooks.stamp    # the stamp is read first: what changes meanwhile makes another
-            code = func.__code__ if type(func) is FunctionType else None
-            key = 'eager numpy_function', id(code), name
-            if run.aborted is None and (known := stamp.get(key)) is not None and known is code:
-                return unwatched(run, func, *arrays)    # as hooks said of another call at once: its line makes no difference
-            site = _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
-            wanted = hooks.wanted(site, run)
-            if code is not None and len(stamp) < _MOST_KNOWN and wanted is False:
-                stamp[key] = code
-            call = _giving(self._refusals.plainly, func)
-            outputs = around(site, call, run, inputs) if wanted is True else instrument(site, call)(run, inputs)
+            run = self._runs.eager()
+
+            def site() -> CallSite:
+                return _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
+            if hooks.declines(func, (NUMPY, name), site, run):
+                return unwatched(run, func, *arrays)
+            outputs = invoke(site(), _giving(self._refusals.plainly, func), run, inputs)
             return outputs.raw if type(outputs) is Given else list(outputs)
         except BaseException as error:
             if (result := refused(error, _NONE)) is not _NONE:

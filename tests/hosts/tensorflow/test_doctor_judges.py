@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.hooks.diagnosis import Finding
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hosts.tensorflow.doctor.doctor import DOCTOR
@@ -81,14 +81,14 @@ class Bench:
         def outputs(*values: Any) -> Sequence[Any]:
             found = site.function(*values)  # type: ignore[misc]
             return found if isinstance(found, list) else [found]
-        return instrument(site, outputs)(Run('test', site.host, 0), list(inputs))
+        return chain.invoke(site, outputs, Run('test', site.host, 0), list(inputs))
 
     def asked(self, source: str, line: int, times: int, **attrs: Any) -> None:
         """The gradient of a source was asked for."""
         site = CallSite(f'{source}_grad', 'Variable', 'gradient', PlainHost('tensorflow'),  # type: ignore[arg-type]
                         attrs={'forward': source, 'source': True, 'asked': (self.filename, line), **attrs})
         for _ in range(times):
-            around(site, lambda *gradients: list(gradients), Run('test', site.host, 0), [None])
+            chain.invoke(site, lambda *gradients: list(gradients), Run('test', site.host, 0), [None])
 
     def fact(self, kind: str, line: int = 0, site: CallSite | None = None, **data: Any) -> None:
         self._facts.append(Fact(kind, site.id if site is not None else 0, self.filename if line else '', line, data))
@@ -350,7 +350,7 @@ def test_lambdas_in_one_line_are_told_apart() -> None:
         for function in lambdas:
             site = CallSite('node', 'PyFunc', 'python', PlainHost('plain'), function=function,  # type: ignore[arg-type]
                             stack=stack)
-            instrument(site, function)(Run('test', site.host, 0), [1])
+            chain.invoke(site, function, Run('test', site.host, 0), [1])
     finally:
         watch.stop()
     facts = list(watch.facts())

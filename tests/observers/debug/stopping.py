@@ -4,6 +4,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyfuncdbg.hooks import chain
@@ -56,6 +57,6 @@ def debugging() -> Iterator[tuple[Debugger, Keeping]]:
 def wrapped(function: Callable[..., Any], name: str = 'norm', run: Run | None = None, **options: Any) -> Callable[..., Any]:
     """The function as a host wraps it, with one output."""
     site = CallSite(name, 'PyFunc', options.pop('kind', 'python'), host, function=function, **options)
-    invoke = chain.instrument(site, lambda *inputs: (function(*inputs),))
+    invoke = partial(chain.invoke, site, lambda *inputs: (function(*inputs),))
     run = run or Run('eager', host, time.perf_counter_ns())
     return lambda *inputs: invoke(run, list(inputs))[0]

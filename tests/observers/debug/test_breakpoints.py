@@ -92,7 +92,7 @@ def test_out_of_several_outputs_is_a_tuple():
     site = CallSite('split', 'PyFunc', 'python', host, function=lambda x: (x, -x))
     with debugging() as (debugger, front_end):
         debugger.breakpoints.set('split', 'len(out) == 2 and out[1] == -x')
-        invoke = chain.instrument(site, site.function)
+        invoke = partial(chain.invoke, site, site.function)
         run = Run('eager', host, 0)
         invoke(run, [np.float32(3)])
         assert [phase for phase, _, _ in front_end.stops] == ['after']
@@ -247,9 +247,9 @@ def test_a_condition_on_the_output_moves_the_test_behind_the_call():
 def test_a_swapped_function_has_other_parameters():
     with debugging() as (debugger, front_end):
         site = CallSite('norm', 'PyFunc', 'python', host, function=lambda a, b: a)
+        from pyfuncdbg.hooks import chain
         from pyfuncdbg.hooks.call import Run
-        from pyfuncdbg.hooks.chain import instrument
-        invoke = instrument(site, lambda a, b: (a,))
+        invoke = partial(chain.invoke, site, lambda a, b: (a,))
         debugger.breakpoints.set('norm', 'b == 2')
         invoke(Run('eager', host, 0), [1, 2])
         site.function = lambda b, a: a

@@ -7,6 +7,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg import tf
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -264,7 +266,7 @@ def test_a_step_into_a_function_with_a_breakpoint_stops_at_its_start_once() -> N
 def test_a_call_whose_function_does_not_begin_leaves_its_thread_alone() -> None:
     """As where the host refuses the inputs: calls after it cost no more than before."""
     site = CallSite('node', 'PyFunc', 'python', host, function=scaled)
-    invoke, run = instrument(site, list), Run('eager', host, 0)
+    invoke, run = partial(chain.invoke, site, list), Run('eager', host, 0)
     user = ScriptedUser([])
     with user:
         debugger.start()

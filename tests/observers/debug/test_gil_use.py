@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.chain import instrument
 from pyfuncdbg.hooks.evidence import Place, Spot
 from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
 from pyfuncdbg.observers.record.index.decode import unknown_site
@@ -36,7 +37,7 @@ def test_nodes_that_one_line_makes_are_one_function_whose_calls_overlap() -> Non
              for name in ('left', 'right')]
     watch.start()
     try:
-        threads = [threading.Thread(target=instrument(site, meet), args=(Run('test', site.host, 0), [b'x']))
+        threads = [threading.Thread(target=partial(chain.invoke, site, meet), args=(Run('test', site.host, 0), [b'x']))
                    for site in sites]
         for thread in threads:
             thread.start()
@@ -60,7 +61,7 @@ def test_time_and_company_of_each_site() -> None:
         return [x]
 
     site = CallSite('f', 'PyFunc', 'python', PlainHost('plain'))  # type: ignore[arg-type]
-    invoke = instrument(site, together)
+    invoke = partial(chain.invoke, site, together)
     watch.start()
     try:
         threads = [threading.Thread(target=invoke, args=(Run('test', site.host, 0), [b'x'])) for _ in range(3)]

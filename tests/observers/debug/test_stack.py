@@ -156,7 +156,7 @@ def test_without_a_hook_the_stack_is_the_same():
     assert inner_part(front_end.stacks[0], 'start') == ['start', 'run n:0', 'n...', 'f', 'halts']
 
 
-def test_a_host_that_leaves_its_calls_to_instrument_has_them_too():
+def test_a_host_that_does_not_describe_its_calls_has_them_too():
     def halts(x):
         pyfuncdbg.breakpoint()
         return x + 1

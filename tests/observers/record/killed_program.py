@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 
 import numpy as np
 from plain_host import HOST, new_run, new_site
@@ -20,8 +21,8 @@ def main(trace: str, side: str) -> None:
     log = os.open(side, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     run = new_run()
     ids: list[int] = []
-    small = chain.instrument(new_site(None, 'small'), lambda x: ids.append(chain.current_call()) or [x])
-    large = chain.instrument(new_site(None, 'large'), lambda x: ids.append(chain.current_call()) or [x * 2])
+    small = partial(chain.invoke, new_site(None, 'small'), lambda x: ids.append(chain.current_call()) or [x])
+    large = partial(chain.invoke, new_site(None, 'large'), lambda x: ids.append(chain.current_call()) or [x * 2])
     Recorder(trace).start()
     os.write(log, f'started {HOST.name}\n'.encode())
     step = 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def new_site(function: Callable[..., Any] | None, name: str = 'norm', kind: Kind
 
 def wrapped(function: Callable[..., Any], name: str = 'norm', **options: Any) -> Callable[..., Any]:
     """`call(*inputs, run=...)`: the function as a host would wrap it; the function returns a sequence of outputs."""
-    invoke = chain.instrument(new_site(function, name, **options), function)
+    invoke = partial(chain.invoke, new_site(function, name, **options), function)
     default = new_run()
 
     def call(*inputs: Any, run: Run = default) -> Any:

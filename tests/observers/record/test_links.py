@@ -20,7 +20,7 @@ def forward_call() -> int:
 
 
 def backward_step(forward: int, given: object = np.float32(1)) -> None:
-    chain.around(new_site(None, 'norm_grad', 'gradient'), lambda g: [g], new_run('backward'), [given], forward)
+    chain.invoke(new_site(None, 'norm_grad', 'gradient'), lambda g: [g], new_run('backward'), [given], forward)
 
 
 def links(path: Path) -> list[str]:
@@ -57,7 +57,7 @@ def test_a_step_that_runs_is_not_linked_either(tmp_path: Path) -> None:
             recorder.flush()
             found.extend(links(recorder.path))
             return [gradient]
-        chain.around(new_site(None, 'norm_grad', 'gradient'), compute, new_run('backward'), [np.float32(1)], before)
+        chain.invoke(new_site(None, 'norm_grad', 'gradient'), compute, new_run('backward'), [np.float32(1)], before)
     assert found == ['']
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_host import new_run, new_site
 
-from pyfuncdbg.hooks.chain import around
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -24,7 +24,7 @@ PYTHON, EAGER = site('py', 'python', False), site('eager', steady=False)
 
 
 def run_op(where, function, run, *inputs):
-    (out,) = around(where, lambda *values: (function(*values),), run, list(inputs))
+    (out,) = chain.invoke(where, lambda *values: (function(*values),), run, list(inputs))
     return out
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 import types
 import zipfile
+from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -222,9 +223,9 @@ def test_site_run_and_error(tmp_path):
     site = new_site(outer, 'scope/norm', inputs=['x:0'], outputs=['scope/norm:0'], attrs={'Tout': ['float32'], 'n': 3},
                     stack=[Frame('model.py', 41, 'build')])
     run = new_run('Session.run', sites=lambda: [site], feeds=('x:0',), fetches=('loss:0',))
-    invoke = chain.instrument(site, outer)
+    invoke = partial(chain.invoke, site, outer)
     with Recorder(tmp_path / 't.pfd'), pytest.raises(ValueError):
-        chain.around(new_site(None, 'run', 'run'), lambda x: invoke(run, [x]), run, [np.float32(4)])
+        chain.invoke(new_site(None, 'run', 'run'), lambda x: invoke(run, [x]), run, [np.float32(4)])
     with Trace.open(tmp_path / 't.pfd') as trace:
         call = trace.call('norm[0]')
         assert call == trace.call('scope/norm[0]') == trace.call(f'#{call.number}')
@@ -282,7 +283,7 @@ def test_gradient_edges(tmp_path):
         def compute(g):
             ids.append(chain.current_call())
             return [g * 2]
-        chain.around(new_site(None, site, 'gradient', outputs=['dx:0']), compute, run, [np.float32(1)], forward, sources)
+        chain.invoke(new_site(None, site, 'gradient', outputs=['dx:0']), compute, run, [np.float32(1)], forward, sources)
     with Recorder(tmp_path / 't.pfd') as recorder:
         wrapped(lambda x: ids.append(chain.current_call()) or [x])(np.float32(1))
         step('loss_grad', ids[0])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from plain_host import new_run, new_site
 
-from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks import chain, op_cost
+from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.value_summary import ValueSummary
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -21,7 +21,7 @@ COUNTED = ValueSummary(np.dtype(np.float32), (2, 3), nan=1, neg_inf=0, neg=2, ze
 def test_counts_are_recorded_as_they_are(tmp_path: Path, options: dict[str, Any], kept: bool) -> None:
     with Recorder(tmp_path / 'a.pfd', ops=True, **options) as recorder:
         assert hooks.summaries is (options == {'full_limit': 0}) and recorder.summaries is hooks.summaries
-        around(new_site(None, 'log', 'op'), lambda *_: [COUNTED, None], new_run(), [COUNTED])
+        chain.invoke(new_site(None, 'log', 'op'), lambda *_: [COUNTED, None], new_run(), [COUNTED])
     with Trace.open(tmp_path / 'a.pfd') as trace:
         (call,) = trace.calls(kind='op')
         bad = trace.count(kind='op', bad=True)

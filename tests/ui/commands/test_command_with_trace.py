@@ -7,6 +7,7 @@ import inspect
 import itertools
 import json
 import threading
+from functools import partial
 from time import perf_counter_ns
 
 import numpy as np
@@ -16,8 +17,8 @@ from scripted_user import ScriptedUser
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import call as hooks_call
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, instrument
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record import records
@@ -63,7 +64,7 @@ def context(tmp_path_factory):
     norm = CallSite('layer/norm', 'EagerPyFunc', 'python', HOST, function=normalize, inputs=('x:0',),
                     outputs=('layer/norm:0',))
     scale = CallSite('scale', 'PyFunc', 'python', HOST, function=double, inputs=('layer/norm:0',), outputs=('scale:0',))
-    steps = instrument(norm, lambda x: [normalize(x)]), instrument(scale, lambda y: [double(y)])
+    steps = partial(chain.invoke, norm, lambda x: [normalize(x)]), partial(chain.invoke, scale, lambda y: [double(y)])
     batches = [np.arange(24.0).reshape(4, 6) ** 2 for _ in range(4)]
     batches[1][2] = 7
     batches[3] = batches[3][:3]
@@ -78,7 +79,7 @@ def context(tmp_path_factory):
             def body(x, run=run):
                 return [steps[1](run, [steps[0](run, [x])[0]])[0].sum()]
             with contextlib.suppress(ValueError):
-                around(CallSite('Session.run', 'Run', 'run', HOST), body, run, [x])
+                chain.invoke(CallSite('Session.run', 'Run', 'run', HOST), body, run, [x])
     with Trace.open(path) as trace:
         yield Context(trace)
 

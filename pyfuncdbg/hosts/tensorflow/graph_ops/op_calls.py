@@ -17,7 +17,7 @@ from typing import Any
 
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import CallSite, Run, current
-from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
 from pyfuncdbg.hooks.live_objects import living
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.own_files import outside_machinery
@@ -192,7 +192,7 @@ class OpCalls:
         if site is None:
             site = self._sites[key] = CallSite(
                 run.label, 'function', 'run', self._host, traits=Traits(backward_pass=run.label.startswith('__backward_')))
-        around(site, proceed, run, [self._readable(value) for value in args])
+        invoke(site, proceed, run, [self._readable(value) for value in args])
         return kept[0]
 
     # ------------------------------------------------------------------ ops
@@ -215,7 +215,7 @@ class OpCalls:
         inputs = [values[place] if place >= 0 else None for place in observer.inputs]
         outputs = [values[place] if place >= 0 else None for place in observer.outputs]
         run = self._runs.of_function(observer.graph)
-        around(observer.site, lambda *_: outputs, run, inputs, thread=threading.get_native_id())
+        invoke(observer.site, lambda *_: outputs, run, inputs, thread=threading.get_native_id())
         # TensorFlow hands a string of no dimensions over as bytes.
         size = 0 if observer.health else sum(len(value) if isinstance(value, bytes) else value.nbytes for value in values)
         op_cost.add((perf_counter_ns() - began) / 1e9, size)
@@ -237,7 +237,7 @@ class OpCalls:
             if not all(value is None for value in made):
                 within = current.get()          # of a thread of TensorFlow's, nothing else tells for whom it works
                 run = within.run if within is not None else self._runs.eager()
-                around(self._eager_site(name, sys._getframe(1)), lambda *_: made, run, given)
+                invoke(self._eager_site(name, sys._getframe(1)), lambda *_: made, run, given)
             op_cost.add((perf_counter_ns() - began) / 1e9, 0)
         except Exception as error:              # as in `_seen`
             self._give_up(error)

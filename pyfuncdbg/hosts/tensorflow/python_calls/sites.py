@@ -17,7 +17,6 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.graph_context import RETURNED
-from pyfuncdbg.hooks.installed_hooks import Gate
 from pyfuncdbg.hooks.live_objects import living, with_derived
 from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery, runs_cells
 from pyfuncdbg.hooks.patched_code import original
@@ -78,7 +77,6 @@ class Entry:
         eager: Whether it is called at once, as part of the program's own code.
         root: The outermost graph that its node is in, by id; 0 if unknown.
         token: By which its node calls it.
-        known: A `hooks.stamp`, and whether its calls were wanted under it.
         last: Its last call, where backward steps may come.
         quick: For `quick`, once a call was seen: the site, the root and `last`.
         types: Of a `numpy_function` in a graph, by output: the NumPy dtype that needs no further look, None for strings, and
@@ -88,14 +86,13 @@ class Entry:
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'ensured', 'generated', 'known', 'last', 'quick', 'root', 'site', 'token', 'types', 'ways')
+    __slots__ = ('eager', 'ensured', 'generated', 'last', 'quick', 'root', 'site', 'token', 'types', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
         self.eager = eager
         self.root = root
         self.token = ''
-        self.known: tuple[object, bool | Gate] = _NONE, True
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
         self.quick: tuple[CallSite, int, Last | None] | None = None
         self.generated = False

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hooks.traits import Traits
@@ -195,7 +195,7 @@ class Runs:
         if hooks.op or any(known.traits.runs_graph for known in plan.sites):
             return True                         # the nodes of that graph are not in the plan
         python = [known for known in plan.sites if known.kind == 'python']
-        return any(hooks.wanted(known, going) is not False for known in (site, *python))
+        return any(hooks.ask(known, going) for known in (site, *python))
 
     def _steered(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, fed: dict[Any, Any],
                  *values: Any) -> list[Any]:
@@ -219,9 +219,9 @@ class Runs:
 
     def _watched(self, label: str, going: Run, call: Callable[..., list[Any]], fed: list[Any]) -> list[Any]:
         site = self._sites[label]
-        if not hooks.run or ('run' in hooks.choosy and hooks.wanted(site, going) is False):
+        if not hooks.run:
             return call(*fed)
-        outputs: Sequence[Any] = around(site, call, going, fed, thread=going.thread)
+        outputs: Sequence[Any] = invoke(site, call, going, fed, thread=going.thread)
         return outputs if isinstance(outputs, list) else list(outputs)
 
     def _make_callable(self, original: Callable[..., Any], handler: Any) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
@@ -23,12 +23,13 @@ _KEPT = 256
 _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 
 
-class PlanKey:
+class PlanKey(RunForm):
     """Key by which the runs of one plan are recognized: the plan itself, as long as its graph lives."""
 
     __slots__ = ('plan',)
 
     def __init__(self, plan: Plan) -> None:
+        super().__init__()
         self.plan = weakref.ref(plan)
 
 

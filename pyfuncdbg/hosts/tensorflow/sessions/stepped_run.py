@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
@@ -139,7 +139,7 @@ class SteppedRun:
         if not hooks.op or not seen:
             outputs = compute(op, inputs)
         else:
-            outputs = list(around(self._op_site(op), lambda *given: compute(op, given) or (), self._run, inputs))
+            outputs = list(invoke(self._op_site(op), lambda *given: compute(op, given) or (), self._run, inputs))
         if outputs:
             values.keep(op, outputs)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Frame
-from pyfuncdbg.hooks.chain import around, current_call
+from pyfuncdbg.hooks.chain import current_call, invoke
 from pyfuncdbg.hooks.traits import framework_step
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
@@ -64,7 +64,7 @@ class BackwardSteps:
 
         def applied(*given: Any) -> ResultList:
             nonlocal number
-            number = current_call()
+            number = current_call(site)
             return result_list(compute(*given))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
@@ -78,7 +78,7 @@ class BackwardSteps:
 
             def compute(*_: Any) -> Any:
                 return raw
-        found = around(site, applied, going.run, inputs, forward, sources)
+        found = invoke(site, applied, going.run, inputs, forward, sources)
         going.gave(number, made, found)
         return found.raw if type(found) is ResultList else list(found)
 

@@ -11,8 +11,7 @@ from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
-from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.chain import hooks, instrument
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
@@ -69,12 +68,11 @@ class CustomGradients:
 
             def forward(*inputs: Any) -> Sequence[Any]:
                 nonlocal rule, number
-                call = current.get()
-                number = call.id if call is not None and call.site is site else 0
+                number = current_call(site)
                 result, rule = f(*inputs, **kwargs)
                 return result_list(result)
 
-            outputs = instrument(site, forward)(self._runs.eager(), list(args))
+            outputs = invoke(site, forward, self._runs.eager(), list(args))
             self._thread.call = number, f.__name__
             return (outputs.raw if isinstance(outputs, ResultList) else outputs[0] if len(outputs) == 1 else outputs), rule
         return called

@@ -8,7 +8,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.chain import around, hooks, say_failed
+from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
@@ -84,7 +84,7 @@ class SourceReporter:
                 attrs['rows'] = True
             given_names = node_names([gradient]) if not going.eager and gradient is not None else ()
             site = self._site(names[i], kind, tuple(slot for _, slot in flows), attrs, given_names)
-            (given[i],) = around(site, lambda *gradients: list(gradients), going.run, [gradient], 0,
+            (given[i],) = invoke(site, lambda *gradients: list(gradients), going.run, [gradient], 0,
                                  [call for call, _ in flows])
         return given
 

@@ -13,8 +13,8 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
-from pyfuncdbg.hooks.call import CallSite, Run, current
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.call import CallSite, Run, RunForm, current
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
@@ -43,7 +43,7 @@ class TapeDispatch:
         self._host = host
         self._thread = threading.local()        # not for each pass: threads of TensorFlow's begin anew with each call
         self._going: dict[int, BackwardPass] = {}
-        self._forms: dict[tuple[Any, ...], object] = {}
+        self._forms: dict[tuple[Any, ...], RunForm] = {}
         self._rule: Callable[..., Any] = parts.tape._gradient_function
         self._asked = False
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host, traits=Traits(backward_pass=True))
@@ -114,9 +114,9 @@ class TapeDispatch:
         if not hooks.run:
             return whole()
         if going.eager:
-            return list(around(self._site, whole, run, targets))
+            return list(invoke(self._site, whole, run, targets))
         found = whole()                         # a node that is made under a hook would show the hook in its stack
-        return list(around(self._site, lambda *_: found, run, targets))
+        return list(invoke(self._site, lambda *_: found, run, targets))
 
     def _follow(self, going: BackwardPass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
                 options: dict[str, Any]) -> list[Any]:
@@ -143,7 +143,7 @@ class TapeDispatch:
         if form is None:
             if len(self._forms) > _MOST:
                 self._forms.clear()
-            form = self._forms[label, targets, named] = object()
+            form = self._forms[label, targets, named] = RunForm()
         run.form = form
         return run
 

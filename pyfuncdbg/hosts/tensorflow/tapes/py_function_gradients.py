@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run, current, next_id
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER
@@ -85,7 +85,7 @@ class PyFunctionGradients:
             site = self._sites[known.site] = CallSite(f'{name}_grad', EAGER, 'gradient', self._host,
                                                       attrs={'forward': name}, traits=op_traits(EAGER))
         passes = tuple(self.passes)
-        return around(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), forward)
+        return invoke(site, call, passes[0] if len(passes) == 1 else run(), list(inputs), forward)
 
 
 def _token(registered: Any) -> str:

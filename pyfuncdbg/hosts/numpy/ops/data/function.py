@@ -14,7 +14,7 @@ from typing import Any
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
@@ -141,7 +141,7 @@ class ElementStep:
         before = numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             if hooks.run:
-                return tuple(around(self._site, lambda *fed: run_plan(plan, execution, fed, error_of), run, inputs))
+                return tuple(invoke(self._site, lambda *fed: run_plan(plan, execution, fed, error_of), run, inputs))
             return run_plan(plan, execution, inputs, error_of)
         finally:
             run.control = None

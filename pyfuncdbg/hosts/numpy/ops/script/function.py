@@ -16,7 +16,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.chain import Gate, around, gated, hooks, unwatched
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.own_files import outside_machinery
@@ -52,6 +52,12 @@ def _described(frame: FrameType) -> Entrance:
     return Entrance(site, run, names['inputs'])
 
 
+class _OwnOutputs(list[Any]):
+    """Outputs as the function's results were converted: what a hook puts in their place is another list."""
+
+    __slots__ = ()
+
+
 class PythonFunction:
     """A user's function with what its op needs to call it.
 
@@ -67,8 +73,8 @@ class PythonFunction:
         constant: In a traced function, inputs and outputs of a call without effect on constants, once it was made.
     """
 
-    __slots__ = ('__weakref__', '_gated', '_handles', '_site', '_unwanted', '_wanted', 'constant', 'convert', 'func',
-                 'layout', 'name', 'number', 'op_type', 'outputs', 'traced', 'variables')
+    __slots__ = ('__weakref__', '_handles', '_site', 'constant', 'convert', 'func', 'layout', 'name', 'number', 'op_type',
+                 'outputs', 'traced', 'variables')
 
     def __init__(self, func: Any, op_type: str, outputs: OutputTypes, name: str | None = None,
                  layout: ArgumentLayout | None = None,
@@ -84,9 +90,6 @@ class PythonFunction:
         self.convert: Callable[[PythonFunction, Any], Any] = (
             results.as_tensors if op_type == EAGER else results.as_arrays)
         self._site: CallSite | None = None
-        self._wanted: object = None             # the `hooks.stamp` under which somebody was interested,
-        self._unwanted: object = None           # nobody,
-        self._gated: tuple[object, Gate] | None = None      # or somebody who has to see the values first
         self._handles: Sequence[EagerTensor] = ()
         self.constant: list[tuple[Sequence[Any], Sequence[Any]]] = []
 
@@ -136,30 +139,29 @@ class PythonFunction:
         run = execution.run
         numpy_errstate.state.set(execution.errstate)      # around the hooks: one of them watches what NumPy reports under it
         try:
-            if run.aborted is None:
-                if not hooks.python:
-                    return self._body(keeping, handles, *inputs)
-                stamp = hooks.stamp
-                if self._unwanted is stamp or (self._wanted is not stamp and self._is_unwanted(run)):
-                    if self._site is not None:
-                        next(self._site.counter)
-                    return unwatched(run, self._body, keeping, handles, *inputs)
-                self._handles = handles             # somebody watches, and may want to call it again
-                if (known := self._gated) is not None and known[0] is stamp:
-                    body = partial(self._body, keeping, handles)
-                    outputs, seen = gated(known[1], stamp, self.site, body, run, inputs)
-                    return self._settled(outputs) if seen else outputs
-            self._handles = handles
-            return self._settled(around(self.site, partial(self._body, keeping, handles), run, inputs))
+            if not hooks.python and run.aborted is None:
+                return self._body(keeping, handles, *inputs)
+            if self._is_declined(run):
+                return unwatched(run, self._body, keeping, handles, *inputs)
+            self._handles = handles             # a hook may want to call it again
+            site = self.site
+            return self._settled(invoke(site, partial(self._own_outputs, site, keeping, handles), run, inputs))
         finally:
             execution.errstate = numpy_errstate.current()
             numpy_errstate.state.set(numpy_errstate.IGNORE)
 
+    def _own_outputs(self, site: CallSite, keeping: Keeping | None, handles: Sequence[EagerTensor],
+                     *inputs: Any) -> Sequence[Any]:
+        if keeping is not None:
+            keeping.call = current_call(site)
+        outputs = self._body(keeping, handles, *inputs)
+        return outputs if type(outputs) is Exhausted else _OwnOutputs(outputs)
+
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
-        eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
-        if type(outputs) is Exhausted:
+        if type(outputs) is _OwnOutputs or type(outputs) is Exhausted:
             return outputs
+        eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
         if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
             return [outputs[0] if eager else to_array(outputs[0], dtypes[0])]
         results.check_count(self, len(outputs))
@@ -170,34 +172,11 @@ class PythonFunction:
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
 
-    def _is_unwanted(self, run: Run) -> bool:
-        """Whether no hook is interested in this call; a node keeps the answer."""
-        if 'python' not in hooks.choosy:
-            return False
-        stamp = hooks.stamp                     # read first: what changes meanwhile makes another
-        if self._site is not None:
-            if self._wanted is stamp or self._unwanted is stamp:
-                return self._unwanted is stamp
-            wanted = hooks.wanted(self._site, run)
-            if wanted is False:
-                self._unwanted = stamp
-                return True
-            if wanted is not True:
-                self._gated = stamp, wanted
-            self._wanted = stamp
-            return False
-        # An eager call is a `PythonFunction` of its own. Its line makes no difference, so the stack is not read for it.
+    def _is_declined(self, run: Run) -> bool:
+        """Whether no hook is interested in this eager call; it is a `PythonFunction` of its own, so nothing is kept here."""
         func = self.func
-        if type(func) is not FunctionType:
-            return False
-        code = func.__code__
-        key = id(code), func.__qualname__, func.__name__, self.name, self.op_type
-        known = stamp.get(key)
-        if known is None or known[0] is not code:
-            if len(stamp) > _MOST_KNOWN:
-                stamp.clear()
-            known = stamp[key] = code, hooks.wanted(self.site, run) is not False
-        return not known[1]
+        return self._site is None and type(func) is FunctionType and hooks.declines(
+            func, (func.__qualname__, func.__name__, self.name, self.op_type), lambda: self.site, run)
 
     @calls_wrapped
     def _body(self, keeping: RecordCollector | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
@@ -228,10 +207,10 @@ class PythonFunction:
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
-        elif run.aborted is None and self._is_unwanted(run):
+        elif self._is_declined(run):
             outputs = unwatched(run, self._plainly, *inputs)
         else:
-            outputs = around(self.site, self._plainly, run, inputs)
+            outputs = invoke(self.site, self._plainly, run, inputs)
         if self.outputs is not ANY:
             return self.outputs.packed(outputs)
         return outputs[0] if len(outputs) == 1 else list(outputs)
@@ -306,8 +285,6 @@ class PythonFunction:
         return CallSite(place.name, self.op_type, 'python', host, function=self.func, stack=place.stack, attrs=attrs,
                         same_as=place)
 
-
-_MOST_KNOWN = 4096
 
 _places: dict[tuple[str, str, int, str, int], CallSite] = {}
 """Lines that call functions eagerly, as far as a hook watched: no function, closure or value is kept."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.chain import current_call, hooks
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import TapedOp, TapeRecording
 
@@ -58,7 +57,7 @@ class RecordCollector:
     """Collector of one call's record while it runs; for a call that a hook retries it starts anew.
 
     Attributes:
-        call: Id of the Python call.
+        call: Id of the Python call, 0 where no hook watches it.
         met: In eager mode, tensors beside the inputs that the outputs depend on.
     """
 
@@ -80,7 +79,6 @@ class RecordCollector:
         for handle in handles:
             recording.watch(handle)
         self._inputs = (*inputs, *handles)
-        self.call = current_call() if hooks.python else 0
         return recording
 
     @property

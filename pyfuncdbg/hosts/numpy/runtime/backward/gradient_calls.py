@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, differentiated
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -59,8 +59,8 @@ def gradient_call(run: Run, site: CallSite, rule: Callable[..., Sequence[Any]], 
     made: list[int] = []
 
     def compute(*dys: Any) -> Sequence[Any]:
-        made.append(current_call())
+        made.append(current_call(site))
         return rule(*dys)
 
-    outputs = around(site, compute, run, list(incoming), forward, sources)
+    outputs = invoke(site, compute, run, list(incoming), forward, sources)
     return outputs, made[-1] if made else 0

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.facts import counted
 from pyfuncdbg.hooks.public_function import context_for_program
 from pyfuncdbg.hooks.traits import Traits
@@ -259,4 +259,4 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
         return list(whole())
     run = Run(pass_label, host, perf_counter_ns(), feeds=[''] * len(targets), fetches=[''] * len(sources))
     step = watched_step(run)
-    return list(around(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())
+    return list(invoke(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())

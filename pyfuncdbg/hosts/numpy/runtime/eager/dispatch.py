@@ -11,7 +11,7 @@ import numpy as np
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.chain import around, current_call, hooks
+from pyfuncdbg.hooks.chain import current_call, hooks, invoke
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph import context
@@ -231,12 +231,12 @@ def _hooked(definition: OpDef, kernel: Callable[..., Any], inputs: Sequence[Any]
 
     def compute(*tensors: Any) -> Sequence[Any]:
         result = kernel(*[tensor._value for tensor in tensors], **keywords)
-        tape_recording.active.op_call = current_call()
+        tape_recording.active.op_call = current_call(site)
         values = (result,) if definition.outputs == 1 else result
         return [boxed(value) for value in values]
 
     tape_recording.active.op_call = 0
-    outputs = around(site, compute, eager_execution().run, list(inputs))
+    outputs = invoke(site, compute, eager_execution().run, list(inputs))
     values = [tensor._value for tensor in outputs]
     return values[0] if definition.outputs == 1 else values
 

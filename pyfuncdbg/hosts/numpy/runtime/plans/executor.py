@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
@@ -116,7 +116,7 @@ class Executor:
         inputs = values.inputs(step, index)
         watched = self._plan.watched.get(index)
         if watched is not None and hooks.op:
-            values.keep(step, around(watched[0], watched[1], self.execution.run, inputs))
+            values.keep(step, invoke(watched[0], watched[1], self.execution.run, inputs))
             return
         if self._dropping or not has_effects(step):
             values.keep(step, self.outputs(index, step, inputs))
@@ -153,7 +153,7 @@ class Executor:
         site = op_site(step.op)
         if not has_effects(step) and not step.recorded and not step.gradients:
             self._plan.watched[index] = site, _plain(step)
-        return tuple(around(site, compute, self.execution.run, list(inputs)))
+        return tuple(invoke(site, compute, self.execution.run, list(inputs)))
 
     # ------------------------------------------------------------------ for the cursor
     def __len__(self) -> int:

@@ -8,9 +8,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import CancelledError
-from pyfuncdbg.hooks.call import CallSite, Run
+from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.public_function import for_program, unwrapped
@@ -53,8 +53,7 @@ class _Entry:
         asked: The fetches, which live as long as the key that holds their ids.
     """
 
-    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'kept', 'nested', 'pack', 'plan',
-                 'strings', 'unwanted', 'version', 'wanted')
+    __slots__ = ('asked', 'converters', 'feeds', 'fetches', 'form', 'kept', 'nested', 'pack', 'plan', 'strings', 'version')
 
     def __init__(self, plan: CompiledPlan, converters: Sequence[Callable[[Any], Any]], kept: list[int] | None, pack: Pack,
                  nested: bool, asked: Any) -> None:
@@ -65,22 +64,10 @@ class _Entry:
         self.nested = nested
         self.asked = asked
         self.version = plan.graph.version
-        self.wanted: object = None              # the `hooks.stamp` under which a hook was interested in runs of the plan,
-        self.unwanted: object = None            # and none
+        self.form = RunForm()
         self.strings = any(t.dtype is string for t in plan.fetches)
         self.feeds = tuple(t.name for t in plan.feeds)
         self.fetches = tuple(t.name for t in plan.fetches)
-
-
-def _is_unwanted(entry: _Entry, run: Run) -> bool:
-    """Whether no hook is interested in this run as a whole."""
-    stamp = hooks.stamp                         # read first: what changes meanwhile makes another
-    wanted = 'run' not in hooks.choosy or hooks.wanted(_RUN_SITE, run)
-    if wanted:
-        entry.wanted = stamp
-    else:
-        entry.unwanted = stamp
-    return not wanted
 
 
 def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
@@ -184,15 +171,14 @@ class BaseSession:
         plan = entry.plan
         run = Run('Session.run', host, perf_counter_ns(), sites=plan.sites, feeds=entry.feeds, fetches=entry.fetches)
         execution = Execution(run, self._resources, numpy_errstate.current())
-        run.control = execution
+        run.control, run.form = execution, entry.form
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         pooled = None if runner is None else partial(runner, execution)
         try:
-            if hooks.run and entry.unwanted is not hooks.stamp and (
-                    entry.wanted is hooks.stamp or not _is_unwanted(entry, run)):
+            if hooks.run:
                 def whole(*fed: Any) -> tuple[Any, ...]:
                     return run_plan(plan, execution, fed, session_error, pooled)
-                return tuple(around(_RUN_SITE, whole, run, values))
+                return tuple(invoke(_RUN_SITE, whole, run, values))
             return run_plan(plan, execution, values, session_error, pooled)
         finally:
             run.control = None

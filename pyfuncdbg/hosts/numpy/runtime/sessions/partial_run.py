@@ -15,7 +15,7 @@ import numpy as np
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -263,7 +263,7 @@ class PartialRuns:
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         try:
             values = [partial.values[t] for t in fed]
-            outputs = around(_SITES[name], whole, run, values) if hooks.run else whole(*values)
+            outputs = invoke(_SITES[name], whole, run, values) if hooks.run else whole(*values)
         finally:
             run.control = None
             numpy_errstate.state.set(execution.errstate)

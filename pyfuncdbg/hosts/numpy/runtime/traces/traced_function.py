@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import around, hooks
+from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
@@ -169,7 +169,7 @@ class TracedFunction:
                     results = self._within(plan, execution, fed)
                     rest[:] = results[len(self.outputs):]
                     return results[:len(self.outputs)]
-                return [*around(self._site, whole, run, list(values)), *rest]
+                return [*invoke(self._site, whole, run, list(values)), *rest]
             return self._within(plan, execution, values)
         finally:
             run.control = None
