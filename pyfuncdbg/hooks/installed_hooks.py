@@ -160,6 +160,11 @@ class Hooks:
             place.interest = stamp, interest
         return interest
 
+    def ignore(self, place: CallSite | RunForm) -> bool:
+        """Whether no hook was interested in the calls of a site or form when last asked: then a host prepares none."""
+        interest = place.interest
+        return interest[1] is False and interest[0] is self.stamp
+
     def declines(self, function: Any, marks: tuple[Any, ...], site: Callable[[], CallSite], run: Run) -> bool:
         """Whether no hook is interested in eager calls of a function, from whichever line: then no site need be made.
 

@@ -141,7 +141,9 @@ class PythonFunction:
         try:
             if not hooks.python and run.aborted is None:
                 return self._body(keeping, handles, *inputs)
-            if self._is_declined(run):
+            if self._is_ignored(run):
+                if self._site is not None:
+                    next(self._site.counter)
                 return unwatched(run, self._body, keeping, handles, *inputs)
             self._handles = handles             # a hook may want to call it again
             site = self.site
@@ -172,10 +174,12 @@ class PythonFunction:
         return [output if type(output) is EagerTensor else EagerTensor(value)
                 for output, value in zip(outputs, values, strict=True)]
 
-    def _is_declined(self, run: Run) -> bool:
-        """Whether no hook is interested in this eager call; it is a `PythonFunction` of its own, so nothing is kept here."""
+    def _is_ignored(self, run: Run) -> bool:
+        """Whether no hook is interested in this call; an eager one is a `PythonFunction` of its own, so nothing is kept here."""
+        if self._site is not None:
+            return run.aborted is None and hooks.ignore(self._site)
         func = self.func
-        return self._site is None and type(func) is FunctionType and hooks.declines(
+        return type(func) is FunctionType and hooks.declines(
             func, (func.__qualname__, func.__name__, self.name, self.op_type), lambda: self.site, run)
 
     @calls_wrapped
@@ -207,7 +211,7 @@ class PythonFunction:
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
-        elif self._is_declined(run):
+        elif self._is_ignored(run):
             outputs = unwatched(run, self._plainly, *inputs)
         else:
             outputs = invoke(self.site, self._plainly, run, inputs)
