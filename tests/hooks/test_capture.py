@@ -16,8 +16,7 @@ import pytest
 from native_threads import run_native
 from wrapped_calls import Keeper, wrap
 
-from pyfuncdbg.hooks import capture as module
-from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks import capture as module, chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture, divert
 from pyfuncdbg.hooks.captured.output import SILENCE

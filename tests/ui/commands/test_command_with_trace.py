@@ -16,8 +16,7 @@ from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks import call as hooks_call
-from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks import call as hooks_call, chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries

@@ -152,7 +152,7 @@ class PythonFunction:
             execution.errstate = numpy_errstate.current()
             numpy_errstate.state.set(numpy_errstate.IGNORE)
 
-    def _own_outputs(self, site: CallSite, keeping: Keeping | None, handles: Sequence[EagerTensor],
+    def _own_outputs(self, site: CallSite, keeping: RecordCollector | None, handles: Sequence[EagerTensor],
                      *inputs: Any) -> Sequence[Any]:
         if keeping is not None:
             keeping.call = current_call(site)
@@ -175,7 +175,7 @@ class PythonFunction:
                 for output, value in zip(outputs, values, strict=True)]
 
     def _is_ignored(self, run: Run) -> bool:
-        """Whether no hook is interested in this call; an eager one is a `PythonFunction` of its own, so nothing is kept here."""
+        """Whether no hook is interested in this call; an eager one is a function of its own, so nothing is kept here."""
         if self._site is not None:
             return run.aborted is None and hooks.ignore(self._site)
         func = self.func
