@@ -4,6 +4,7 @@
 cdef class CallSite:
     cdef object __weakref__
     cdef public object id, name, op_type, kind, host, function, stack, inputs, outputs, attrs, steady, counter, traits
+    cdef public object interest
 
 
 cdef class Run:

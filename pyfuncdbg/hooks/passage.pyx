@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The passage of a call that one hook looks on at, compiled: what `chain.around` and `capture` do in Python.
+"""The passage of a call that one hook looks on at, compiled: what `chain` and `capture` do in Python.
 
 Between two calls TensorFlow's own code empties the processor's caches, and bytecode that is not in them takes three times
 as long as in a loop: a recorded call costs a third of what it costs in Python. What costs here is which code runs, not how
@@ -100,7 +100,7 @@ cdef class Watch:
 
 cdef object looked_on(object watcher, CallSite site, Run run, list inputs, object holder, object function,
                       tuple arguments):
-    """Execute one call that `watcher` looks on at, and nobody else: as `chain.around`.
+    """Execute one call that `watcher` looks on at, and nobody else: as `chain.invoke`.
 
     Args:
         watcher: The only hook of this kind; its `halves` are a `Watch`.
