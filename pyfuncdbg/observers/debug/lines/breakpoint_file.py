@@ -294,7 +294,7 @@ class BreakpointFile:
         if condition is None or index is None:
             return Insertion(spot, point.line_breakpoint, {})
         base = source.base(index, flags)
-        words = vocabulary_for(condition, spot, base, self.spaces, source.statements, self._vocabulary)
+        words = vocabulary_for(condition, spot, base, self.spaces, source.assigned, self._vocabulary)
         code = code_of(spot.function, base) if spot.function is not None else None
         return Insertion(spot, point.line_breakpoint, words, local_variables(code) if code is not None else ())
 

@@ -9,11 +9,12 @@ import ast
 import linecache
 import tokenize
 from bisect import bisect_right
+from functools import cached_property
 from types import CodeType
 from typing import Any
 
 from pyfuncdbg.observers.debug.lines.ast_rewrite import compiled
-from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, beginnings, find, has_code, spots
+from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint, beginnings, find, has_code, spots
 
 
 class ModuleSource:
@@ -41,6 +42,11 @@ class ModuleSource:
         self._spots: dict[int, list[InsertionPoint]] = {}
         self._bases: dict[tuple[int, int], CodeType] = {}
         self._module: CodeType | None = None
+
+    @cached_property
+    def assigned(self) -> set[str]:
+        """The names that the module's own code makes global, as far as its text shows."""
+        return _assigned(self.statements)
 
     def top(self, line: int) -> int | None:
         """Index of the top-level statement that a line is in, None between them."""
@@ -136,3 +142,20 @@ def _imports(statements: list[ast.stmt]) -> list[ast.stmt]:
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, 'decorator_list', [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    found: set[str] = set()
+    pending: list[ast.AST] = list(statements)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Function | ast.ClassDef):
+            found.add(node.name)
+            found.update(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).split('.')[0])
+        pending.extend(ast.iter_child_nodes(node))
+    return found

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, mangled
-from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint, qualified
+from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, qualified
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
 _OF_MODULES = ('__file__', '__path__', '__annotations__')
@@ -20,7 +20,7 @@ _OPTIMIZED = 0x1        # classes and modules lack it: their names are looked up
 
 
 def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeType, spaces: Iterable[Mapping[str, Any]],
-                   tree: list[ast.stmt], vocabulary: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+                   assigned: Collection[str], vocabulary: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """The names that only the vocabulary knows, with their values.
 
     Args:
@@ -28,7 +28,7 @@ def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeT
         spot: Where it is tested.
         base: The top-level statement around, compiled.
         spaces: The globals of the functions that live.
-        tree: The module: what it assigns may get a value later.
+        assigned: Names that the module makes global: they may get a value later.
         vocabulary: Names for conditions.
 
     Raises:
@@ -38,7 +38,6 @@ def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeT
     own = _locals(chain[-1]) if chain else set()
     enclosing = {name for code in chain[:-1] if not _is_class(code) for name in _locals(code)}
     known = set(dir(builtins)).union(*spaces)
-    assigned = _assigned(tree)
     within = ', '.join(sorted(own if chain else assigned)) or 'none'
     found: dict[str, Any] = dict(condition.functions)
     for name in sorted(condition.names):
@@ -118,21 +117,3 @@ def _locals(code: CodeType) -> set[str]:
     if _is_class(code):
         names |= set(code.co_names)
     return {name for name in names if not name.startswith('.')}
-
-
-def _assigned(tree: list[ast.stmt]) -> set[str]:
-    """The names that a module's own code makes global, as far as its text shows."""
-    found: set[str] = set()
-    pending: list[ast.AST] = list(tree)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Function | ast.ClassDef):
-            found.add(node.name)
-            found.update(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).split('.')[0])
-        pending.extend(ast.iter_child_nodes(node))
-    return found
