@@ -67,27 +67,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope='session')
 def frozen() -> Iterator[dict[str, list[FunctionType]]]:
-    """The collector, and the debugger's search for functions, pass over the half million objects that the test run brought.
+    """The collector, and the debugger's search for functions, pass over the half million objects that the test run brought,
+    and over what the tests of other modules left.
 
     Gives:
         The tests' functions among them, by file.
     """
     gc.collect()
-    functions: dict[str, list[FunctionType]] = {}
-    for function in live_objects.living(FunctionType):
-        if function.__code__.co_filename.startswith(TESTS):
-            functions.setdefault(function.__code__.co_filename, []).append(function)
-    gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
         # What is frozen is counted each time, and followed from each object to the next: both takes long.
         patch.setattr(gc, 'get_freeze_count', int)
-        yield functions
+        yield {}
     gc.unfreeze()
 
 
 @pytest.fixture(scope='module', autouse=True)
 def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.FixtureRequest) -> Iterator[None]:
     """Of functions that are frozen, the search is shown those of this module and of what tests import."""
+    for function in live_objects.living(FunctionType):
+        if function.__code__.co_filename.startswith(TESTS):
+            frozen.setdefault(function.__code__.co_filename, []).append(function)
+    gc.freeze()
     own = [function for filename, functions in frozen.items() for function in functions
            if filename == str(request.path) or not os.path.basename(filename).startswith('test_')]
     with pytest.MonkeyPatch.context() as patch:
