@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from pyfuncdbg.ui.views.escape import one_line, shortened
 
 COMMANDS = ('report', 'calls', 'calls --bad', 'lt', 'health', 'tape', 'tape --as mermaid', 'tape --as dot', 'graph',
             'doctor', 'lp', 'timeline', 'ls', 'call EagerPyFunc[0]', 'ni norm', 'li norm', 'lo norm')
+ATTRIBUTES = ('inputs', 'forward', 'slots', 'source', 'traced', 'dead', 'rows', '_control', '_constants', '_no_line',
+              'shapes', 'graph', 'token', '_device')
 VALUES = (None, True, 2**63, float('nan'), 'x', b'x', [], [[]], [0], [1.5], [b'x'], [{}], {'a': [1]}, [['x', 1]])
 
 
@@ -58,24 +60,27 @@ def forged(sound: Path, target: Path, kind: int, change: Callable[[Any], Any]) -
     return target
 
 
-def answers(path: Path) -> Iterator[str]:
+LINES = tuple(f'{command}{form}' for command in COMMANDS for form in ('', ' --json'))
+
+
+def answers(path: Path, lines: Sequence[str] = LINES) -> Iterator[str]:
     with Trace.open(path) as trace:
-        for command in COMMANDS:
-            for line in (command, f'{command} --json'):
-                try:
-                    yield execute(line, Context(trace)).text()
-                except PyfuncdbgError as error:
-                    yield str(error)
+        for line in lines:
+            try:
+                yield execute(line, Context(trace)).text()
+            except PyfuncdbgError as error:
+                yield str(error)
 
 
-@pytest.mark.parametrize('name', ['inputs', 'forward', 'slots', 'source', 'traced', 'dead', 'rows', '_control', '_constants',
-                                  '_no_line', 'shapes', 'graph', 'token', '_device'])
+@pytest.mark.parametrize('name', ATTRIBUTES)
 def test_attributes_of_sites(name: str, sound: Path, tmp_path: Path) -> None:
+    """Each line meets each attribute and each value, in every third pair of these."""
+    turn = ATTRIBUTES.index(name)
     for number, value in enumerate(VALUES):
         def change(site: Any, value: Any = value) -> Any:
             site[12][name] = value
             return site
-        assert all(answers(forged(sound, tmp_path / str(number), log_file.SITE, change)))
+        assert all(answers(forged(sound, tmp_path / str(number), log_file.SITE, change), LINES[(turn + number) % 3::3]))
 
 
 def test_a_source_in_the_run_of_a_function_only(sound: Path, tmp_path: Path) -> None:
