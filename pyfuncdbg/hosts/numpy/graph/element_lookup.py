@@ -60,8 +60,7 @@ def element(graph: SearchedGraph, known: Mapping[str, Operation], obj: Any, allo
     if (isinstance(obj, SymbolicTensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
         if obj.graph is not graph:
             raise ValueError(f'{"Tensor" if isinstance(obj, SymbolicTensor) else "Operation"} {obj} is not an element of '
-                             f'this '
-                             'graph.')
+                             f'this graph.')
         return obj
     raise TypeError(f'Can not convert a {type(obj).__name__} into a {wanted}.')
 
@@ -83,8 +82,7 @@ def _tensor(known: Mapping[str, Operation], name: str) -> SymbolicTensor:
     op_name, _, slot = name.rpartition(':')
     if not re.fullmatch(r'\s*[-+]?\d+\s*', slot) or ':' in op_name:
         raise ValueError(f'The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor names must be of '
-                         f'the form '
-                         '"<op_name>:<output_index>".')
+                         f'the form "<op_name>:<output_index>".')
     refers = f'The name {name!r} refers to a Tensor which does not exist. The operation, {op_name!r}, '
     op = known.get(op_name)
     if op is None:

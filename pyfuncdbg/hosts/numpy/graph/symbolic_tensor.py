@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 _RESOLUTIONS = (
     'You can attempt the following resolutions to the problem: If you are running in Graph mode, use Eager execution mode '
-    'or '
-    'decorate this function with @tf.function. If you are using AutoGraph, you can try decorating this function with '
+    'or decorate this function with @tf.function. If you are using AutoGraph, you can try decorating this function with '
     '@tf.function. '
     'If that does not work, then you may be using an unsupported feature or your source code may not be visible to '
     'AutoGraph. See '

@@ -313,8 +313,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = 'b
         count = mask.shape.rank
         if count is None:
             raise ValueError('Number of mask dimensions must be specified, even if some dimensions are None.  E.g. '
-                             'shape=[None] '
-                             'is ok, but shape=None is not.')
+                             'shape=[None] is ok, but shape=None is not.')
         if count == 0:
             raise ValueError('mask cannot be scalar.')
         at = axis or 0

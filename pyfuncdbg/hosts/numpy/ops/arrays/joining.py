@@ -242,8 +242,7 @@ def _split_v(x: Any, lengths: Any, axis: Any, num_split: int) -> Any:
     if sum(sizes) != x.shape[at] or min(sizes, default=0) < 0:
         raise invalid('Determined shape must either match input shape along split_dim exactly if fully '
                                                f'specified, or be less than the size of the input along split_dim if not '
-                                               f'fully '
-                                               f'specified.  Got: {sum(sizes)}')
+                                               f'fully specified.  Got: {sum(sizes)}')
     return tuple(np.split(x, np.cumsum(sizes[:-1]), at))
 
 
@@ -295,8 +294,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
 # ---------------------------------------------------------------- tile
 def _tile(x: Any, multiples: Any) -> Any:
     if multiples.size != x.ndim:
-        raise invalid(f'Expected multiples argument to be a vector of length {x.ndim} but got length '
-                                               f'{multiples.size}')
+        raise invalid(f'Expected multiples argument to be a vector of length {x.ndim} but got length {multiples.size}')
     if multiples.size and multiples.min() < 0:
         place = int(np.argmax(multiples < 0))
         raise invalid(f'Expected multiples[{place}] >= 0, but got {multiples[place]}')

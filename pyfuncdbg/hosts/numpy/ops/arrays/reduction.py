@@ -280,8 +280,7 @@ def _public(op: str) -> Callable[..., Tensor]:
         return reduce(op, input_tensor, axis, keepdims, name)
     function.__name__ = function.__qualname__ = f'reduce_{op.lower()}'
     function.__doc__ = (f'TensorFlow\'s `{op}` over `axis` (an int, several, or None for all); `keepdims` leaves them with '
-                        f'size 1. '
-                        '`reduction_indices` and `keep_dims` are the names in TensorFlow 1.')
+                        f'size 1. `reduction_indices` and `keep_dims` are the names in TensorFlow 1.')
     return overridable(function)
 
 

@@ -171,8 +171,7 @@ def _squeeze(x: Any, squeeze_dims: Sequence[int] = ()) -> Any:
         if not -x.ndim <= axis < x.ndim:
             raise invalid(f'Tried to squeeze dim index {axis} for tensor with {x.ndim} dimensions.')
         if x.shape[axis] != 1:
-            raise invalid(f'Can not squeeze dim[{axis % x.ndim}], expected a dimension of 1, '
-                                                   f'got {x.shape[axis]}')
+            raise invalid(f'Can not squeeze dim[{axis % x.ndim}], expected a dimension of 1, got {x.shape[axis]}')
     result = np.squeeze(x, tuple(squeeze_dims) or None)
     return result if result.ndim or result.dtype.hasobject else result[()]
 

@@ -232,8 +232,7 @@ def _check(item: Any) -> None:
     if dtype is not None and dtypes.as_dtype(dtype).is_integer and len(getattr(item, 'shape', ())) == 0:
         return
     raise TypeError('Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 '
-                    'tensors are '
-                    f'valid indices, got {item!r}')
+                    f'tensors are valid indices, got {item!r}')
 
 
 # ---------------------------------------------------------------- slice

@@ -106,8 +106,7 @@ def _filled(body: Callable[[], Any], variables: LoopVariables, first: Sequence[A
                  for value, without, made, shape in zip(first, missing, after, shapes, strict=True)]
         first, extra = tuple(value for value, _ in pairs), tuple(shape for _, shape in pairs)
     except (UnboundLocalError, TypeError, ValueError, KeyError) as error:
-        problem = ('Note: AutoGraph tried to define it automatically, but ran into a '
-                   f'{type(error).__name__}: {error}')
+        problem = (f'Note: AutoGraph tried to define it automatically, but ran into a {type(error).__name__}: {error}')
     finally:
         variables.set(first)
     _check_first(first, variables.names, after, problem)

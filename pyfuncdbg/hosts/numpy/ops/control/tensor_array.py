@@ -371,8 +371,7 @@ class EagerArray(TensorArray):
         tensor, parts = convert_to_tensor(value, dtype_hint=self._dtype), np.asarray(lengths)
         total, shape = int(parts.sum()), tensor.shape.as_list()
         if parts.ndim != 1:
-            raise InvalidArgumentError(None, None, 'Expected lengths to be a vector, received shape: '
-                                                   f'{list(parts.shape)} ')
+            raise InvalidArgumentError(None, None, f'Expected lengths to be a vector, received shape: {list(parts.shape)} ')
         if not shape:
             raise InvalidArgumentError(None, None, f'Expected value to be at least a vector, but received shape: {shape} ')
         if total != shape[0]:

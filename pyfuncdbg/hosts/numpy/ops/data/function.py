@@ -156,7 +156,6 @@ class ElementStep:
             raised.__cause__ = error.__cause__
         text = raised.message if isinstance(error, OpError) else kernel_text(error)
         if self._kind != 'Generator':
-            text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: '
-                    f'{text}')
+            text = (f'{USER_ERROR} passed to {self._kind}Dataset:{self._depth} transformation with iterator: {path}: {text}')
         raised._message = f'{text}\n\t [[{{{{node {op.graph.place + op.name}}}}}]]'
         return raised

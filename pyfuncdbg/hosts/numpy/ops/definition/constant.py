@@ -171,8 +171,7 @@ def _shaped(array: Any, shape: TensorShape, given: Any) -> Any:
         if context.current_graph() is not None:
             raise TypeError(f"Expected Tensor's shape: {shape}, but got {TensorShape(array.shape)}.")
         raise TypeError(f'Eager execution of tf.constant with unsupported shape. Tensor {array} (converted from {given!r}) '
-                        f'has '
-                        f'{array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
+                        f'has {array.size} elements, but got `shape` {shape} with {shape.num_elements()} elements).')
     return array.reshape(sizes)
 
 

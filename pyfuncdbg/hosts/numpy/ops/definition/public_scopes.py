@@ -78,8 +78,7 @@ def name_scope_v1(name: str | None, default_name: str | None = None,
     """
     if default_name is not None and not isinstance(default_name, str):
         raise TypeError(f'`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass this '
-                        f'into the '
-                        '`values` kwarg.')
+                        f'into the `values` kwarg.')
     if name is None and default_name is None and values is not None:
         raise ValueError('At least one of name (None) and default_name (None) must be provided.')
     return _entered(default_name if name is None else name, values or ())

@@ -161,8 +161,7 @@ def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False,
     for transposed, adjoint, which in ((transpose_a, adjoint_a, 'a'), (transpose_b, adjoint_b, 'b')):
         if transposed and adjoint:
             raise ValueError(f'Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received '
-                             f'`transpose_{which}`=True, '
-                             f'`adjoint_{which}`=True.')
+                             f'`transpose_{which}`=True, `adjoint_{which}`=True.')
     with scope(name, 'MatMul') as full:
         a, b = convert_together([a, b], names=('a', 'b'), op='MatMul')
         if a.dtype is not b.dtype:

@@ -124,8 +124,7 @@ def softmax_cross_entropy_with_logits_v1(_sentinel: Any = None, labels: Any = No
 def _named_only(sentinel: Any, function: str, labels: Any, logits: Any) -> None:
     if sentinel is not None:
         raise ValueError(f'Only call `{function}` with named arguments (labels=..., logits=..., ...). Received unnamed '
-                         f'argument: '
-                         f'{sentinel}')
+                         f'argument: {sentinel}')
     if labels is None or logits is None:
         raise ValueError('Both `labels` and `logits` must be provided.')
 

@@ -227,8 +227,7 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None,
             raise ValueError(f'`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}')
         x = convert_to_tensor(x)
         if not x.dtype.is_floating:
-            raise ValueError('`x.dtype` must be a floating point tensor as `x` will be scaled. Received: '
-                             f'x_dtype={x.dtype}')
+            raise ValueError(f'`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}')
         if isinstance(rate, (int, float)) and rate == 0:
             return x
         if isinstance(rate, (int, float)):

@@ -96,8 +96,7 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
     with scope(name, 'log_poisson_loss'):
         x, targets = convert_to_tensor(log_input), convert_to_tensor(targets)
         if not x.shape.is_compatible_with(targets.shape):
-            raise ValueError('`log_input` and `targets` must have the same shape, received '
-                             f'({x.shape} vs {targets.shape}).')
+            raise ValueError(f'`log_input` and `targets` must have the same shape, received ({x.shape} vs {targets.shape}).')
         result = exp(x) - x * targets
         if not compute_full_loss:
             return result

@@ -323,8 +323,7 @@ def format(template: str, inputs: Any, placeholder: str = '{}', summarize: int =
     count = template.count(placeholder)
     if count != len(values):
         raise ValueError(f'The template expects {count} tensors, but the inputs only has {len(values)}. Please ensure the '
-                         f'number of '
-                         'placeholders in template matches inputs length.')
+                         f'number of placeholders in template matches inputs length.')
     attrs = {'template': template, 'placeholder': placeholder, 'summarize': summarize}
     return apply('StringFormat', [convert_to_tensor(v) for v in values], attrs, name)
 

@@ -109,8 +109,7 @@ def _arg(op: str, choose: Any, worst: float) -> None:
             return [(attrs['output_type'], unknown(None if sizes is None else len(sizes) - 1))]
         if not -len(sizes) <= at[0] < len(sizes):
             raise ValueError(f'Dimension ({at[0]}) must be in the range [{-len(sizes)}, {len(sizes)}), where {len(sizes)} '
-                             f'is the '
-                             'number of dimensions in the input.')
+                             f'is the number of dimensions in the input.')
         place = at[0] % len(sizes)
         return [(attrs['output_type'], TensorShape.of(sizes[:place] + sizes[place + 1:]))]
 

@@ -62,8 +62,7 @@ class Optimizer:
                                        grad_loss)
         if not any(gradient is not None for gradient, _ in pairs):
             raise ValueError('No gradients provided for any variable, check your graph for ops that do not support '
-                             'gradients, between '
-                             f'variables {[str(v) for _, v in pairs]} and loss {loss}.')
+                             f'gradients, between variables {[str(v) for _, v in pairs]} and loss {loss}.')
         return self.apply_gradients(pairs, global_step, name)
 
     def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP,

@@ -80,8 +80,7 @@ class Variable:
                  shape: Any = None, collections: Any = None, use_resource: bool | None = None) -> None:
         if initial_value is None:
             raise ValueError('The `initial_value` arg to `tf.Variable` must be specified except when you are not providing '
-                             'a '
-                             '`variable_def`. You provided neither.')
+                             'a `variable_def`. You provided neither.')
         self.number = next(_numbers)                # in the order in which variables are made
         read_only = synchronization is VariableSynchronization.ON_READ
         self._trainable = trainable is not False and not (read_only and trainable is None)

@@ -186,8 +186,7 @@ def get_variable(name: str, shape: Any = None, dtype: Any = None, initializer: A
             return _shared(known, scope, name, shape, dtype)
         if scope.reuse is True:
             raise ValueError(f'Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to '
-                             f'set '
-                             'reuse=tf.AUTO_REUSE in VarScope?')
+                             f'set reuse=tf.AUTO_REUSE in VarScope?')
         value, typed = _initial_value(name, shape, dtype or dtypes.as_dtype(scope.dtype), initializer
                                       if initializer is not None else scope.initializer, dtype is not None)
         inside = context.current_graph() is None or context.current_graph() is graph
@@ -226,8 +225,7 @@ def get_local_variable(name: str, shape: Any = None, dtype: Any = None, initiali
 def _shared(known: Variable, scope: VariableScope, name: str, shape: Any, dtype: Any) -> Variable:
     if scope.reuse is False:
         raise ValueError(f'Variable {name} already exists, disallowed. Did you mean to set reuse=True or '
-                         f'reuse=tf.AUTO_REUSE in '
-                         'VarScope?')
+                         f'reuse=tf.AUTO_REUSE in VarScope?')
     if shape is not None and not TensorShape(shape).is_compatible_with(known.shape):
         raise ValueError(f'Trying to share variable {name}, but specified shape {TensorShape(shape)} and found shape '
                          f'{known.shape}.')

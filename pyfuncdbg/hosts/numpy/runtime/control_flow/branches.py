@@ -79,8 +79,7 @@ def _selected(selector: Any, branches: Branches, two: bool) -> int:
         index = int(selector)
         return index if 0 <= index < len(branches.branches) else len(branches.branches) - 1
     if np.ndim(selector):
-        raise InvalidArgumentError(None, None, 'If: the predicate must be a scalar, got shape '
-                                               f'{list(np.shape(selector))}')
+        raise InvalidArgumentError(None, None, f'If: the predicate must be a scalar, got shape {list(np.shape(selector))}')
     if selector.dtype.hasobject:
         return 0 if selector[()] else 1
     return 0 if selector else 1

@@ -129,8 +129,7 @@ class GradientTape:
                                'jacobians)')
         if target is None:
             raise TypeError('Argument `target` should be a list or nested structure of Tensors, Variables or '
-                            'CompositeTensors to be '
-                            'differentiated, but received None.')
+                            'CompositeTensors to be differentiated, but received None.')
         unconnected = connected_or(unconnected_gradients)
         if self._active and not self._persistent:
             self._pop()

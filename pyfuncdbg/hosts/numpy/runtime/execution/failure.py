@@ -51,11 +51,9 @@ def function_error(error: OpError | Exception, op: Operation, function: str) -> 
     if not raised.located and '<lambda>' in function:
         raised.locate(None, None, f'{{{{function_node {function}}}}} {raised.message}\n\t [[{{{{node {name}}}}}]] '
                                   f'[Op:{function}]',
-                      f'\n\nDetected at node {name} defined at (most recent call '
-                      f'last):\n{"".join(_lines(op.stack, "  "))}')
+                      f'\n\nDetected at node {name} defined at (most recent call last):\n{"".join(_lines(op.stack, "  "))}')
     if not raised.located:
-        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {name} defined at (most recent call '
-                                  f'last):\n'
+        raised.locate(None, None, f'Graph execution error:\n\nDetected at node {name} defined at (most recent call last):\n'
                       f"{''.join(_lines(op.stack, '  '))}\n{raised.message}\n\t [[{{{{node {name}}}}}]] [Op:{function}]")
     return raised
 

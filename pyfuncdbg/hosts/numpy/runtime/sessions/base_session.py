@@ -266,8 +266,7 @@ class BaseSession:
             TypeError, ValueError: `fetches` is not of this graph.
         """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
-            raise TypeError('Argument `feed_list` must be a list or tuple. '
-                            f'Received: feed_list={feed_list}')
+            raise TypeError(f'Argument `feed_list` must be a list or tuple. Received: feed_list={feed_list}')
         Fetches(self._graph, fetches)
 
         def call(*values: Any, **settings: Any) -> Any:

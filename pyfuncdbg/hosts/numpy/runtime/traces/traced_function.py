@@ -359,6 +359,5 @@ def _returned(leaf: Any, function: Callable[..., Any]) -> Tensor:
         raise TypeError('To be compatible with tf.function, Python functions must return zero or more Tensors or '
                         'ExtensionTypes or '
                         f'None values; in compilation of {function}, found return value of type {type(leaf).__name__}, '
-                        f'which is '
-                        'not a Tensor or ExtensionType.') from error
+                        f'which is not a Tensor or ExtensionType.') from error
     return apply(CONSTANT, (), {'dtype': of_value(value), 'value': value})  # type: ignore[no-any-return]
