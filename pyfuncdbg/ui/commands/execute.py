@@ -25,7 +25,6 @@ from pyfuncdbg.ui.commands.engine.line_parser import (
     split_redirect,
     words,
 )
-from pyfuncdbg.ui.commands.engine.shorthand import as_command
 from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.help import SHOWS_HELP, described, find_command
 from pyfuncdbg.ui.commands.svg import MARK
@@ -194,3 +193,20 @@ def _refuse_foreign(name: str) -> None:
     with path.open('rb') as file:
         if file.read(len(MARK)) not in (MARK.encode(), b''):
             raise CommandError(f'{name!r} is there already, and is no picture of pyfuncdbg: choose another name')
+
+
+_QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>[^?\s]+)\s*(?P<back>\?\??))\s*')
+_ELEMENTS = re.compile(r'\s*@\s*(\[[^\[\]]*\]|[-+\d:.][-+\d:.,\s]*)\s*')
+
+
+def as_command(line: str, *, at_stop: bool) -> str:
+    """'pinfo x' for 'x?', 'pinfo2 x' for 'x??' at a stop; 'pt @[1, 0]' for tfdbg's '@1,0'; any other line as it is."""
+    if (elements := _ELEMENTS.fullmatch(line)) is not None:
+        return f'pt @[{elements[1].strip().removeprefix("[").removesuffix("]")}]'
+    if not at_stop:
+        return line
+    found = _QUESTION.fullmatch(line) if '?' in line else None
+    if found is None:
+        return line
+    name = 'pinfo2' if len(found['front'] or found['back']) == 2 else 'pinfo'
+    return f'{name} {found["after"] or found["before"]}'

@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import NanOutcome, outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
-from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
+from pyfuncdbg.observers.debug.reports.profile import were_stepped
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from pyfuncdbg.errors import CommandError, TypedCommand
+from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand
+from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
+from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -19,7 +22,6 @@ from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import TensorReference, find_tensor
-from pyfuncdbg.ui.commands.tensor_filter import value_passes
 from pyfuncdbg.ui.views.tensors.live_tensors import feeds_view, live_view
 
 
@@ -151,3 +153,38 @@ PF = Command('pf', 'print the feeds of a run', 'look', _feeds,
              lambda result: feeds_view(result.run, result.label, result.rows), _feeds_arguments, ('print_feed',),
              examples=('pf', 'pf --run 12'))
 COMMANDS: tuple[Command, ...] = (PF,)
+
+
+def passes(test: TensorTest, tensor: TensorRecord) -> bool | None:
+    """Whether a recorded tensor passes; None where its elements were not kept and its statistics do not tell.
+
+    Raises:
+        CommandError: The condition raised.
+    """
+    stats = tensor.stats
+    if test.text in BARE and stats is not None:
+        infinite = stats.neg_inf + stats.pos_inf
+        return bool({'has_nan': stats.nan, 'has_inf': infinite, 'has_inf_or_nan': stats.bad}[test.text])
+    try:
+        array = tensor.to_numpy()
+    except DroppedError:
+        return None
+    return _asked(test, array, tensor.name)
+
+
+def value_passes(test: TensorTest, value: Any, host: Host | None, name: str) -> bool:
+    """Whether a host's value passes; False for what is no tensor.
+
+    Raises:
+        CommandError: The condition raised.
+    """
+    array = described(value, host, items=0, counted=0).array
+    return array is not None and _asked(test, array, name)
+
+
+def _asked(test: TensorTest, array: Any, name: str) -> bool:
+    try:
+        return test(array)
+    except Exception as error:                  # what the user typed may raise anything
+        raise CommandError(f'-f {test.text}: {type(error).__name__}: {error}; asked of {name or "a tensor"} '
+                           f'({array.dtype}{list(array.shape)})') from None

@@ -16,8 +16,7 @@ from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.live_values import LiveList, draw_live_list, live_list
-from pyfuncdbg.ui.commands.tensor_filter import passes
+from pyfuncdbg.ui.commands.live_values import LiveList, draw_live_list, live_list, passes
 from pyfuncdbg.ui.views.flags import flags
 from pyfuncdbg.ui.views.tensors.tensors import kind_of, made_at, tensor_name, tensor_table
 

@@ -10,8 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at
-from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow, costs
-from pyfuncdbg.observers.debug.reports.stepped_nodes import were_stepped
+from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow, costs, were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive

@@ -5,14 +5,16 @@ history are those of any cell. Called by IPython on the main thread.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from IPython import version_info
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from pyfuncdbg.errors import PyfuncdbgError
+from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
@@ -23,7 +25,6 @@ from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, RecordingOptions, r
 from pyfuncdbg.ui.ipython.recordings import CellRecording, Recordings
 from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.ipython.session_commands import commands_of
-from pyfuncdbg.ui.ipython.stale_breakpoints import left_behind
 from pyfuncdbg.ui.prompt.install import expect_stop
 from pyfuncdbg.ui.views.escape import one_line, visible
 
@@ -209,3 +210,35 @@ def complaint(error: PyfuncdbgError, magic: str) -> str:
     text = visible(text) if text.endswith('^') else one_line(text)
     return text if text.startswith(magic) else f'{magic}: {text}'
 
+
+def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Notices of breakpoints in functions that the cell has redefined.
+
+    Args:
+        names: The user's variables.
+        label: Of the cell that is over.
+    """
+    filename = notebook_cell.files.get(label)
+    for number, entry in list(debugger.breakpoints.entries.items()):
+        spec = entry.breakpoint.spec
+        if (spec.kind != 'line' or not entry.breakpoint.enabled or spec.name not in notebook_cell.labels
+                or spec.name == filename):
+            continue
+        try:
+            placed = entry.placed
+        except CommandError:
+            continue
+        function = _named(names, placed.function) if placed is not None else None
+        if placed is not None and function is not None and function.__code__.co_filename == filename:
+            line, old = function.__code__.co_firstlineno, notebook_cell.labels[spec.name]
+            yield (f"breakpoint {number} stays in the {placed.function} of {old}; {label} has defined it again: "
+                   f"'%pyfunc break {label}:LINE' stops in the new one, which begins at line {line}")
+
+
+def _named(names: Mapping[str, Any], qualified: str) -> FunctionType | None:
+    """The function of a qualified name such as 'Model.step'."""
+    first, *rest = qualified.split('.')
+    value = names.get(first)
+    for name in rest:
+        value = vars(value).get(name) if isinstance(value, type) else None
+    return value if isinstance(value, FunctionType) else None

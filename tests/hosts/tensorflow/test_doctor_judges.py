@@ -20,10 +20,9 @@ from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import shape_of
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function, as_stateless
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, script_call
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis, diagnose
-from pyfuncdbg.observers.debug.diagnosis.evidence import FactWriter
+from pyfuncdbg.observers.debug.diagnosis.evidence import FactWriter, statement_at
 from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import GraphContextHook
-from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 

@@ -9,8 +9,7 @@ import pytest
 
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import split_expression, words
-from pyfuncdbg.ui.commands.engine.shorthand import as_command
-from pyfuncdbg.ui.commands.execute import execute, is_for_python, name_of
+from pyfuncdbg.ui.commands.execute import as_command, execute, is_for_python, name_of
 from pyfuncdbg.ui.commands.help import attributes_of, described
 from pyfuncdbg.ui.commands.table import TABLE
 

@@ -11,8 +11,7 @@ from scripted_stops import typing
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import Context
-from pyfuncdbg.ui.commands.engine.shorthand import as_command
-from pyfuncdbg.ui.commands.execute import execute
+from pyfuncdbg.ui.commands.execute import as_command, execute
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

@@ -14,6 +14,8 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call
@@ -24,9 +26,8 @@ from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Entry, Sites
-from pyfuncdbg.hosts.tensorflow.sessions.run_of_call import run_of
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
-from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, SessionPlans
+from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan, PlanKey, SessionPlans
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -294,3 +295,69 @@ def _run_of(original: _DoRun, session: Any, handle: Any, options: Any, metadata:
             feeds: Any) -> list[Any]:
     """One run of a session, past everything that watches."""
     return original(session, handle, targets, fetches, feeds, options, metadata)
+
+
+def run_of(going: Sequence[Run], token: str, inputs: Sequence[Any], thread: int) -> Run | None:
+    """The run that makes a call; None if several may.
+
+    TensorFlow hands a function its inputs and a device, and nothing of the run. A call is a run's if that waits on this very
+    thread, or if no other run can have made it: none that reaches the function, is not paused, and was fed what the call
+    was given.
+
+    Args:
+        going: Those of the graph that go on, in order of their beginning.
+        token: Of the function that is called, as its node has it.
+        inputs: Of the call; empty where they are not known.
+        thread: Native id of the thread that makes it.
+    """
+    own = next((run for run in reversed(going) if run.thread == thread), None)
+    if own is not None:                         # a thread that waits for a run does nothing for others
+        return own
+    makers = [run for run in going if _may_make(run, token, inputs)]
+    return makers[0] if len(makers) == 1 else None
+
+
+def _may_make(run: Run, token: str, inputs: Sequence[Any]) -> bool:
+    plan = run.form.plan() if isinstance(run.form, PlanKey) else None
+    if plan is None:                            # a partial run: what it is asked for changes as it goes on
+        return True
+    now, control = range(len(plan.nodes)), run.control
+    if isinstance(control, RunCursor) and isinstance(control.nodes, SteppedRun):
+        now = range(0) if control.asking else control.nodes.running()
+    return any(place in now and not _differs(plan, run.fed, place, inputs) for place in plan.callers(token))
+
+
+def _differs(plan: Plan, fed: Sequence[Any], place: int, inputs: Sequence[Any]) -> bool:
+    """Whether a node was certainly given something else than these inputs, for the program fed it."""
+    op = plan.nodes[place]
+    if len(inputs) != len(op.inputs):
+        return False
+    by_name = dict(zip(plan.feed_names, fed, strict=False))
+    return any(tensor.name in by_name and not _may_be(by_name[tensor.name], value)
+               for tensor, value in zip(op.inputs, inputs, strict=True))
+
+
+def _may_be(fed: Any, value: Any) -> bool:
+    """Whether a value can be the one that was fed: false only where both are known bit for bit."""
+    if hasattr(value, '_numpy_internal'):
+        value = value.numpy() if value.dtype.name not in ('resource', 'variant') else None
+    if value is None:
+        return True
+    one, other = np.asarray(fed), np.asarray(value)
+    if one.dtype.hasobject or other.dtype.hasobject or one.dtype.kind in 'SU' or other.dtype.kind in 'SU':
+        first, second = one.tolist(), other.tolist()
+        return bool(_encoded(first) == _encoded(second))
+    if one.dtype != other.dtype:                # fed as a handle, or converted
+        return True
+    return one.shape == other.shape and np.array_equal(_bytes(one), _bytes(other))
+
+
+def _bytes(array: Any) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _encoded(value: Any) -> Any:
+    """Strings as TensorFlow has them."""
+    if isinstance(value, list):
+        return [_encoded(one) for one in value]
+    return value.encode() if isinstance(value, str) else value

@@ -14,14 +14,12 @@ from pyfuncdbg.hooks import module_loading, tracing_notice
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run
 from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing, timing_of
 from pyfuncdbg.observers.debug.breakpoints.known_sites import KnownSite, SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
-from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
-from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
-from pyfuncdbg.observers.debug.breakpoints.timing import timing_of
+from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry, DebuggedProgram
 from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition

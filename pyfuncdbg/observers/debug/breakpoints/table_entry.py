@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
@@ -17,7 +17,6 @@ from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, Hi
 from pyfuncdbg.observers.debug.breakpoints.function_breakpoint import FunctionCondition, function_condition, is_of_call
 from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.log_action import log
-from pyfuncdbg.observers.debug.breakpoints.program import DebuggedProgram
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTest
 from pyfuncdbg.observers.debug.breakpoints.snapshot_action import LineSnaps, variables
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
@@ -25,10 +24,28 @@ from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, p
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.past_calls import stands_for
 from pyfuncdbg.observers.debug.conditions.predicate import shown
-from pyfuncdbg.observers.record.recorder import recorders
+from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints, Placement
+
+
+class DebuggedProgram(Protocol):
+    """Protocol of the debugger for breakpoints that were hit."""
+
+    @property
+    def watching(self) -> bool:
+        """Whether the calling thread is debugged now: not at a prompt, and debugging has not ended."""
+
+    def stop_here(self, frame: FrameType, reason: str) -> None:
+        """Stop at the line that this frame is at."""
+
+    def stop_at_start(self, frame: FrameType, reason: str) -> None:
+        """Stop where the function of this frame begins, before any line of it."""
+
+    def recorder(self) -> Recorder:
+        """A recording that is on."""
+
 
 _SITES = 1 << 16
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.observers.debug.call_attributes import unknown
+from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE, VOCABULARY
 
@@ -309,3 +309,24 @@ def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
 
 def _negated(value: Any) -> Any:
     return not value if type(value) is bool else ~value
+
+
+ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'error', 'output', 'started', 'finished',
+              'parent', 'forward', 'sources')
+"""Those for users; a `Call` has a few more."""
+
+
+def unknown(name: str) -> str:
+    """Error message for `call.NAME`; '' if a call has that attribute."""
+    if name in Call.__slots__ or hasattr(Call, name):
+        return ''
+    numbers = 'call.id is the number that is shown as #40, call.ordinal counts the calls of the node from 0'
+    close = nearest(name, ATTRIBUTES)
+    return f'a call has no {name!r}.{close} {numbers}; it has {", ".join(ATTRIBUTES)}'
+
+
+def explained(error: Exception) -> str:
+    """The text of what a condition raised; of an attribute that calls do not have, with those that they have."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, Call) and (why := unknown(error.name or '')):
+        return why
+    return str(error)

@@ -4,14 +4,18 @@
 """
 from __future__ import annotations
 
+import io
+import linecache
+import textwrap
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.evidence import LAMBDA, Place, RecordedFact, SiteView, Spot, Use
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
-from pyfuncdbg.observers.debug.diagnosis.statement import statement_at
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 
@@ -174,3 +178,37 @@ class FactWriter:
                 if text:
                     self._notes.note(STATEMENT, {'filename': place.filename, 'line': place.line, 'text': text})
         return begun
+
+
+_LONGEST = 4_000
+_BETWEEN = frozenset((tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER))
+"""Tokens that no statement begins with."""
+
+
+def statement_at(filename: str, line: int) -> str:
+    """The innermost statement around a line of a file, dedented; of one with a body its head; '' if unknown.
+
+    Asked in the program's process, on a thread of ours: `ast.parse` there would make one of the program's own fail, which on
+    Python 3.11 is not safe with threads. Tokens tell where statements begin and end as well.
+    """
+    lines = linecache.getlines(filename)
+    first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
+    text = textwrap.dedent(''.join(lines[first - 1:last])).strip() if first else ''
+    return text if len(text) <= _LONGEST else ''             # half a statement mends nothing
+
+
+@lru_cache(maxsize=8)
+def _statements(text: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each statement, or of its head."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NEWLINE:
+                found.append((first, token.start[0]))
+                first = 0
+            elif not first and token.type not in _BETWEEN:
+                first = token.start[0]
+    except (tokenize.TokenError, SyntaxError):  # what comes before that is told all the same
+        pass
+    return tuple(found)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pyfuncdbg.observers.debug.lines.inserted_test import FrameTest, LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint
-from pyfuncdbg.observers.debug.lines.line_table import BEYOND
+from pyfuncdbg.observers.debug.lines.patched_code import BEYOND
 
 _Loop = ast.For | ast.AsyncFor | ast.While
 _numbers = count(1)

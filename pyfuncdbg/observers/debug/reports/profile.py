@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -111,3 +112,8 @@ def _without_twins(group: list[SiteTime]) -> list[SiteTime]:
     """A wrapped function is recorded as a call and as a step of its graph around that: it ran once."""
     steps = {twin_key(time.site) for time in group if time.site.kind == 'op'}
     return [time for time in group if time.site.kind != 'python' or twin_key(time.site) not in steps]
+
+
+def were_stepped(trace: Queries, run: int | None = None) -> bool:
+    """Whether nodes of the graph, or of one run, were recorded although the recording does not have all of them."""
+    return not trace.info().ops and trace.count(kind='op', run=run) > 0

@@ -4,6 +4,8 @@ Runs on the thread of the run. Works on `RunControl` only, so on any host that c
 """
 from __future__ import annotations
 
+import glob
+import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -13,11 +15,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import Run, current
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current
 from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.host import RunControl
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import differences, held
-from pyfuncdbg.observers.debug.stepping.retry_mark import mark_retry
+from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Decision, Stop
 
@@ -215,3 +218,51 @@ _ACTIONS: Mapping[str, _Action] = {
     'to': _Pause._to, 'rewind': _Pause._rewind, 'retry': _Pause._retry, 'swap': _Pause._swap,
 }
 """What each verb does between two nodes."""
+
+
+_DEPTH = -101
+_GRAINS: tuple[Kind, ...] = ('python', 'op')
+
+
+class RetryMark:
+    """Marks the calls of one node: that of its Python function and that of the node around it.
+
+    Where the run goes back, the host makes a new call that knows nothing of the first one. Installed at a prompt, gone when
+    the node has run.
+    """
+
+    passive = True
+
+    def __init__(self, run: Run, site: CallSite, first: dict[Kind, int]) -> None:
+        """`first`: id of the first execution, by kind of call."""
+        self._run = run
+        self._name = site.name
+        self._first = first
+        self.kinds = frozenset(first)
+
+    def wants(self, site: CallSite, run: Run) -> bool:
+        """Only calls of that node."""
+        return run is self._run and site.name == self._name
+
+    def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
+        if not self.wants(call.site, call.run):
+            return proceed()
+        call.retry_of = self._first.get(call.site.kind, 0)
+        try:
+            return proceed()
+        finally:
+            hooks.remove(self)
+
+
+def mark_retry(trace: Queries, run: Run, site: CallSite) -> None:
+    """Mark the next execution of a node in a run, if its last one was recorded."""
+    first: dict[Kind, int] = {}
+    pids = trace.info().processes
+    process = pids.index(os.getpid()) + 1 if os.getpid() in pids else 1
+    for kind in _GRAINS:
+        calls = trace.calls(kind=kind, site=glob.escape(site.name), run=run.id)
+        own = [call for call in calls if call.site.name == site.name and call.process == process]
+        if own:
+            first[kind] = int((own[-1].retry_of or own[-1].number).rpartition('.')[2])
+    if first:
+        hooks.add(RetryMark(run, site, first), depth=_DEPTH)

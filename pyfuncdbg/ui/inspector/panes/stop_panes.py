@@ -18,7 +18,6 @@ from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
-from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.escape import one_line, visible
@@ -209,3 +208,15 @@ def _asked(desk: Desk, line: str, width: int) -> dict[str, Any]:
     if reply.error and desk.stop() is None:
         raise CommandError('the program runs')
     return reply.data if isinstance(reply.data, dict) else {}
+
+
+def offers_of(data: Any) -> tuple[str, ...]:
+    """The commands of a card from the plain data of `stop`; none of another answer. The first is what Enter
+    types: `run`, if it is there."""
+    if not isinstance(data, dict):
+        return ()
+    card = data['end'] if isinstance(data.get('end'), dict) else data
+    listed = card.get('suggestions')
+    commands = [str(one['command']) for one in listed if isinstance(one, dict) and one.get('command')] if isinstance(
+        listed, list) else []
+    return tuple(sorted(commands, key=lambda command: command != 'run'))

@@ -15,7 +15,7 @@ from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPi
 from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.lists.text_filter import head_of
-from pyfuncdbg.ui.inspector.panes.proposed_commands import offers_of
+from pyfuncdbg.ui.inspector.panes.stop_panes import offers_of
 from pyfuncdbg.ui.inspector.screen.key_help import key_help
 from pyfuncdbg.ui.inspector.screen.screen_history import ScreenHistory
 from pyfuncdbg.ui.views.escape import one_line

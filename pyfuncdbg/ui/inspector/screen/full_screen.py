@@ -8,15 +8,20 @@ import itertools
 import os
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
 from textual import constants
 from textual.app import App, SystemCommand
+from textual.color import Color as Shade
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from pyfuncdbg.ui.inspector.screen.driver import InspectorDriver
-from pyfuncdbg.ui.inspector.screen.no_colour import readable
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import TerminalGuard
 
@@ -87,3 +92,32 @@ class FullScreen(App[int]):
             else:
                 self.say(f'screenshot saved to {place}')
             return
+
+
+_APART = 0.35
+"""Least difference in brightness, of 1, between a text and its ground."""
+
+
+def readable(app: App[Any]) -> None:
+    """Keep text and ground of an app apart, if it has no colours: Textual turns both to grey before."""
+    if app.no_color:
+        app._filters.append(_Contrast())        # Textual has no public place for one
+
+
+class _Contrast(LineFilter):
+    """A filter that makes text white or black if it is too near to its background."""
+
+    def apply(self, segments: list[Segment], background: Shade) -> list[Segment]:
+        """The segments, readable."""
+        return [Segment(text, style and _apart(style), None) for text, style, _ in segments]
+
+
+@lru_cache(4096)
+def _apart(style: Style) -> Style:
+    if style.color is None or style.bgcolor is None:
+        return style
+    ink, ground = (Shade.from_rich_color(color).brightness for color in (style.color, style.bgcolor))
+    if abs(ink - ground) >= _APART:
+        return style
+    level = 255 if ground < 0.5 else 0
+    return style + Style(color=Color.from_rgb(level, level, level))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyfuncdbg.hosts.numpy.graph.definitions.prototext import boolean, float32, quoted
+import numpy as np
+
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import TypedInput
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -351,3 +353,28 @@ def short_shape(shape: TensorShape) -> str:
     if shape.sizes is None:
         return '<unknown>'
     return '[' + ','.join('?' if size is None else str(size) for size in shape.sizes) + ']'
+
+
+_ESCAPES = {ord('"'): r'\"', ord("'"): r'\'', ord('\\'): r'\\', ord('\n'): r'\n', ord('\r'): r'\r', ord('\t'): r'\t'}
+_BYTE = [_ESCAPES.get(b, chr(b) if 32 <= b < 127 else f'\\{b:03o}') for b in range(256)]
+
+
+def quoted(value: bytes | str) -> str:
+    """A string in double quotes; what is not printable ASCII as octal."""
+    data = value.encode() if isinstance(value, str) else value
+    return '"' + ''.join([_BYTE[b] for b in data]) + '"'
+
+
+def boolean(value: Any) -> str:
+    """'true' or 'false'."""
+    return 'true' if value else 'false'
+
+
+def float32(value: Any) -> str:
+    """Six digits if they read back as the same float32, else nine."""
+    value = float(np.float32(value))
+    if math.isnan(value):
+        return 'nan'
+    short = f'{value:.6g}'
+    with np.errstate(over='ignore'):
+        return short if np.float32(short) == np.float32(value) else f'{value:.9g}'

@@ -1,7 +1,7 @@
 """Constants and the conversion of everything to tensors: what every op does to its arguments first."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
 from pyfuncdbg.hosts.numpy.graph.types.sequences import holds_tensor
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.conversions import converted, registered
-from pyfuncdbg.hosts.numpy.ops.definition.graph_constant import array_of
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
@@ -196,3 +195,44 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor or a variable."""
     return isinstance(x, Tensor) or hasattr(x, '_as_tensor')
+
+
+def array_of(value: Any, dtype: DType | None) -> Any:
+    """The array of a value, for a tensor of the current mode.
+
+    Raises:
+        TypeError, ValueError: There is none, in TensorFlow's words for that mode.
+    """
+    try:
+        return to_array(value, dtype)
+    except (TypeError, ValueError) as error:
+        if context.current_graph() is None:
+            raise
+        raise _in_a_graph(value, dtype, error) from None
+
+
+def _in_a_graph(value: Any, dtype: DType | None, error: Exception) -> Exception:
+    if value is None:
+        return ValueError('None values not supported.')
+    if dtype is not None:
+        for leaf in _leaves(value):
+            try:
+                to_array(leaf, dtype)
+            except (TypeError, ValueError):
+                return TypeError(f"Expected {dtype.name}, but got {leaf} of type '{type(leaf).__name__}'.")
+    try:
+        np.array(value)
+    except ValueError as ragged:
+        return ragged
+    if 'unsupported type' in str(error):
+        return TypeError(f'Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type. '
+                         'See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.')
+    return error
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value

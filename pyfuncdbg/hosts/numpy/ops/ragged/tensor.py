@@ -231,7 +231,6 @@ class RaggedTensor(RaggedFactory):
 
     def __repr__(self) -> str:
         if self._is_eager():
-            from pyfuncdbg.hosts.numpy.ops.ragged.text import listed
             return f'<tf.RaggedTensor {listed(self.numpy())}>'
         return f'tf.RaggedTensor(values={self.values!s}, row_splits={self.row_splits!s})'
 
@@ -243,7 +242,6 @@ class RaggedTensor(RaggedFactory):
         """The form for `tf.print`: the rows, or in a graph their parts; a text with holes, and the tensors that go there."""
         if not self._is_eager():
             return f'tf.RaggedTensor(values={hole}, row_splits={hole})', [self.flat_values, self.row_splits]
-        from pyfuncdbg.hosts.numpy.ops.ragged.text import shown
         return shown(self.to_list(), 3), []
 
     def fetched(self) -> RaggedFetch:
@@ -262,6 +260,26 @@ as_values = RaggedTensor.as_values
 def is_ragged(value: Any) -> bool:
     """Whether it is a ragged tensor or the value of one."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
+
+
+def shown(rows: Any, summarize: int) -> str:
+    """Nested lists as `tf.print` shows them: the first and last items of each, floats with six digits."""
+    if not isinstance(rows, list):
+        return repr(rows.decode('utf-8', 'replace')) if isinstance(rows, bytes) else (
+            f'{rows:.6f}' if isinstance(rows, float) else str(rows))
+    items = [shown(row, summarize) for row in rows]
+    if len(items) > 2 * summarize:
+        items = [*items[:summarize], '...', *items[-summarize:]]
+    return f'[{", ".join(items)}]'
+
+
+def listed(value: Any) -> str:
+    """An array, whose elements may be arrays, as nested lists."""
+    if not isinstance(value, np.ndarray):
+        return str(value)
+    if value.size == 0:
+        return '[]' if value.ndim < 2 else str(value.tolist())
+    return np.array2string(value, separator=', ', formatter={'all': listed})
 
 
 __all__ = ['RaggedTensor', 'as_values', 'count_of', 'is_ragged']

@@ -11,16 +11,16 @@ import builtins
 import copy
 import re
 from collections.abc import Mapping
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from pyfuncdbg.hooks.code_table import ByCode
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original
-from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import OPERATORS, is_foreign
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
-from pyfuncdbg.hosts.numpy.runtime.autograph.private_names import NameMangler
-from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition
+from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition, mangled
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 
 OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))
@@ -160,3 +160,40 @@ def _is_foreign(function: ast.expr, own: set[str], space: Mapping[str, Any]) -> 
     if isinstance(value, (type, BuiltinFunctionType)):
         return value not in OVERLOADED
     return isinstance(value, FunctionType) and is_foreign(value.__code__)
+
+
+_FIELDS = ('id', 'attr', 'arg', 'name', 'asname')
+
+
+class NameMangler(ast.NodeTransformer):
+    """Name mangler; inside of a class defined there it stops, for the compiler does it."""
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+
+    def visit(self, node: ast.AST) -> Any:
+        if not self._owner:
+            return node
+        for field in _FIELDS:
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                setattr(node, field, mangled(name, self._owner))
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            node.names = [mangled(name, self._owner) for name in node.names]
+        return node if isinstance(node, ast.ClassDef) else self.generic_visit(node)
+
+
+OPERATORS = 'ag__'
+"""The variable of converted code that holds what it calls."""
+_SUSPENDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+def is_foreign(code: CodeType) -> bool:
+    """Whether code is ours, of Python or of an installed library."""
+    return is_machinery(code.co_filename) or is_library(code.co_filename)
+
+
+def unconverted(code: CodeType) -> bool:
+    """Whether functions of this code are left as they are: generators, coroutines, libraries, text that was executed."""
+    return bool(code.co_flags & _SUSPENDS) or code.co_filename == '<string>' or OPERATORS in code.co_freevars or is_foreign(
+        code)

@@ -9,7 +9,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.hooks.tracing_notice import about_to_trace
-from pyfuncdbg.hosts.numpy.runtime.autograph.convertible_code import unconverted
+from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import unconverted
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 
 

@@ -5,6 +5,7 @@ and call it; `executor` walks the same steps one by one when a pause is requeste
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import FrameType
@@ -27,7 +28,6 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant, reads_returned, site_attrs
 from pyfuncdbg.hosts.numpy.runtime.plans.buffer_reuse import BufferSharing
-from pyfuncdbg.hosts.numpy.runtime.plans.common_calls import doubles
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import PlanSource
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
@@ -272,3 +272,56 @@ def _completed(ops: Sequence[Operation], gradients: Sequence[GradientStep], fed:
             after[last] = (*after.get(last, ()), step)
     return after
 
+
+def doubles(ops: Sequence[Operation], fed: Collection[int]) -> dict[Operation, Operation]:
+    """For each node that another replaces, that other, which comes earlier in `ops`; `fed` are ids of fed tensors.
+
+    As TensorFlow does, but for calls of stateless Python functions only: others are not worth it. Nodes that compute their
+    inputs may be duplicates themselves.
+    """
+    tokens = Counter(op.attrs['token'] for op in ops if _is_call(op))
+    if not tokens or max(tokens.values()) < 2:
+        return {}
+    search = _Search(fed)
+    first: dict[Any, Operation] = {}
+    found = {}
+    for op in ops:
+        if _is_call(op) and tokens[op.attrs['token']] > 1 and not any(id(t) in fed for t in op.outputs):
+            known = first.setdefault(search.key(op), op)
+            if known is not op:
+                found[op] = known
+    return found
+
+
+def _is_call(op: Operation) -> bool:
+    return op.definition.python and not op.definition.stateful and 'token' in op.attrs
+
+
+class _Search:
+    """Value numbering: nodes that compute the same have equal keys."""
+
+    def __init__(self, fed: Collection[int]) -> None:
+        self._fed = fed
+        self._keys: dict[Operation, Any] = {}
+
+    def key(self, op: Operation) -> Any:
+        """A key of the node; of one with effects, itself."""
+        found = self._keys.get(op)
+        if found is None:
+            found = self._keys[op] = self._made(op)
+        return found
+
+    def _made(self, op: Operation) -> Any:
+        definition = op.definition
+        if definition.stateful or (definition.in_execution and not _is_call(op)):
+            return op
+        attrs = tuple(sorted((name, _plain(value)) for name, value in op.attrs.items() if not name.startswith('_')))
+        inputs = tuple(id(t) if id(t) in self._fed else (self.key(t.op), t.index) for t in op.inputs)
+        return op.type, attrs, inputs, tuple(op.control_inputs)
+
+
+def _plain(value: Any) -> Any:
+    """An attr as text or bytes."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != 'O':
+        return f'{value.dtype} {value.shape}', value.tobytes()
+    return repr(value), b''

@@ -34,8 +34,7 @@ from pyfuncdbg.hosts.numpy.runtime.sessions.condition_dtypes import check_condit
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds, is_several
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, Pack, bytes_at_rank_0, fetch_key
 from pyfuncdbg.hosts.numpy.runtime.sessions.partial_run import PartialRuns
-from pyfuncdbg.hosts.numpy.runtime.sessions.run_settings import Pools, Runner
-from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import run_settings, session_options
+from pyfuncdbg.hosts.numpy.runtime.sessions.session_options import Pools, Runner, run_settings, session_options
 
 _RUN_SITE = CallSite('Session.run', 'Session.run', 'run', host, traits=Traits(fed_run=True))
 _PLANS_KEPT = 256

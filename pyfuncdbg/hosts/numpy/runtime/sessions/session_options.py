@@ -4,11 +4,19 @@ They are read once for a session and once for a run, from TensorFlow's messages 
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import InvalidArgumentError
+from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, overlaps
+
+if TYPE_CHECKING:
+    from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
+    from pyfuncdbg.hosts.numpy.runtime.plans.step_stats import StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +82,45 @@ def run_settings(options: Any, session: SessionOptions) -> RunSettings:
         if not -1 <= pool < len(session.threads):
             raise InvalidArgumentError(None, None, f'Graph execution error:\n\nInvalid inter_op_thread_pool: {pool}')
     return RunSettings(perf_counter_ns() + timeout * 1_000_000 if timeout > 0 else None, pool, timed)
+
+
+Runner = Callable[[Execution, Sequence[Any]], tuple[Any, ...]]
+
+
+class Pools:
+    """The thread pools of a session, each made when a run first needs it."""
+
+    def __init__(self, options: SessionOptions) -> None:
+        self._options = options
+        self._pools: dict[int, ThreadPool] = {}
+        self._lock = new_lock()
+
+    def runner(self, plan: CompiledPlan, settings: RunSettings, timing: StepTimes | None) -> Runner | None:
+        """The runner of a plan with these settings; None for serial execution at full speed."""
+        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import PooledRun
+        threads = 1 if settings.pool < 0 else self._options.threads[settings.pool]
+        overlap = threads > 1 and overlaps(plan)
+        if not overlap and settings.deadline is None and timing is None:
+            return None
+        pool = self._pool(threads if overlap else 1)
+
+        def run(execution: Execution, values: Sequence[Any]) -> tuple[Any, ...]:
+            execution.deadline = settings.deadline
+            found = PooledRun(plan, execution, pool, timing).run(values)
+            execution.check_deadline()              # of a last step that took too long
+            return found
+        return run
+
+    def _pool(self, threads: int) -> ThreadPool:
+        from pyfuncdbg.hosts.numpy.runtime.plans.parallel_runner import ThreadPool
+        with self._lock:
+            if threads not in self._pools:
+                self._pools[threads] = ThreadPool(threads)
+            return self._pools[threads]
+
+    def close(self) -> None:
+        """End all threads."""
+        with self._lock:
+            for pool in self._pools.values():
+                pool.close()
+            self._pools.clear()
