@@ -4,29 +4,9 @@ from pyfuncdbg.hosts.numpy.ops.checks.assertions import (
     assert_all_finite as assert_all_finite,
     assert_equal as assert_equal,
     assert_greater as assert_greater,
-    assert_greater_equal as assert_greater_equal,
     assert_less as assert_less,
-    assert_less_equal as assert_less_equal,
-    assert_near as assert_near,
-    assert_negative as assert_negative,
-    assert_non_negative as assert_non_negative,
-    assert_non_positive as assert_non_positive,
-    assert_none_equal as assert_none_equal,
-    assert_positive as assert_positive,
-    check_numerics as check_numerics,
 )
-from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import (
-    assert_integer as assert_integer,
-    assert_proper_iterable as assert_proper_iterable,
-    assert_rank as assert_rank,
-    assert_rank_at_least as assert_rank_at_least,
-    assert_rank_in as assert_rank_in,
-    assert_same_float_dtype as assert_same_float_dtype,
-    assert_scalar as assert_scalar,
-    assert_shapes as assert_shapes,
-    assert_type as assert_type,
-    is_numeric_tensor as is_numeric_tensor,
-)
+from pyfuncdbg.hosts.numpy.ops.checks.static_assertions import assert_rank as assert_rank, assert_shapes as assert_shapes
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
     is_non_decreasing as is_non_decreasing,
     is_strictly_increasing as is_strictly_increasing,
@@ -35,6 +15,7 @@ from pyfuncdbg.hosts.numpy.runtime.cluster.devices import (
     get_log_device_placement as get_log_device_placement,
     set_log_device_placement as set_log_device_placement,
 )
+from pyfuncdbg.tf.assertion_names1 import *  # noqa: F403
 from pyfuncdbg.tf.public import publish as _publish
 
 _publish(globals())

@@ -14,13 +14,8 @@ from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import (
 )
 from pyfuncdbg.hosts.numpy.graph.graph import Graph as Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation as Operation
-from pyfuncdbg.hosts.numpy.graph.tensor import Tensor as Tensor
-from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType as DType, as_dtype as as_dtype
-from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape as TensorShape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec as TensorSpec, TypeSpec as TypeSpec
 from pyfuncdbg.hosts.numpy.ops.definition.constant import (
-    constant as constant,
-    convert_to_tensor as convert_to_tensor,
     get_static_value as get_static_value,
     is_tensor as is_tensor,
 )

@@ -1,90 +1,17 @@
 """`tf.math`."""
-from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import invert_permutation as invert_permutation
 from pyfuncdbg.hosts.numpy.ops.arrays.reduction import (
-    count_nonzero as count_nonzero,
-    reduce_all as reduce_all,
-    reduce_any as reduce_any,
     reduce_euclidean_norm as reduce_euclidean_norm,
-    reduce_logsumexp as reduce_logsumexp,
-    reduce_max as reduce_max,
-    reduce_mean as reduce_mean,
-    reduce_min as reduce_min,
-    reduce_prod as reduce_prod,
     reduce_std as reduce_std,
-    reduce_sum as reduce_sum,
     reduce_variance as reduce_variance,
 )
 from pyfuncdbg.hosts.numpy.ops.elementwise.binary import (
-    add as add,
-    add_n as add_n,
-    atan2 as atan2,
-    div_no_nan as div_no_nan,
-    divide as divide,
     divide_no_nan as divide_no_nan,
-    floordiv as floordiv,
     floormod as _floormod,
-    floormod as floormod,
-    maximum as maximum,
-    minimum as minimum,
-    multiply as multiply,
     multiply_no_nan as multiply_no_nan,
-    pow as pow,
-    squared_difference as squared_difference,
-    subtract as subtract,
-    truediv as truediv,
     xdivy as xdivy,
     xlogy as xlogy,
 )
-from pyfuncdbg.hosts.numpy.ops.elementwise.comparison import (
-    equal as equal,
-    greater as greater,
-    greater_equal as greater_equal,
-    less as less,
-    less_equal as less_equal,
-    logical_and as logical_and,
-    logical_or as logical_or,
-    logical_xor as logical_xor,
-    not_equal as not_equal,
-)
-from pyfuncdbg.hosts.numpy.ops.elementwise.complex_numbers import angle as angle, imag as imag, real as real
-from pyfuncdbg.hosts.numpy.ops.elementwise.unary import (
-    abs as abs,
-    acos as acos,
-    acosh as acosh,
-    asin as asin,
-    asinh as asinh,
-    atan as atan,
-    atanh as atanh,
-    ceil as ceil,
-    conj as conj,
-    cos as cos,
-    cosh as cosh,
-    erf as erf,
-    erfc as erfc,
-    exp as exp,
-    expm1 as expm1,
-    floor as floor,
-    is_finite as is_finite,
-    is_inf as is_inf,
-    is_nan as is_nan,
-    log as log,
-    log1p as log1p,
-    logical_not as logical_not,
-    negative as negative,
-    reciprocal as reciprocal,
-    rint as rint,
-    round as round,
-    rsqrt as rsqrt,
-    sigmoid as sigmoid,
-    sign as sign,
-    sin as sin,
-    sinh as sinh,
-    softplus as softplus,
-    sqrt as sqrt,
-    square as square,
-    tan as tan,
-    tanh as tanh,
-)
+from pyfuncdbg.hosts.numpy.ops.elementwise.unary import softplus as softplus
 from pyfuncdbg.hosts.numpy.ops.nn.layers import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -93,51 +20,26 @@ from pyfuncdbg.hosts.numpy.ops.nn.layers import (
 )
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import (
     in_top_k as in_top_k,
-    is_non_decreasing as is_non_decreasing,
-    is_strictly_increasing as is_strictly_increasing,
-    log_sigmoid as log_sigmoid,
     polyval as polyval,
     reciprocal_no_nan as reciprocal_no_nan,
     scalar_mul as scalar_mul,
 )
-from pyfuncdbg.hosts.numpy.ops.sums.counting import bincount as bincount, confusion_matrix as confusion_matrix
-from pyfuncdbg.hosts.numpy.ops.sums.segments import (
-    segment_max as segment_max,
-    segment_mean as segment_mean,
-    segment_min as segment_min,
-    segment_prod as segment_prod,
-    segment_sum as segment_sum,
-    unsorted_segment_max as unsorted_segment_max,
-    unsorted_segment_mean as unsorted_segment_mean,
-    unsorted_segment_min as unsorted_segment_min,
-    unsorted_segment_prod as unsorted_segment_prod,
-    unsorted_segment_sqrt_n as unsorted_segment_sqrt_n,
-    unsorted_segment_sum as unsorted_segment_sum,
-)
-from pyfuncdbg.hosts.numpy.ops.sums.sorting import (
-    argmax as argmax,
-    argmin as argmin,
-    cumprod as cumprod,
-    cumsum as cumsum,
-    top_k as top_k,
-)
+from pyfuncdbg.hosts.numpy.ops.sums.counting import confusion_matrix as confusion_matrix
+from pyfuncdbg.hosts.numpy.ops.sums.sorting import argmax as argmax, argmin as argmin, cumsum as cumsum, top_k as top_k
 from pyfuncdbg.hosts.numpy.ops.sums.special import (
     bessel_i0 as bessel_i0,
     bessel_i0e as bessel_i0e,
     bessel_i1 as bessel_i1,
     bessel_i1e as bessel_i1e,
-    digamma as digamma,
     erfcinv as erfcinv,
     erfinv as erfinv,
-    lbeta as lbeta,
-    lgamma as lgamma,
     ndtri as ndtri,
     nextafter as nextafter,
-    polygamma as polygamma,
     softsign as softsign,
     xlog1py as xlog1py,
-    zeta as zeta,
 )
+from pyfuncdbg.tf.math_names import *  # noqa: F403
+from pyfuncdbg.tf.math_names1 import *  # noqa: F403
 from pyfuncdbg.tf.public import publish as _publish
 
 mod = _floormod
