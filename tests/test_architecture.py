@@ -640,6 +640,18 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     assert not gained(f'import {module}') & HEAVY
 
 
+@pytest.mark.parametrize(('module', 'unneeded'), [
+    ('pyfuncdbg', {'dataclasses', 'inspect', 'threading', 'pyfuncdbg.hooks.call'}),
+    ('pyfuncdbg.ui.commands.programs.run_script', {'rich', 'pyfuncdbg.ui.commands.engine.command'}),
+    ('pyfuncdbg.ui.prompt.install', {'markdown_it', 'rich.markdown', 'rich.progress', 'pyfuncdbg.observers.record.trace',
+                                     'pyfuncdbg.observers.record.index', 'pyfuncdbg.ui.commands.completion'})])
+def test_what_starts_a_program_loads_what_it_needs(module: str, unneeded: set[str]) -> None:
+    code = f'import sys\nbefore = set(sys.modules)\nimport {module}\nprint(*set(sys.modules) - before)'
+    done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert module in loaded and not loaded & unneeded
+
+
 # --- can the rules complain? ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('path', 'source'), [

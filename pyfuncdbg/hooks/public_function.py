@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType
@@ -34,6 +33,7 @@ def make(_function, _leave_out):
             raise
     return call
 '''
+_VARARGS, _VARKEYWORDS = 0x04, 0x08             # those of `inspect`, whose import takes 4 ms
 _wrappers: WeakSet[Any] = WeakSet()
 """Functions that leave out frames already."""
 _SPECIAL = frozenset((
@@ -49,7 +49,7 @@ def for_program(function: Callable[P, R]) -> Callable[P, R]:
         return function
     code = function.__code__
     keywords = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
-    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    flags = code.co_flags & (_VARARGS | _VARKEYWORDS)
     call: Any = _maker(code.co_posonlyargcount, code.co_argcount, keywords, flags)(function, leave_out_ours)
     call.__code__ = _renamed(call.__code__, code)
     functools.update_wrapper(call, function)
@@ -59,8 +59,8 @@ def for_program(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _renamed(wrapper: CodeType, code: CodeType) -> CodeType:
-    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) + bool(
-        code.co_flags & inspect.CO_VARKEYWORDS)
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _VARARGS) + bool(
+        code.co_flags & _VARKEYWORDS)
     return wrapper.replace(co_varnames=(*code.co_varnames[:count], *wrapper.co_varnames[count:]), co_name=code.co_name,
                            co_qualname=code.co_qualname)
 
@@ -69,7 +69,7 @@ def _renamed(wrapper: CodeType, code: CodeType) -> CodeType:
 def _maker(positional_only: int, positional: int, keywords: tuple[str, ...], flags: int) -> Callable[..., Any]:
     """A factory of wrappers for functions with so many parameters; each wrapper gets the names of its own function's."""
     names = [f'_{index}' for index in range(positional)]
-    rest, options = flags & inspect.CO_VARARGS, flags & inspect.CO_VARKEYWORDS
+    rest, options = flags & _VARARGS, flags & _VARKEYWORDS
     parameters = [*names[:positional_only], *['/'] * bool(positional_only), *names[positional_only:],
                   *(['*_rest'] if rest else ['*'] * bool(keywords)), *keywords, *['**_options'] * bool(options)]
     arguments = [*names, *['*_rest'] * bool(rest), *(f'{name}={name}' for name in keywords), *['**_options'] * bool(options)]

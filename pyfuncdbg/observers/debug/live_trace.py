@@ -8,13 +8,15 @@ import atexit
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
-from pyfuncdbg.observers.record.trace import Trace
+
+if TYPE_CHECKING:
+    from pyfuncdbg.observers.record.trace import Trace
 
 _BUDGET = 64 << 20
 
@@ -77,6 +79,7 @@ class LiveTrace:
         Raises:
             TraceError: It cannot be read.
         """
+        from pyfuncdbg.observers.record.trace import Trace  # a program that never stops, or asks nothing, reads none
         recorder = self.recorder()
         recorder.flush()
         with self._lock:

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
 from pyfuncdbg.observers.record.records import (
     CallRecord,
     NoteRecord,
@@ -20,6 +18,10 @@ from pyfuncdbg.observers.record.records import (
     TraceInfo,
 )
 from pyfuncdbg.observers.record.sources.source_text import FileText
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse
+    from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans
 
 
 class Ordered(Protocol):

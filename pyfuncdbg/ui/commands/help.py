@@ -20,7 +20,6 @@ from pyfuncdbg.ui.commands.habits import hint as not_there
 from pyfuncdbg.ui.commands.topics import TOPICS, Topic, read_topic
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.command_help import command_help, command_list
-from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list
 
 _OF_SHELL = "'pyfuncdbg help TOPIC' shows one, 'pyfuncdbg show help' the commands"
 GROUPS = ('run', 'stop', 'look', 'judge', 'keep')
@@ -153,6 +152,7 @@ def help_list(table: Iterable[Command], width: int = 100) -> HelpList:
 
 def help_view(result: Help) -> RenderableType:
     """A page, the help of a command, or the list."""
+    from pyfuncdbg.ui.views.reports.manual_page import ManualPage, topic_list  # a parser of Markdown: 50 ms
     if isinstance(result, CommandHelp):
         return command_help(result.text)
     if isinstance(result, HelpPage):

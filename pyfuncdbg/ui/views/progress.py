@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import size
@@ -55,6 +54,7 @@ def working(what: str, console: Console | None = None, now: Clock = time.monoton
         with announced(what, lambda line: console.print(line, markup=False, highlight=False), now) as tell:
             yield tell
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # 15 ms, and most work needs no bar
     columns = (TextColumn('{task.description}', markup=False), BarColumn(), TextColumn('{task.fields[count]}'),
                TimeRemainingColumn())
     bar = Progress(*columns, console=console, transient=True, auto_refresh=threads, redirect_stdout=threads,

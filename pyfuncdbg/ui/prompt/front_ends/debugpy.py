@@ -8,12 +8,8 @@ VS Code is attached.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.hooks.notice import say
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -71,6 +67,7 @@ class DebugpyClient:
         return debugpy is not None and attached(debugpy)
 
     def interact(self, stop: Stop, broker: Broker) -> None:
+        from pyfuncdbg.hooks.notice import say  # here, for every `import pyfuncdbg` imports this module
         if stop.phase == 'call':                # as the client's own breakpoints on functions do
             say(f'stopped: {stop.reason}')
             stop.decide('step')
@@ -92,12 +89,15 @@ class DebugpyClient:
 
 def _suspend(frame: FrameType) -> None:
     """Hold this thread until the client lets it go on; then debugpy traces it, if it is to step."""
+    import threading
+
     import debugpy
     import pydevd  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from _pydevd_bundle.pydevd_comm_constants import CMD_SET_BREAK  # type: ignore[import-not-found]
     debugpy.debug_this_thread()
     database: Any = pydevd.get_global_debugger()
     if database is None:
+        from pyfuncdbg.errors import PyfuncdbgError
         raise PyfuncdbgError('debugpy is there, but does not debug')
     thread = threading.current_thread()
     database.set_suspend(thread, CMD_SET_BREAK, suspend_other_threads=database.multi_threads_single_notification)

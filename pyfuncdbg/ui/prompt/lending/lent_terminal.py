@@ -16,7 +16,6 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.stops.broker import Broker, FrontEnd
 from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Stop
-from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described
 from pyfuncdbg.ui.prompt.front_ends.terminal import device_of
 from pyfuncdbg.ui.prompt.lending.held_output import HeldOutput
 from pyfuncdbg.ui.prompt.lending.inspector_process import InspectorProcess
@@ -165,6 +164,7 @@ class LentTerminal:
         return self._output, self._inspector
 
     def _serve(self, stop: Stop, broker: Broker, inspector: InspectorProcess) -> None:
+        from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described  # for who has the inspector
         carry_out_logged(stop, lambda text: inspector.tell({'event': 'log', 'text': text}))
         if stop.decision is not None:
             return

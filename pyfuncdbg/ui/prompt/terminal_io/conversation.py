@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands, is_silent
-from pyfuncdbg.ui.commands.completion import Completions, completions
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.engine.continuation import blocks, commands_of, read_rest
@@ -21,7 +20,10 @@ from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.commands.execute import execute, repeats
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import interruptible
-from pyfuncdbg.ui.views.progress import Tell
+
+if TYPE_CHECKING:
+    from pyfuncdbg.ui.commands.completion import Completions
+    from pyfuncdbg.ui.views.progress import Tell
 
 PROMPT = '(pfd) '
 
@@ -128,6 +130,7 @@ class Conversation:
 
     def completions(self, text: str, stop: Stop, before: str = '') -> Completions:
         """Completions of a line, after others of the same command; on the stopped thread."""
+        from pyfuncdbg.ui.commands.completion import completions
         return completions(text, self._context(stop), before)
 
     def _context(self, stop: Stop, display: Display | None = None) -> Context:
