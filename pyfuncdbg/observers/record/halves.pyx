@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.host import READERS as _READERS
 from pyfuncdbg.hooks.captured.output import SILENCE as _SILENCE
 from pyfuncdbg.hooks.call cimport Call, CallSite, Run
 from pyfuncdbg.hooks.passage cimport Hearing, Watch
+from pyfuncdbg.observers.record.log.queued_call cimport queued_call
 from pyfuncdbg.observers.record.snapshots import snapshot
 
 cdef extern from *:
@@ -316,7 +317,6 @@ cdef class Halves(Watch):
     cpdef object returned(self, Call call, object kept, object outputs):
         _, inputs, heard = <tuple>kept
         cdef CallSite site = call.site
-        cdef Run run = call.run
         if heard is not None:
             self.hearing.end(call, heard)
         key = call.id
@@ -331,9 +331,8 @@ cdef class Halves(Watch):
             self.note_changes(<list>inputs, call.inputs, site)
         gave = self.copied(outputs, site)
         general = general or type(gave) is list
-        row = (key, run.id, site.id, call.ordinal, call.thread, call.started, call.finished or clock(), call.forward,
-               call.parent, unseen(tuple(inputs)), unseen(tuple(gave)), None, None, None, None, general, call.retry_of)
-        unseen(row)
+        row = queued_call(call, unseen(tuple(inputs)), unseen(tuple(gave)), call.finished or clock(), call.forward, general)
+        PyObject_GC_UnTrack(<void *>row)
         if len(self.rows) < self.backlog.mark:
             self.append(row)
         else:

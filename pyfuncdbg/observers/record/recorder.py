@@ -27,9 +27,9 @@ from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record import fork, live_sites
 from pyfuncdbg.observers.record.log import trace_folder
-from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running, charge
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.observers.record.log.writer import Writer, reason
 from pyfuncdbg.observers.record.records import OPS, Level
@@ -297,9 +297,8 @@ class Recorder:
                 if type(value) not in self._scalars:
                     self._finish(call, inputs, outputs, None)
                     return
-        row = (key, call.run.id, site.id, call.ordinal, call.thread, call.started, call.finished or perf_counter_ns(),
-               call.forward and self._backlog.linked(call.forward), call.parent, inputs, tuple(outputs),
-               None, None, None, None, node, call.retry_of and (call.retry_of, False))
+        row = queued_call(call, inputs, tuple(outputs), call.finished or perf_counter_ns(),
+                          call.forward and self._backlog.linked(call.forward), node)
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def dropped(self, call: Call, kept: Running) -> None:
@@ -324,13 +323,12 @@ class Recorder:
         if output is not None and output is not SILENCE:
             said = QueuedOutput(output.entries, output.dropped_bytes, self._snapshots.charge)
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
-        row = (call.id, call.run.id, site.id, call.ordinal, call.thread, call.started, finished,
-               call.forward and self._backlog.linked(call.forward), call.parent, tuple(inputs), tuple(outputs),
-               said, failure, None, tuple(call.sources) or None, True,
-               (call.retry_of, broken_off) if call.retry_of or broken_off else 0)
+        row = queued_call(call, tuple(inputs), tuple(outputs), finished, call.forward and self._backlog.linked(call.forward),
+                          True)
+        row.output, row.error, row.broken_off = said, failure, broken_off
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
-    def _append_crowded(self, row: Row) -> None:
+    def _append_crowded(self, row: QueuedCall) -> None:
         """Queue a row when the queue is long, or when the writer thread is not running: after a fork."""
         backlog = self._backlog
         if backlog.mark == 0:

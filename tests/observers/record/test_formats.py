@@ -16,11 +16,14 @@ from typing import Any
 import msgpack
 import numpy as np
 import pytest
+from plain_host import HOST, new_run
 
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks.call import CallSite, new_call
 from pyfuncdbg.observers.record.index.decode import site_record
 from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
 from pyfuncdbg.observers.record.log.call_flags import RETRY
+from pyfuncdbg.observers.record.log.queued_call import queued_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -127,12 +130,14 @@ def test_an_old_trace_knows_its_steps_of_python_functions() -> None:
 
 def test_only_records_with_retries_have_a_field_of_them() -> None:
     """So that a reader from before there was one opens every trace in which nobody retried a call."""
-    rows = [(i, 1, 1, i, 7, 10 * i, 10 * i + 5, 0, 0, (np.float32(i),), (), None, None, None, None, False, 0)
-            for i in (1, 2, 3)]
+    site, run = CallSite('f', 'PyFunc', 'python', HOST), new_run()
+    calls = [queued_call(new_call(site, run, [], 7, 10 * i), (np.float32(i),), (), 10 * i + 5, 0, False) for i in (1, 2, 3)]
+
     def described(taken: object) -> list[Any]:
         raise AssertionError(taken)
-    plain, retried = (encode(given, described) for given in (rows, [rows[0], (*rows[1][:16], (0, True)),
-                                                                    (*rows[2][:16], (2, False))]))
+    plain = encode(calls, described)
+    calls[1].broken_off, calls[2].retry_of = True, 2
+    retried = encode(calls, described)
     assert [len(unpacked(payload)) for payload in (plain, retried)] == [13, 14]
     assert Batch(plain).retries == {} and Batch(retried).retries == {1: [0, True], 2: [2, False]}
     for payload, flags in ((plain, [0, 0, 0]), (retried, [0, 0, RETRY])):

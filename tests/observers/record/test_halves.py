@@ -38,7 +38,7 @@ def queued(recorder: Recorder, form: Any, site: CallSite, inputs: list[Any], out
         value += 1
     form.returned(call, kept, outputs)
     row = recorder._rows[-1]
-    return tuple(map(plain, row[9])), tuple(map(plain, row[10]))
+    return tuple(map(plain, row.inputs)), tuple(map(plain, row.outputs))
 
 
 def plain(taken: Any) -> Any:
@@ -77,7 +77,7 @@ def test_arrays_without_dimensions_are_queued_as_by_python(kind: str, order: str
             python, compiled = (queued(recorder, form, site, [value], [value, value.copy()], 0)
                                 for recorder, form in zip(both, (both[0], both[1].halves), strict=True))
             assert python == compiled
-            types = [[type(taken) for taken in recorder._rows[-1][10]] for recorder in both]
+            types = [[type(taken) for taken in recorder._rows[-1].outputs] for recorder in both]
             assert types[0] == types[1]
 
 
@@ -95,7 +95,7 @@ def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
     for call, kept in reversed(begun[1::2]):
         recorder.raised(call, kept, error)
     assert not recorder._backlog.begun()
-    assert sorted(row[0] for row in recorder._rows) == [call.id for call in calls]
+    assert sorted(row.id for row in recorder._rows) == [call.id for call in calls]
     assert not form.leave(begun[0][1])
 
 
@@ -110,10 +110,10 @@ def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
         form.returned(call, form.begins(call), [value])
         rows.append(recorder._rows[-1])
     for row, value in zip(rows, others, strict=True):
-        (dtype, shape, data, changed), = row[9]
+        (dtype, shape, data, changed), = row.inputs
         assert (dtype, shape, data, changed) == (value.dtype, value.shape, value.tobytes(), False)
-        assert row[10][0] is row[9][0]          # what it got it gave
-    assert len({id(row[9][0]) for row in rows}) == 5
+        assert row.outputs[0] is row.inputs[0]          # what it got it gave
+    assert len({id(row.inputs[0]) for row in rows}) == 5
 
 
 def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
@@ -125,7 +125,8 @@ def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
         kept = form.begins(call)
         value += step
         form.returned(call, kept, [value])
-    seen = [(np.frombuffer(row[9][0][2])[0], row[9][0][3], np.frombuffer(row[10][0][2])[0]) for row in recorder._rows]
+    seen = [(np.frombuffer(row.inputs[0][2])[0], row.inputs[0][3], np.frombuffer(row.outputs[0][2])[0])
+            for row in recorder._rows]
     assert seen == [(0, True, 1), (1, True, 3), (3, True, 6), (6, True, 10), (10, True, 15)]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.call_batch import Row
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
@@ -114,13 +114,13 @@ class BlobStore:
                         _packed_stats(stats), bad]
         return None
 
-    def roll_back(self, rows: Iterable[Row]) -> None:
+    def roll_back(self, rows: Iterable[QueuedCall]) -> None:
         """Undo the descriptions of calls that were not written after all."""
         self._stored.clear()                    # a blob may be written twice, which readers do not mind
         self._once.clear()
         self.count_missed()
         for row in rows:
-            for value in itertools.chain(row[9], row[10]):
+            for value in itertools.chain(row.inputs, row.outputs):
                 if type(value) is Snapshot and value.data is not None:
                     value.described = None
 

@@ -17,16 +17,12 @@ from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import columns
 from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED, RETRY
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
-Row = tuple[Any, ...]
-"""(id, run, site, ordinal, thread, started, finished, forward, parent, inputs, outputs, output, error, lost, sources,
-holding, retry): `holding` is False if there is nothing to give back to the allowance, which need not be looked for
-then. `retry` is 0, or the id of the first execution (0 of that itself) and whether this one was broken off by `retry`."""
-
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
-"""The numbers of a call, in the order of a row. `finished` is 0 for a call that has not returned."""
+"""The numbers of a call, in the order of a record. `finished` is 0 for a call that has not returned."""
 
 MOST_TENSORS = 4096
 """Tensors on one side of a call; more are not recorded."""
@@ -34,7 +30,7 @@ MOST_TENSORS = 4096
 _TYPES = tuple(SCALARS.values())
 _FIELDS, _FIELDS_2 = 13, 11
 """Of a record of calls, in this version of the format and in version 2, which had no flags and sizes. One more, at the end,
-where calls were retried: the last field of a row."""
+where calls were retried: `retry_of` and `broken_off`."""
 
 _SIZES = np.array([0, *(np.dtype(kind).itemsize for kind in _TYPES)], np.int64)
 _LARGEST = 1 << 48
@@ -56,15 +52,14 @@ class _Codes(dict[type, int]):
 _CODES = _Codes({kind: number for number, kind in enumerate(SCALARS, 1)})
 
 
-def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
-    """One record of at most `MOST_ROWS` rows.
+def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
+    """One record of at most `MOST_ROWS` calls.
 
     Args:
-        rows: Their outputs, errors and losses are plain data or None.
+        calls: What they printed, their errors and losses are plain data or None.
         tensor: Writes one snapshot's bytes where they belong and describes it.
     """
-    fields = list(zip(*rows, strict=True))
-    inputs, outputs = fields[9], fields[10]
+    *numbers, inputs, outputs, said, errors, lost, sources = zip(*fields_of(calls), strict=True)
     values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
     codes = bytes(map(_CODES.__getitem__, map(type, values)))
     packed: dict[int, np.ndarray] = {}
@@ -75,18 +70,19 @@ def encode(rows: Sequence[Row], tensor: Callable[[Copied | Snapshot], list[Any]]
             packed[code] = np.array(here, _TYPES[code - 1])
         else:
             general = _described(here, tensor)
-    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else [] for column in fields[11:15]]
-    ins, outs = (np.fromiter(map(len, side), np.uint16, len(rows)) for side in (inputs, outputs))
+    sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else []
+              for column in (said, errors, lost, sources)]
+    ins, outs = (np.fromiter(map(len, side), np.uint16, len(calls)) for side in (inputs, outputs))
     tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
     described = _resolved(general)
     bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
-    retries = [[i, retry] for i, retry in enumerate(fields[16]) if retry]
-    flags = _flags(len(rows), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
-                   [row for row, retry in retries if retry[0]],
+    retries = [(i, (call.retry_of, call.broken_off)) for i, call in enumerate(calls) if call.retry_of or call.broken_off]
+    flags = _flags(len(calls), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
+                   [row for row, (first, _) in retries if first],
                    tensors.rows_of_descriptions([entry[5] for entry in described]))
     body: bytes = msgpack.packb(
-        [len(rows), [columns.pack(column) for column in fields[:9]], flags, columns.pack(tensors.output_sizes(described)),
-         ins.tobytes(), outs.tobytes(), codes, [[code, numbers.tobytes()] for code, numbers in packed.items()], general,
+        [len(calls), [columns.pack(column) for column in numbers], flags, columns.pack(tensors.output_sizes(described)),
+         ins.tobytes(), outs.tobytes(), codes, [[code, scalars.tobytes()] for code, scalars in packed.items()], general,
          *sparse, *([retries] if retries else [])], unicode_errors='surrogatepass')
     return body
 

@@ -18,10 +18,11 @@ import msgpack
 
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.blob_store import BlobStore
-from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, Row, encode
+from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, lost_with
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -134,14 +135,14 @@ class Journal:
         self._losses.add({_NAMES[kind]: worth})
         return False
 
-    def write_calls(self, rows: list[Row], kind: int) -> dict[str, int]:
+    def write_calls(self, rows: list[QueuedCall], kind: int) -> dict[str, int]:
         """Write calls as one record, or as much of them as has room; counts of what was lost.
 
         Raises:
             OSError: As `publish`.
         """
         while True:
-            plain = [row if not row[11] and row[12] is None and len(row[9]) + len(row[10]) <= MOST_TENSORS
+            plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
                      else self._plain(row) for row in rows]
             self.put_sources()
             self.publish()
@@ -158,13 +159,13 @@ class Journal:
             finally:
                 self._pieces.clear()
 
-    def _add_fitting(self, rows: list[Row], kind: int) -> dict[str, int]:
+    def _add_fitting(self, rows: list[QueuedCall], kind: int) -> dict[str, int]:
         """The counts of what was lost. Rows that do not fit are halved until those that fit are found."""
         body = encode(rows, self._store.describe)
         missed = self._store.count_missed()
         if self._ledger.afford(len(body) + log_file.FRAME_SIZE):
             self._pieces += log_file.frame(kind, body)
-            for losses in [row[13] for row in rows if row[13]]:
+            for losses in [row.lost for row in rows if row.lost]:
                 for what, count in losses.items():
                     missed[what] = missed.get(what, 0) + count
             missed.pop(CUT, None)
@@ -177,9 +178,9 @@ class Journal:
             lost[what] = lost.get(what, 0) + count
         return lost
 
-    def _plain(self, row: Row) -> Row:
+    def _plain(self, row: QueuedCall) -> QueuedCall:
         """A row whose output, error and losses are plain data."""
-        said, failure = row[11], row[12]
+        said, failure = row.output, row.error
         lost: dict[str, int] = {}
         output = None
         if type(said) is QueuedOutput:
@@ -192,7 +193,7 @@ class Journal:
                            self.sources.line(e.filename, e.line)] for e in said.entries]
             else:
                 lost['prints'] = len(said.entries)
-        inputs, outputs = row[9], row[10]
+        inputs, outputs = row.inputs, row.outputs
         surplus = len(inputs) + len(outputs) - MOST_TENSORS
         if surplus > 0:
             lost['tensors'] = surplus
@@ -204,7 +205,7 @@ class Journal:
             error = failure.record(self._store.describe if room else None, self.sources)
             if missed := failure.lost + (0 if room else failure.count):
                 lost['locals'] = missed
-        return (*row[:9], inputs, outputs, output, error, lost or None, *row[14:])
+        return row.replaced(inputs, outputs, output, error, lost or None)
 
     def write_through(self, content: TensorContent) -> list[Any] | None:
         """Write the bytes of one tensor at once and describe it; None if they have no room.

@@ -13,11 +13,11 @@ from pyfuncdbg.hooks.call import Call, next_id
 from pyfuncdbg.hooks.capture import Heard
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
-from pyfuncdbg.observers.record.log.call_batch import Row
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall
 from pyfuncdbg.observers.record.snapshots.site_notes import SiteNote
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, TINY, Snapshot, Snapshots
 
-# Measured: tuple, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
+# Measured: object, numbers and scalars of one queued call of a function of one scalar take 0.5 KB.
 _ROW_SIZE = 768
 
 
@@ -47,7 +47,7 @@ class Backlog:
 
     Attributes:
         first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
-        rows: Finished calls, as `call_batch.Row`.
+        rows: Finished calls.
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.
@@ -62,7 +62,7 @@ class Backlog:
 
     def __init__(self, limit: int) -> None:
         self.first = next_id()
-        self.rows: deque[Row] = deque()
+        self.rows: deque[QueuedCall] = deque()
         self.sites: deque[SiteNote] = deque()
         self.plans: deque[tuple[int, Any, tuple[int, ...]]] = deque()
         self.runs: deque[tuple[int, ...]] = deque()
@@ -101,21 +101,21 @@ class Backlog:
         self.notes.clear()
         snapshots.pool.clear()
 
-    def drop(self, row: Row, snapshots: Snapshots) -> None:
+    def drop(self, row: QueuedCall, snapshots: Snapshots) -> None:
         """Count a call as lost, and give back what is its own."""
         self.losses.add(lost_with(row))
-        release(row[9], snapshots, row[0])
-        release(row[10], snapshots, row[0])
+        release(row.inputs, snapshots, row.id)
+        release(row.outputs, snapshots, row.id)
         release_said(row, snapshots)
 
 
-def lost_with(row: Row) -> dict[str, int]:
+def lost_with(row: QueuedCall) -> dict[str, int]:
     """Counts of what is lost with a whole call; its output may be plain data by now."""
     tensors = size = 0
-    said: Any = row[11]
+    said = row.output
     prints = len(said.entries) + said.lost if type(said) is QueuedOutput else len(said or ())
-    prints += (row[13] or {}).get('prints', 0)
-    for value in itertools.chain(row[9], row[10]):
+    prints += (row.lost or {}).get('prints', 0)
+    for value in itertools.chain(row.inputs, row.outputs):
         if type(value) is tuple:
             tensors += 1
             size += len(value[2])
@@ -165,9 +165,9 @@ class QueuedOutput:
             self.lost, self.entries, self.charge = len(entries), (), 0
 
 
-def release_said(row: Row, snapshots: Snapshots) -> None:
+def release_said(row: QueuedCall, snapshots: Snapshots) -> None:
     """Give back the memory of what a call has printed, and of the variables of its exception."""
-    said, failure = row[11], row[12]
+    said, failure = row.output, row.error
     if said is not None:
         snapshots.allowance.give(said.charge)
     if failure is not None:

@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.signal_handlers import pass_on
 from pyfuncdbg.observers.record.log import log_file, run_batch
-from pyfuncdbg.observers.record.log.call_batch import Row
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_said
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -195,7 +195,7 @@ class Writer:
         waiting = len(rows)
         while True:
             count = min(waiting, self._batch_size())
-            batch: list[Row] = []
+            batch: list[QueuedCall] = []
             try:
                 for _ in range(min(count, len(rows))):
                     batch.append(rows.popleft())
@@ -239,22 +239,22 @@ class Writer:
             journal.put(log_file.RUNS, run_batch.encode(
                 [backlog.runs.popleft() for _ in range(min(runs - start, MOST_ROWS))]))
 
-    def _give_back(self, rows: list[Row], lost: dict[str, int]) -> None:
+    def _give_back(self, rows: list[QueuedCall], lost: dict[str, int]) -> None:
         """Release the memory that calls held until they were in the log."""
         self._backlog.losses.add(lost)
         for row in rows:
-            if row[15]:                         # looking into each takes a third of the writer's time
-                release(row[9], self._snapshots)
-                release(row[10], self._snapshots)
+            if row.holding:
+                release(row.inputs, self._snapshots)
+                release(row.outputs, self._snapshots)
             release_said(row, self._snapshots)
         if self._begun:
             for row in rows:
-                self._begun.pop(row[0], None)
+                self._begun.pop(row.id, None)
 
     def _write_running(self, everything: bool) -> None:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
         now = time.perf_counter_ns()
-        rows: list[Row] = []
+        rows: list[QueuedCall] = []
         running = self._backlog.begun()
         for call, inputs, _ in running:
             if not everything and now - call.started < _LONG_RUNNING:
@@ -266,9 +266,9 @@ class Writer:
             self._begun[call.id] = length
             said = QueuedOutput(entries, 0, self._snapshots.allowance.take)
             self._snapshots.allowance.give(said.charge)
-            rows.append((call.id, call.run.id, call.site.id, call.ordinal, call.thread, call.started, 0,
-                         self._backlog.linked(call.forward), call.parent, inputs, (), said if entries else None, None, None,
-                         tuple(call.sources), False, call.retry_of and (call.retry_of, False)))
+            row = queued_call(call, inputs, (), 0, self._backlog.linked(call.forward), False)
+            row.output = said if entries else None
+            rows.append(row)
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._journal.write_calls(rows[start:start + MOST_ROWS], log_file.RUNNING)
