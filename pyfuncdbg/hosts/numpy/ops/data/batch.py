@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     EndOfSequence,
     Pull,
     dataset_op,
+    given,
     row,
+    transformed,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor, get_static_value
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
@@ -134,39 +135,44 @@ def window(dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
     return dataset._derived('WindowDataset', spec, '_WindowDataset', *counts, flag, name=name)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchSource:
+@dataset_op('BatchDatasetV2')
+def _batch(source: ElementSource, size: Any, whole_only: Any) -> ElementSource:
     """`size` elements stacked; a smaller rest at the end, or none of it with `whole_only`."""
+    return _batched(source, 'BatchV2', size, whole_only, _stacked)
 
-    source: ElementSource
-    size: int
-    whole_only: bool
-    depth: int
-    padding: Padding | None = None
 
-    def cardinality(self) -> int:
-        count = self.source.cardinality()
-        return count if count < 0 else count // self.size if self.whole_only else -(-count // self.size)
+@dataset_op('PaddedBatchDatasetV2', 'N')
+def _padded_batch(source: ElementSource, size: Any, *rest: Any, N: int) -> ElementSource:
+    """The same, filled up to one shape: shapes (-1: as large as the largest), fill values, and `whole_only`."""
+    shapes, values = [np.asarray(shape).tolist() for shape in rest[:N]], rest[N:2 * N]
+    return _batched(source, 'PaddedBatchV2', size, rest[2 * N],
+                    lambda place, rows: _padded(place, rows, shapes[place], values[place]))
 
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + ('::BatchV2' if self.padding is None else '::PaddedBatchV2'))
+
+def _batched(source: ElementSource, name: str, batch_size: Any, whole_only: Any,
+             stack: Callable[[int, Sequence[Any]], Any]) -> ElementSource:
+    if np.ndim(batch_size):
+        raise invalid('batch_size must be a scalar')
+    size, count = int(batch_size), source.cardinality
+    if size < 1:
+        raise invalid('Batch size must be greater than zero.')
+
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
         over = False
 
         def pull() -> Element:
             nonlocal over
             rows: list[Element] = []
-            while not over and len(rows) < self.size:
+            while not over and len(rows) < size:
                 try:
                     rows.append(upstream())
                 except EndOfSequence:
                     over = True
-            if not rows or (self.whole_only and len(rows) < self.size):
+            if not rows or (whole_only and len(rows) < size):
                 raise EndOfSequence
-            columns = list(zip(*rows, strict=True))
-            if self.padding is not None:
-                return tuple([self.padding.stacked(i, column) for i, column in enumerate(columns)])
-            return tuple([_stacked(i, column) for i, column in enumerate(columns)])
+            return tuple([stack(place, column) for place, column in enumerate(zip(*rows, strict=True))])
         return pull
+    return transformed(source, name, begin, count if count < 0 else count // size if whole_only else -(-count // size))
 
 
 def _stacked(place: int, values: Sequence[Any]) -> Any:
@@ -194,49 +200,29 @@ def _text(shape: Sequence[int]) -> str:
     return f'[{",".join(map(str, shape))}]'
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Padding:
-    """Padding of elements to one shape: shapes (-1: as large as the largest) and fill values."""
-
-    shapes: Sequence[Sequence[int]]
-    values: Sequence[Any]
-
-    def stacked(self, place: int, rows: Sequence[Any]) -> Any:
-        wanted = self.shapes[place]
-        found = [np.asarray(value) for value in rows]
-        rank = found[0].ndim
-        if any(value.ndim != rank for value in found):
-            raise invalid(f'All elements in a batch must have the same rank as the padded shape for component{place}: '
-                          f'expected rank {len(wanted)} but got element with rank {next(v.ndim for v in found)}')
-        if rank != len(wanted):
-            raise invalid(f'All elements in a batch must have the same rank as the padded shape for component{place}: '
-                          f'expected rank {len(wanted)} but got element with rank {rank}')
-        sizes = []
-        for axis, size in enumerate(wanted):
-            largest = max(value.shape[axis] for value in found)
-            if 0 <= size < largest:
-                raise DataLossError(None, None, 'Attempted to pad to a smaller size than the input element.')
-            sizes.append(largest if size < 0 else size)
-        fill = self.values[place]
-        result = np.full((len(found), *sizes), fill[()] if isinstance(fill, np.ndarray) else fill, found[0].dtype)
-        for i, value in enumerate(found):
-            corner: Any = (i, *map(slice, value.shape))
-            result[corner] = value[()] if not rank else value
-        return result
+def _padded(place: int, rows: Sequence[Any], wanted: Sequence[int], fill: Any) -> Any:
+    """Rows stacked in a shape (-1: as large as the largest), with a fill value around them."""
+    found = [np.asarray(value) for value in rows]
+    if any(value.ndim != len(wanted) for value in found):
+        raise invalid(f'All elements in a batch must have the same rank as the padded shape for component{place}: '
+                      f'expected rank {len(wanted)} but got element with rank {found[0].ndim}')
+    sizes = []
+    for axis, size in enumerate(wanted):
+        largest = max(value.shape[axis] for value in found)
+        if 0 <= size < largest:
+            raise DataLossError(None, None, 'Attempted to pad to a smaller size than the input element.')
+        sizes.append(largest if size < 0 else size)
+    result = np.full((len(found), *sizes), fill[()] if isinstance(fill, np.ndarray) else fill, found[0].dtype)
+    for i, value in enumerate(found):
+        corner: Any = (i, *map(slice, value.shape))
+        result[corner] = value if wanted else value[()]
+    return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnbatchSource:
+@dataset_op('UnbatchDataset')
+def _unbatch(source: ElementSource) -> ElementSource:
     """The slices of each element along its first axis."""
-
-    source: ElementSource
-    depth: int
-
-    def cardinality(self) -> int:
-        return self.source.cardinality() if self.source.cardinality() <= 0 else UNKNOWN
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Unbatch')
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
         element: Element = ()
         place = count = 0
 
@@ -251,100 +237,52 @@ class UnbatchSource:
             place += 1
             return tuple([row(tensor, place - 1) for tensor in element])
         return pull
+    return transformed(source, 'Unbatch', begin, source.cardinality if source.cardinality <= 0 else UNKNOWN)
 
 
-def _size(batch_size: Any) -> int:
-    if np.ndim(batch_size):
-        raise invalid('batch_size must be a scalar')
-    if int(batch_size) < 1:
-        raise invalid('Batch size must be greater than zero.')
-    return int(batch_size)
-
-
-def _padded(source: ElementSource, batch_size: Any, *rest: Any, N: int) -> BatchSource:
-    shapes = [np.asarray(shape).tolist() for shape in rest[:N]]
-    return BatchSource(source, _size(batch_size), bool(rest[2 * N]), source.depth + 1, Padding(shapes, rest[N:2 * N]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowSource:
+@dataset_op('WindowDataset')
+def _window(source: ElementSource, size: Any, shift: Any, stride: Any, whole_only: Any) -> ElementSource:
     """Windows of `size` elements, as datasets; the next one begins `shift` elements later and takes every `stride`-th."""
-
-    source: ElementSource
-    size: int
-    shift: int
-    stride: int
-    whole_only: bool
-    depth: int
-
-    def cardinality(self) -> int:
-        count = self.source.cardinality()
-        if count < 0:
-            return count
-        span = (self.size - 1) * self.stride + 1 if self.whole_only else 1
-        return max(0, (count - span) // self.shift + 1) if count >= span else 0
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Window')
-        span = (self.size - 1) * self.stride + 1
-        kept: deque[Element] = deque()
-        skipping = 0
-        over = False
-
-        def fill() -> None:
-            nonlocal skipping, over
-            while not over and len(kept) < span:
-                try:
-                    element = upstream()
-                except EndOfSequence:
-                    over = True
-                    return
-                if skipping:
-                    skipping -= 1
-                else:
-                    kept.append(element)
-
-        def pull() -> Element:
-            nonlocal skipping
-            fill()
-            if not kept or (self.whole_only and len(kept) < span):
-                raise EndOfSequence
-            rows = list(kept)[:span:self.stride]
-            for _ in range(min(self.shift, len(kept))):
-                kept.popleft()
-            skipping += max(0, self.shift - span)
-            return tuple(ElementRows(tuple((row[i],) for row in rows)) for i in range(len(rows[0])))
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ElementRows:
-    """Elements that are there."""
-
-    rows: Sequence[Element]
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return len(self.rows)
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        rows = iter(self.rows)
-
-        def pull() -> Element:
-            for found in rows:
-                return found
-            raise EndOfSequence
-        return pull
-
-
-def _window(source: ElementSource, size: Any, shift: Any, stride: Any, drop: Any) -> WindowSource:
     for name, value in (('size', size), ('shift', shift), ('stride', stride)):
         if int(value) < 1:
             raise invalid(f'Window {name} must be greater than zero.')
-    return WindowSource(source, int(size), int(shift), int(stride), bool(drop), source.depth + 1)
+    span, count = (int(size) - 1) * int(stride) + 1, source.cardinality
+    least = span if whole_only else 1
+    total = count if count < 0 else max(0, (count - least) // int(shift) + 1) if count >= least else 0
+    return transformed(source, 'Window', lambda upstream, reading, path: _Windows(
+        upstream, span, int(shift), int(stride), bool(whole_only)).pull, total)
 
 
-dataset_op('BatchDatasetV2', lambda source, size, drop: BatchSource(source, _size(size), bool(drop), source.depth + 1))
-dataset_op('PaddedBatchDatasetV2', _padded, 'N')
-dataset_op('UnbatchDataset', lambda source: UnbatchSource(source, source.depth + 1))
-dataset_op('WindowDataset', _window)
+class _Windows:
+    """Reading of windows: elements are kept until no window needs them any more."""
+
+    def __init__(self, upstream: Pull, span: int, shift: int, stride: int, whole_only: bool) -> None:
+        self._upstream = upstream
+        self._span, self._shift, self._stride, self._whole_only = span, shift, stride, whole_only
+        self._kept: deque[Element] = deque()
+        self._skipping = 0
+        self._over = False
+
+    def pull(self) -> Element:
+        """The next window: a dataset for each part of an element."""
+        self._fill()
+        kept = self._kept
+        if not kept or (self._whole_only and len(kept) < self._span):
+            raise EndOfSequence
+        rows = list(kept)[:self._span:self._stride]
+        for _ in range(min(self._shift, len(kept))):
+            kept.popleft()
+        self._skipping += max(0, self._shift - self._span)
+        return tuple(given([(row[i],) for row in rows]) for i in range(len(rows[0])))
+
+    def _fill(self) -> None:
+        while not self._over and len(self._kept) < self._span:
+            try:
+                element = self._upstream()
+            except EndOfSequence:
+                self._over = True
+                return
+            if self._skipping:
+                self._skipping -= 1
+            else:
+                self._kept.append(element)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     EndOfSequence,
     Pull,
     dataset_op,
+    seeded_generator,
 )
 from pyfuncdbg.hosts.numpy.ops.data.sources import seed_pair
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
@@ -105,22 +105,11 @@ def sample(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empt
     return choose(datasets, kind(variant, spec), stop_on_empty)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConcatenateSource:
+@dataset_op('ConcatenateDataset')
+def _concatenate(first: ElementSource, second: ElementSource) -> ElementSource:
     """The elements of one, then those of another."""
-
-    first: ElementSource
-    second: ElementSource
-    depth: int
-
-    def cardinality(self) -> int:
-        counts = self.first.cardinality(), self.second.cardinality()
-        if INFINITE in counts:
-            return INFINITE
-        return UNKNOWN if UNKNOWN in counts else sum(counts)
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        rest = [(1, self.second), (0, self.first)]
+    def start(reading: DatasetReading, path: str) -> Pull:
+        rest = [(1, second), (0, first)]
         current: Pull | None = None
 
         def pull() -> Element:
@@ -136,51 +125,35 @@ class ConcatenateSource:
                 except EndOfSequence:
                     current = None
         return pull
+    counts = first.cardinality, second.cardinality
+    total = INFINITE if INFINITE in counts else UNKNOWN if UNKNOWN in counts else sum(counts)
+    return ElementSource(total, start, max(first.depth, second.depth) + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ZipSource:
+@dataset_op('ZipDataset')
+def _zip(*sources: ElementSource) -> ElementSource:
     """One element of each, side by side, as long as all have one."""
-
-    sources: Sequence[ElementSource]
-    depth: int
-
-    def cardinality(self) -> int:
-        counts = [source.cardinality() for source in self.sources]
-        known = [count for count in counts if count >= 0]
-        if UNKNOWN in counts:
-            return UNKNOWN if 0 not in counts else 0
-        return min(known) if known else INFINITE
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(self.sources)]
-
-        def pull() -> Element:
-            return tuple([value for one in pulls for value in one()])
-        return pull
+    def start(reading: DatasetReading, path: str) -> Pull:
+        pulls = [source.open(reading, f'{path}::Zip[{i}]') for i, source in enumerate(sources)]
+        return lambda: tuple([value for pull in pulls for value in pull()])
+    counts = [source.cardinality for source in sources]
+    known = [count for count in counts if count >= 0]
+    total = UNKNOWN if UNKNOWN in counts and 0 not in counts else min(known) if known else INFINITE
+    return ElementSource(total, start, max(source.depth for source in sources) + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChooseSource:
+@dataset_op('DirectedInterleaveDataset', 'stop_on_empty_dataset')
+def _choose(numbers: ElementSource, *sources: ElementSource, stop_on_empty_dataset: bool = False) -> ElementSource:
     """Interleaving of datasets by number: each number selects the dataset of the next element. Ends with the first dataset
     that ends, or goes on with the others."""
-
-    numbers: ElementSource
-    sources: Sequence[ElementSource]
-    stops: bool
-    depth: int
-
-    def cardinality(self) -> int:
-        return UNKNOWN
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
+    def start(reading: DatasetReading, path: str) -> Pull:
         path += '::DirectedInterleave'
-        numbers = self.numbers.open(reading, f'{path}[0]')
-        pulls: list[Pull | None] = [s.open(reading, f'{path}[{i + 1}]') for i, s in enumerate(self.sources)]
+        next_number = numbers.open(reading, f'{path}[0]')
+        pulls: list[Pull | None] = [source.open(reading, f'{path}[{i + 1}]') for i, source in enumerate(sources)]
 
         def pull() -> Element:
             while any(pulls):
-                place = int(numbers()[0])
+                place = int(next_number()[0])
                 if not 0 <= place < len(pulls):
                     raise invalid(f'Selector index out of range: {place} >= {len(pulls)}')
                 choose = pulls[place]
@@ -189,34 +162,18 @@ class ChooseSource:
                 try:
                     return choose()
                 except EndOfSequence:
-                    if self.stops:
+                    if stop_on_empty_dataset:
                         raise
                     pulls[place] = None
             raise EndOfSequence
         return pull
+    return ElementSource(UNKNOWN, start, numbers.depth + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WeightedNumbers:
+@dataset_op('SampledNumbers', stateful=True)
+def _sample(weights: Any, seed: Any, seed2: Any) -> ElementSource:
     """Random numbers with given probabilities, without end."""
-
-    weights: Any
-    seeds: tuple[int, int]
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return INFINITE
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in self.seeds] if any(self.seeds) else None))
-        return lambda: (np.int64(generator.choice(len(self.weights), p=self.weights)),)
-
-
-def _directed(numbers: ElementSource, *sources: ElementSource, stop_on_empty_dataset: bool = False) -> ChooseSource:
-    return ChooseSource(numbers, sources, stop_on_empty_dataset, numbers.depth + 1)
-
-
-dataset_op('ConcatenateDataset', lambda first, second: ConcatenateSource(first, second, max(first.depth, second.depth) + 1))
-dataset_op('ZipDataset', lambda *sources: ZipSource(sources, max(source.depth for source in sources) + 1))
-dataset_op('DirectedInterleaveDataset', _directed, 'stop_on_empty_dataset')
-dataset_op('SampledNumbers', lambda weights, seed, seed2: WeightedNumbers(weights, (int(seed), int(seed2))), stateful=True)
+    def start(reading: DatasetReading, path: str) -> Pull:
+        generator = seeded_generator((int(seed), int(seed2)))
+        return lambda: (np.int64(generator.choice(len(weights), p=weights)),)
+    return ElementSource(INFINITE, start)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,15 @@ from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import UNKNOWN, DatasetReading, Element, EndOfSequence, Pull, dataset_op
+from pyfuncdbg.hosts.numpy.ops.data.source import (
+    UNKNOWN,
+    DatasetReading,
+    Element,
+    ElementSource,
+    EndOfSequence,
+    Pull,
+    dataset_op,
+)
 from pyfuncdbg.hosts.numpy.ops.script.calls import numpy_function
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
@@ -96,43 +103,6 @@ class _Generators:
     def drop(self, number: Any) -> None:
         """Forget one."""
         self._running.pop(int(number), None)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GeneratorSource:
-    """Elements that a generator yields."""
-
-    begin: ElementStep
-    step: ElementStep
-    drop: Callable[[Any], None]
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return UNKNOWN
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::Generator'
-        index = -1
-        number: Any = None
-        over = False
-
-        def pull() -> Element:
-            nonlocal index, number, over
-            if over:
-                raise EndOfSequence
-            if number is None:
-                number = self.begin(reading, path, 0, ())[0]
-                reading.at_end(lambda: self.drop(number))
-            index += 1
-            try:
-                return self.step(reading, path, index, (number,))
-            except OutOfRangeError as error:
-                if not isinstance(error.__cause__, StopIteration):
-                    raise
-                over = True
-                self.drop(number)
-            raise EndOfSequence
-        return pull
 
 
 def generator_node(generator: Any, spec: Any, args: Any) -> tuple[str, list[Any], dict[str, Any]]:
@@ -227,12 +197,35 @@ def _leaves_up_to(spec: Any, value: Any) -> list[Any]:
     return [leaf for inner, given in zip(spec, value, strict=True) for leaf in _leaves_up_to(inner, given)]
 
 
+@dataset_op('GeneratorDataset', '_py_begin', '_py_trace', '_py_drop')
 def _generate(*captured: Any, _py_begin: TracedFunction, _py_trace: TracedFunction,
-              _py_drop: Callable[[Any], None]) -> GeneratorSource:
+              _py_drop: Callable[[Any], None]) -> ElementSource:
+    """Elements that a generator yields."""
     count = len(_py_begin.graph.captures)
-    return GeneratorSource(ElementStep(_py_begin, captured[:count], 'Generator', 0),
-                           ElementStep(_py_trace, captured[count:], 'Generator', 0),
-                           _py_drop)
+    first = ElementStep(_py_begin, captured[:count], 'Generator', 0)
+    step = ElementStep(_py_trace, captured[count:], 'Generator', 0)
 
+    def start(reading: DatasetReading, path: str) -> Pull:
+        path += '::Generator'
+        index = -1
+        number: Any = None
+        over = False
 
-dataset_op('GeneratorDataset', _generate, '_py_begin', '_py_trace', '_py_drop')
+        def pull() -> Element:
+            nonlocal index, number, over
+            if over:
+                raise EndOfSequence
+            if number is None:
+                number = first(reading, path, 0, ())[0]
+                reading.at_end(lambda: _py_drop(number))
+            index += 1
+            try:
+                return step(reading, path, index, (number,))
+            except OutOfRangeError as error:
+                if not isinstance(error.__cause__, StopIteration):
+                    raise
+                over = True
+                _py_drop(number)
+            raise EndOfSequence
+        return pull
+    return ElementSource(UNKNOWN, start)

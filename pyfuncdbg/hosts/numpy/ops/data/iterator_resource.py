@@ -178,4 +178,4 @@ register(OpDef('OptionalNone', lambda: OptionalElement(None), _one(dtypes.varian
 register(OpDef('OptionalHasValue', lambda maybe: np.bool_(maybe.element is not None), _one(dtypes.bool), no_gradient))
 register(OpDef('OptionalGetValue', lambda maybe: maybe.value(), _element_types,
                lambda node, *grads: [apply('OptionalFromValue', grads)], outputs=-1, retains=True))
-register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality()), _one(dtypes.int64), no_gradient))
+register(OpDef('DatasetCardinality', lambda source: np.int64(source.cardinality), _one(dtypes.int64), no_gradient))

@@ -4,8 +4,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
@@ -13,7 +12,7 @@ from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.function import ElementFunction, ElementStep
-from pyfuncdbg.hosts.numpy.ops.data.parallel import open_parallel as opened_in_parallel
+from pyfuncdbg.hosts.numpy.ops.data.parallel import open_parallel
 from pyfuncdbg.hosts.numpy.ops.data.source import (
     AUTOTUNE,
     INFINITE,
@@ -24,6 +23,7 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     EndOfSequence,
     Pull,
     dataset_op,
+    transformed,
 )
 from pyfuncdbg.hosts.numpy.ops.data.structure import check_state
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
@@ -120,225 +120,167 @@ def scan(dataset: Any, initial_state: Any, function: Any, name: str | None) -> A
                             _py_states=len(flat), **traced.attrs())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapSource:
+def _following(step: ElementStep, upstream: Pull, reading: DatasetReading,
+               path: str) -> Callable[[], tuple[int, Element, Element]]:
+    """A function that gives the next element: its index, itself, and what the user's function makes of it."""
+    index = -1
+
+    def following() -> tuple[int, Element, Element]:
+        nonlocal index
+        element = upstream()
+        index += 1
+        return index, element, step(reading, path, index, element)
+    return following
+
+
+@dataset_op('MapDataset', '_py_trace')
+def _map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> ElementSource:
     """A function of each element."""
+    step = ElementStep(_py_trace, captured, 'Map', source.depth + 1)
 
-    source: ElementSource
-    step: ElementStep
-    depth: int
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        following = _following(step, upstream, reading, path)
+        return lambda: following()[2]
+    return transformed(source, 'Map', begin)
 
-    def cardinality(self) -> int:
-        return self.source.cardinality()
 
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::Map'
-        upstream, step = self.source.open(reading, path), self.step
-        index = -1
+@dataset_op('ParallelMapDatasetV2', '_py_trace', 'deterministic')
+def _parallel_map(source: ElementSource, *rest: Any, _py_trace: TracedFunction,
+                  deterministic: Any = b'default') -> ElementSource:
+    """Results of the function on several threads; in the elements' order unless that is given up."""
+    *captured, threads = rest
+    if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
+        raise invalid('num_parallel_calls must be greater than zero.')
+    step = ElementStep(_py_trace, captured, 'ParallelMap', source.depth + 1)
+    return transformed(source, 'ParallelMapV2', lambda upstream, reading, path: open_parallel(
+        reading, upstream, int(threads), deterministic != b'false',
+        lambda index, element: step(reading, path, index, element)))
+
+
+@dataset_op('FilterDataset', '_py_trace')
+def _filter(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> ElementSource:
+    """Elements for which a function gives True."""
+    step = ElementStep(_py_trace, captured, 'Filter', source.depth + 1)
+
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        following = _following(step, upstream, reading, path)
 
         def pull() -> Element:
-            nonlocal index
-            element = upstream()
-            index += 1
-            return step(reading, path, index, element)
+            while True:
+                _, element, chosen = following()
+                if chosen[0]:
+                    return element
         return pull
+    return transformed(source, 'Filter', begin, INFINITE if source.cardinality == INFINITE else UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ParallelMapSource:
-    """Results of the function on several threads; in the elements' order unless `ordered` is False."""
+@dataset_op('TakeWhileDataset', '_py_trace')
+def _take_while(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> ElementSource:
+    """The elements before the first for which a function does not give True."""
+    step = ElementStep(_py_trace, captured, 'TakeWhile', source.depth + 1)
 
-    source: ElementSource
-    step: ElementStep
-    depth: int
-    threads: int
-    ordered: bool
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::ParallelMapV2'
-        step = self.step
-        return opened_in_parallel(reading, self.source.open(reading, path), self.threads, self.ordered,
-                                  lambda index, element: step(reading, path, index, element))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FilterSource:
-    """Elements for which a function gives True; with `whole`, only those before the first for which it does not."""
-
-    source: ElementSource
-    step: ElementStep
-    depth: int
-    whole: bool = False
-
-    def cardinality(self) -> int:
-        return UNKNOWN if self.source.cardinality() != INFINITE or self.whole else INFINITE
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::TakeWhile' if self.whole else '::Filter'
-        upstream, step = self.source.open(reading, path), self.step
-        index = -1
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        following = _following(step, upstream, reading, path)
         over = False
 
         def pull() -> Element:
-            nonlocal index, over
-            while not over:
-                element = upstream()
-                index += 1
-                if step(reading, path, index, element)[0]:
+            nonlocal over
+            if not over:
+                _, element, chosen = following()
+                if chosen[0]:
                     return element
-                over = self.whole
+                over = True
             raise EndOfSequence
         return pull
+    return transformed(source, 'TakeWhile', begin, UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScanSource:
+@dataset_op('ScanDataset', '_py_trace', '_py_states')
+def _scan(source: ElementSource, *rest: Any, _py_trace: TracedFunction, _py_states: int) -> ElementSource:
     """A function from (state, element) to (state, output)."""
+    step = ElementStep(_py_trace, rest[_py_states:], 'Scan', source.depth + 1)
 
-    source: ElementSource
-    step: ElementStep
-    depth: int
-    initial: Element
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::Scan'
-        upstream, step, count = self.source.open(reading, path), self.step, len(self.initial)
-        index, state = -1, self.initial
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        index, state = -1, rest[:_py_states]
 
         def pull() -> Element:
             nonlocal index, state
             element = upstream()
             index += 1
             found = step(reading, path, index, (*state, *element))
-            state = found[:count]
-            return found[count:]
+            state = found[:_py_states]
+            return found[_py_states:]
         return pull
+    return transformed(source, 'Scan', begin)
 
 
-class _Inner:
-    """The dataset that a function gave for one element, being read."""
-
-    __slots__ = ('_outer', '_pull', '_reading')
-
-    def __init__(self, reading: DatasetReading, path: str, number: int, source: ElementSource) -> None:
-        self._outer = reading
-        self._reading = reading.within()
-        self._pull = source.open(self._reading, f'{path}[{number}]')
-
-    def next(self) -> Element | None:
-        try:
-            return self._pull()
-        except EndOfSequence:
-            self._outer.forget(self._reading)
-            return None
+@dataset_op('FlatMapDataset', '_py_trace')
+def _flat_map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> ElementSource:
+    """The elements of the datasets that a function gives, one after the other."""
+    return _interleaved(source, captured, _py_trace, 'FlatMap', 1, 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InterleaveSource:
-    """The elements of the datasets that a function gives: of `cycle` of them in turn, `block` at a time."""
-
-    source: ElementSource
-    step: ElementStep
-    depth: int
-    cycle: int
-    block: int
-    name: str
-
-    def cardinality(self) -> int:
-        return UNKNOWN
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += f'::{self.name}'
-        upstream, step = self.source.open(reading, path), self.step
-        slots: list[_Inner | None] = [None] * self.cycle
-        place = taken = 0
-        index = -1
-        over = False
-
-        def filled(slot: int) -> _Inner | None:
-            nonlocal index, over
-            if slots[slot] is None and not over:
-                try:
-                    element = upstream()
-                except EndOfSequence:
-                    over = True
-                    return None
-                index += 1
-                slots[slot] = _Inner(reading, path, index, step(reading, path, index, element)[0])
-            return slots[slot]
-
-        def pull() -> Element:
-            nonlocal place, taken
-            while not over or any(slots):
-                inner = filled(place)
-                found = None if inner is None else inner.next()
-                if found is not None:
-                    taken += 1
-                    if taken == self.block:
-                        place, taken = (place + 1) % self.cycle, 0
-                    return found
-                if inner is None:
-                    place = (place + 1) % self.cycle
-                else:
-                    slots[place] = None         # TensorFlow opens the next dataset in the same slot when it is due again
-                    place = (place + 1) % self.cycle if self.cycle > 1 else 0
-                taken = 0
-            raise EndOfSequence
-        return pull
-
-
-def _map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> MapSource:
-    return MapSource(source, ElementStep(_py_trace, captured, 'Map', source.depth + 1), source.depth + 1)
-
-
-def _parallel_map(source: ElementSource, *rest: Any, _py_trace: TracedFunction,
-                  deterministic: Any = b'default') -> ParallelMapSource:
-    *captured, threads = rest
-    if int(threads) < 1 and int(threads) != -1:     # -1: AUTOTUNE
-        raise invalid('num_parallel_calls must be greater than zero.')
-    return ParallelMapSource(source, ElementStep(_py_trace, captured, 'ParallelMap', source.depth + 1), source.depth + 1,
-                             int(threads),
-                             deterministic != b'false')
-
-
-def _filter(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> FilterSource:
-    return FilterSource(source, ElementStep(_py_trace, captured, 'Filter', source.depth + 1), source.depth + 1)
-
-
-def _take_while(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> FilterSource:
-    return FilterSource(source, ElementStep(_py_trace, captured, 'TakeWhile', source.depth + 1), source.depth + 1, True)
-
-
-def _scan(source: ElementSource, *rest: Any, _py_trace: TracedFunction, _py_states: int) -> ScanSource:
-    step = ElementStep(_py_trace, rest[_py_states:], 'Scan', source.depth + 1)
-    return ScanSource(source, step, source.depth + 1, tuple(rest[:_py_states]))
-
-
-def _flat_map(source: ElementSource, *captured: Any, _py_trace: TracedFunction) -> InterleaveSource:
-    return InterleaveSource(source, ElementStep(_py_trace, captured, 'FlatMap', source.depth + 1), source.depth + 1, 1, 1,
-                            'FlatMap')
-
-
-def _interleave(source: ElementSource, *rest: Any, _py_trace: TracedFunction) -> InterleaveSource:
+@dataset_op('InterleaveDataset', '_py_trace')
+def _interleave(source: ElementSource, *rest: Any, _py_trace: TracedFunction) -> ElementSource:
+    """The elements of several of the datasets that a function gives, in turn."""
     *captured, cycle, block = rest
     for name, value in (('cycle_length', cycle), ('block_length', block)):
         if int(value) < 1:
             raise invalid(f'{name} must be greater than zero.')
-    return InterleaveSource(source, ElementStep(_py_trace, captured, 'Interleave', source.depth + 1), source.depth + 1,
-                            int(cycle),
-                            int(block), 'Interleave')
+    return _interleaved(source, captured, _py_trace, 'Interleave', int(cycle), int(block))
 
 
-dataset_op('MapDataset', _map, '_py_trace')
-dataset_op('ParallelMapDatasetV2', _parallel_map, '_py_trace', 'deterministic')
-dataset_op('FilterDataset', _filter, '_py_trace')
-dataset_op('TakeWhileDataset', _take_while, '_py_trace')
-dataset_op('ScanDataset', _scan, '_py_trace', '_py_states')
-dataset_op('FlatMapDataset', _flat_map, '_py_trace')
-dataset_op('InterleaveDataset', _interleave, '_py_trace')
+def _interleaved(source: ElementSource, captured: Sequence[Any], trace: TracedFunction, kind: str, cycle: int,
+                 block: int) -> ElementSource:
+    """The elements of `cycle` of the datasets in turn, `block` at a time."""
+    step = ElementStep(trace, captured, kind, source.depth + 1)
+    return transformed(source, kind, lambda upstream, reading, path: _Interleaving(
+        step, upstream, reading, path, cycle, block).pull, UNKNOWN)
+
+
+class _Interleaving:
+    """Reading of several datasets in turn."""
+
+    def __init__(self, step: ElementStep, upstream: Pull, reading: DatasetReading, path: str, cycle: int,
+                 block: int) -> None:
+        self._following = _following(step, upstream, reading, path)
+        self._reading, self._path = reading, path
+        self._slots: list[tuple[DatasetReading, Pull] | None] = [None] * cycle
+        self._block = block
+        self._place = self._taken = 0
+        self._over = False
+
+    def pull(self) -> Element:
+        """The next element."""
+        while not self._over or any(self._slots):
+            inner = self._inner()
+            if inner is None:
+                self._go_on()
+                continue
+            try:
+                element = inner[1]()
+            except EndOfSequence:
+                self._reading.forget(inner[0])
+                self._slots[self._place] = None     # TensorFlow opens the next dataset in the same slot when it is due again
+                self._go_on()
+                continue
+            self._taken += 1
+            if self._taken == self._block:
+                self._go_on()
+            return element
+        raise EndOfSequence
+
+    def _go_on(self) -> None:
+        self._place, self._taken = (self._place + 1) % len(self._slots), 0
+
+    def _inner(self) -> tuple[DatasetReading, Pull] | None:
+        """The dataset that is being read in the current slot, or the next one there."""
+        if self._slots[self._place] is None and not self._over:
+            try:
+                index, _, (source,) = self._following()
+            except EndOfSequence:
+                self._over = True
+                return None
+            reading = self._reading.within()
+            self._slots[self._place] = reading, source.open(reading, f'{self._path}[{index}]')
+        return self._slots[self._place]

@@ -1,11 +1,11 @@
 """Order and selection of elements: repeat, take, skip, shard, shuffle, cache, prefetch."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.errors import FailedPreconditionError
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.numpy.ops.data.parallel import open_ahead
 from pyfuncdbg.hosts.numpy.ops.data.source import (
@@ -17,29 +17,30 @@ from pyfuncdbg.hosts.numpy.ops.data.source import (
     EndOfSequence,
     Pull,
     dataset_op,
+    pull_from,
+    seeded_generator,
+    transformed,
 )
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 
+_AHEAD = 2
+"""Number of elements that `prefetch(AUTOTUNE)` keeps ready."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RepeatSource:
+
+def _number(value: Any, argument: str) -> int:
+    if np.ndim(value):
+        raise invalid(f'{argument} must be a scalar')
+    return int(value)
+
+
+@dataset_op('RepeatDataset')
+def _repeat(source: ElementSource, count: Any) -> ElementSource:
     """The elements again and again; -1 times: without end."""
+    times, once = _number(count, 'count'), source.cardinality
 
-    source: ElementSource
-    count: int
-    depth: int
-
-    def cardinality(self) -> int:
-        once = self.source.cardinality()
-        if once == 0 or self.count == 0:
-            return 0
-        if self.count < 0:
-            return INFINITE
-        return once * self.count if once >= 0 else once
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        path += '::ForeverRepeat' if self.count < 0 else '::FiniteRepeat'
-        left = self.count
+    def start(reading: DatasetReading, path: str) -> Pull:
+        path += '::ForeverRepeat' if times < 0 else '::FiniteRepeat'
+        left = times
         inner: tuple[DatasetReading, Pull] | None = None
         fresh = True
 
@@ -48,7 +49,7 @@ class RepeatSource:
             while left:
                 if inner is None:
                     own = reading.within()
-                    inner, fresh = (own, self.source.open(own, f'{path}[{self.count - left}]' if left > 0 else path)), True
+                    inner, fresh = (own, source.open(own, f'{path}[{times - left}]' if left > 0 else path)), True
                 try:
                     found = inner[1]()
                     fresh = False
@@ -61,27 +62,17 @@ class RepeatSource:
                         left = 0
             raise EndOfSequence
         return pull
+    total = 0 if not once or not times else INFINITE if times < 0 else once * times if once >= 0 else once
+    return ElementSource(total, start, source.depth + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TakeSource:
+@dataset_op('TakeDataset')
+def _take(source: ElementSource, count: Any) -> ElementSource:
     """The first elements; -1: all."""
+    most, there = _number(count, 'count'), source.cardinality
 
-    source: ElementSource
-    count: int
-    depth: int
-
-    def cardinality(self) -> int:
-        there = self.source.cardinality()
-        if self.count < 0:
-            return there
-        if there == INFINITE:
-            return self.count
-        return min(there, self.count) if there >= 0 else (0 if self.count == 0 else UNKNOWN)
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::FiniteTake')
-        left = self.count
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        left = most
 
         def pull() -> Element:
             nonlocal left
@@ -91,25 +82,17 @@ class TakeSource:
             left -= 1
             return found
         return pull
+    total = there if most < 0 else most if there == INFINITE or not most else min(there, most)
+    return transformed(source, 'FiniteTake', begin, total)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SkipSource:
+@dataset_op('SkipDataset')
+def _skip(source: ElementSource, count: Any) -> ElementSource:
     """The elements after the first ones; -1: none."""
+    first, there = _number(count, 'count'), source.cardinality
 
-    source: ElementSource
-    count: int
-    depth: int
-
-    def cardinality(self) -> int:
-        there = self.source.cardinality()
-        if self.count < 0:
-            return 0
-        return max(0, there - self.count) if there >= 0 else there
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::FiniteSkip')
-        left = self.count
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        left = first
 
         def pull() -> Element:
             nonlocal left
@@ -120,23 +103,19 @@ class SkipSource:
                 left -= 1
             return upstream()
         return pull
+    return transformed(source, 'FiniteSkip', begin, 0 if first < 0 else max(0, there - first) if there >= 0 else there)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShardSource:
+@dataset_op('ShardDataset')
+def _shard(source: ElementSource, count: Any, index: Any) -> ElementSource:
     """Every `count`-th element, beginning with number `index`."""
+    shards, own, there = int(count), int(index), source.cardinality
+    if shards < 1:
+        raise invalid(f'Number of shards must be greater than zero (currently num_shards = {shards}).')
+    if not 0 <= own < shards:
+        raise invalid(f'Index must be between 0 and {shards - 1} (currently index = {own}).')
 
-    source: ElementSource
-    count: int
-    index: int
-    depth: int
-
-    def cardinality(self) -> int:
-        there = self.source.cardinality()
-        return there if there < 0 else there // self.count + (self.index < there % self.count)
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Shard')
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
         number = -1
 
         def pull() -> Element:
@@ -144,16 +123,17 @@ class ShardSource:
             while True:
                 found = upstream()
                 number += 1
-                if number % self.count == self.index:
+                if number % shards == own:
                     return found
         return pull
+    return transformed(source, 'Shard', begin, there if there < 0 else there // shards + (own < there % shards))
 
 
 class Seeds:
     """Seed source of shuffles: each reading of one dataset gets other seeds."""
 
     def __init__(self, seeds: tuple[int, int]) -> None:
-        self._generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))
+        self._generator = seeded_generator(seeds)
         self._lock = new_lock()
 
     def next(self) -> np.random.Generator:
@@ -162,28 +142,23 @@ class Seeds:
             return np.random.Generator(np.random.Philox(self._generator.integers(0, 2**63, 2).tolist()))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShuffleSource:
+@dataset_op('ShuffleDatasetV3', 'reshuffle_each_iteration', stateful=True)
+def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
+             reshuffle_each_iteration: bool = True) -> ElementSource:
     """The elements in random order: each is drawn from a buffer that is filled up again."""
+    most, seeds = int(size), (int(seed), int(seed2))
+    if most < 1 and most != UNKNOWN:
+        raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
+    again = Seeds(seeds) if reshuffle_each_iteration else None
 
-    source: ElementSource
-    size: int
-    seeds: tuple[int, int]
-    again: Seeds | None
-    depth: int
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Shuffle')
-        generator = (self.again or Seeds(self.seeds)).next()
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
+        generator = (again or Seeds(seeds)).next()
         kept: list[Element] = []
         over = False
 
         def pull() -> Element:
             nonlocal over
-            while not over and (len(kept) < self.size or self.size < 0):
+            while not over and (len(kept) < most or most < 0):
                 try:
                     kept.append(upstream())
                 except EndOfSequence:
@@ -194,76 +169,49 @@ class ShuffleSource:
             kept[place], kept[-1] = kept[-1], kept[place]
             return kept.pop()
         return pull
+    return transformed(source, 'Shuffle', begin)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CacheSource:
+@dataset_op('CacheDatasetV2', stateful=True)
+def _cache(source: ElementSource) -> ElementSource:
     """The elements, kept in memory from the first whole reading on."""
+    kept: list[tuple[Element, ...]] = []
 
-    source: ElementSource
-    depth: int
-    kept: list[tuple[Element, ...]] = field(default_factory=list)
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        if self.kept:
-            ready = iter(self.kept[0])
-
-            def repeat() -> Element:
-                for found in ready:
-                    return found
-                raise EndOfSequence
-            return repeat
-        upstream = self.source.open(reading, path + '::MemoryCacheImpl')
+    def start(reading: DatasetReading, path: str) -> Pull:
+        if kept:
+            return pull_from(iter(kept[0]))
+        upstream = source.open(reading, path + '::MemoryCacheImpl')
         found: list[Element] = []
 
         def pull() -> Element:
             try:
                 element = upstream()
             except EndOfSequence:
-                if not self.kept:
-                    self.kept.append(tuple(found))
+                if not kept:
+                    kept.append(tuple(found))
                 raise
             found.append(element)
             return element
         return pull
+    return ElementSource(source.cardinality, start, source.depth + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PrefetchSource:
+@dataset_op('PrefetchDataset')
+def _prefetch(source: ElementSource, size: Any) -> ElementSource:
     """The elements, got before they are asked for."""
-
-    source: ElementSource
-    size: int
-    depth: int
-
-    def cardinality(self) -> int:
-        return self.source.cardinality()
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::Prefetch')
-        return upstream if not self.size else open_ahead(reading, upstream, self.size if self.size > 0 else _AHEAD)
+    most = int(size)
+    if most < -1:
+        raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
+    return transformed(source, 'Prefetch', lambda upstream, reading, path: open_ahead(
+        reading, upstream, most if most > 0 else _AHEAD) if most else upstream)
 
 
-_AHEAD = 2
-"""Number of elements that `prefetch(AUTOTUNE)` keeps ready."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CardinalitySource:
+@dataset_op('AssertCardinalityDataset')
+def _assert_cardinality(source: ElementSource, count: Any) -> ElementSource:
     """The elements, said to be so many."""
+    expected = int(count)
 
-    source: ElementSource
-    count: int
-    depth: int
-
-    def cardinality(self) -> int:
-        return self.count
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        upstream = self.source.open(reading, path + '::AssertCardinality')
+    def begin(upstream: Pull, reading: DatasetReading, path: str) -> Pull:
         number = 0
 
         def pull() -> Element:
@@ -271,55 +219,17 @@ class CardinalitySource:
             try:
                 found = upstream()
             except EndOfSequence:
-                if 0 <= number < self.count:
-                    raise _miscounted(self.count, str(number)) from None
+                if 0 <= number < expected:
+                    raise _miscounted(expected, f'only {number}') from None
                 raise
             number += 1
-            if 0 <= self.count < number:
-                raise _miscounted(self.count, f'at least {number}')
+            if 0 <= expected < number:
+                raise _miscounted(expected, f'at least {number}')
             return found
         return pull
+    return transformed(source, 'AssertCardinality', begin, expected)
 
 
 def _miscounted(expected: int, got: str) -> Exception:
-    from pyfuncdbg.errors import FailedPreconditionError
-    return FailedPreconditionError(None, None, f'Input dataset was expected to contain {expected} elements but contained '
-                                               f'{"only " if not got.startswith("at") else ""}{got} elements.')
-
-
-def _shard(source: ElementSource, count: Any, index: Any) -> ShardSource:
-    if int(count) < 1:
-        raise invalid(f'Number of shards must be greater than zero (currently num_shards = {int(count)}).')
-    if not 0 <= int(index) < int(count):
-        raise invalid(f'Index must be between 0 and {int(count) - 1} (currently index = {int(index)}).')
-    return ShardSource(source, int(count), int(index), source.depth + 1)
-
-
-def _number(value: Any, argument: str) -> int:
-    if np.ndim(value):
-        raise invalid(f'{argument} must be a scalar')
-    return int(value)
-
-
-def _shuffle(source: ElementSource, size: Any, seed: Any, seed2: Any,
-             reshuffle_each_iteration: bool = True) -> ShuffleSource:
-    if int(size) < 1 and int(size) != UNKNOWN:
-        raise invalid('buffer_size must be greater than zero or UNKNOWN_CARDINALITY')
-    seeds = int(seed), int(seed2)
-    return ShuffleSource(source, int(size), seeds, Seeds(seeds) if reshuffle_each_iteration else None, source.depth + 1)
-
-
-def _prefetch(source: ElementSource, size: Any) -> PrefetchSource:
-    if int(size) < -1:
-        raise invalid('buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning')
-    return PrefetchSource(source, int(size), source.depth + 1)
-
-
-dataset_op('RepeatDataset', lambda source, count: RepeatSource(source, _number(count, 'count'), source.depth + 1))
-dataset_op('TakeDataset', lambda source, count: TakeSource(source, _number(count, 'count'), source.depth + 1))
-dataset_op('SkipDataset', lambda source, count: SkipSource(source, _number(count, 'count'), source.depth + 1))
-dataset_op('ShardDataset', _shard)
-dataset_op('ShuffleDatasetV3', _shuffle, 'reshuffle_each_iteration', stateful=True)
-dataset_op('CacheDatasetV2', lambda source: CacheSource(source, source.depth + 1), stateful=True)
-dataset_op('PrefetchDataset', _prefetch)
-dataset_op('AssertCardinalityDataset', lambda source, count: CardinalitySource(source, int(count), source.depth + 1))
+    return FailedPreconditionError(
+        None, None, f'Input dataset was expected to contain {expected} elements but contained {got} elements.')

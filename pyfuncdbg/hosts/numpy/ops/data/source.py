@@ -4,12 +4,13 @@ Kernels of datasets make sources; iterators open them. A reading is pulled by on
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, register
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
@@ -26,25 +27,6 @@ Pull = Callable[[], Element]
 
 class EndOfSequence(Exception):  # noqa: N818  the end is no error
     """There are no more elements."""
-
-
-class ElementSource(Protocol):
-    """Something to read elements from, any number of times. It never changes."""
-
-    @property
-    def depth(self) -> int:
-        """The number of transformations before this one."""
-
-    def cardinality(self) -> int:
-        """The number of elements; INFINITE or UNKNOWN."""
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        """Begin to read.
-
-        Args:
-            reading: What this is part of.
-            path: Names of the transformations after this one, 'Iterator::Root::Batch', for messages.
-        """
 
 
 class DatasetReading:
@@ -84,13 +66,68 @@ class DatasetReading:
             self._closers.pop()()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ElementSource:
+    """Something to read elements from, any number of times. It never changes.
+
+    Attributes:
+        cardinality: The number of elements; INFINITE or UNKNOWN.
+        open: Begins to read. Takes the reading that this is part of, and the names of the transformations after this one,
+            'Iterator::Root::Batch', for messages.
+        depth: The number of transformations before this one.
+    """
+
+    cardinality: int
+    open: Callable[[DatasetReading, str], Pull]
+    depth: int = 0
+
+
+def transformed(source: ElementSource, name: str, begin: Callable[[Pull, DatasetReading, str], Pull],
+                cardinality: int | None = None) -> ElementSource:
+    """A source that reads another one.
+
+    Args:
+        source: The other.
+        name: Of the transformation, for messages.
+        begin: From the `Pull` of the other, the reading and the path with `name` to the `Pull` of this one.
+        cardinality: The number of elements; as many as the other has by default.
+    """
+    def start(reading: DatasetReading, path: str) -> Pull:
+        path = f'{path}::{name}'
+        return begin(source.open(reading, path), reading, path)
+    return ElementSource(source.cardinality if cardinality is None else cardinality, start, source.depth + 1)
+
+
+def given(elements: Collection[Element], depth: int = 0) -> ElementSource:
+    """A source of elements that are there."""
+    def start(reading: DatasetReading, path: str) -> Pull:
+        return pull_from(iter(elements))
+    return ElementSource(len(elements), start, depth)
+
+
+def pull_from(elements: Iterator[Element]) -> Pull:
+    """The `Pull` of an iterator, which raises nothing."""
+    def pull() -> Element:
+        for element in elements:
+            return element
+        raise EndOfSequence
+    return pull
+
+
 DATASET = [(dtypes.variant, TensorShape(()))]
 
 
-def dataset_op(name: str, kernel: Callable[..., Any], *attrs: str, stateful: bool = False) -> None:
-    """Define an op that gives a dataset."""
-    register(OpDef(name, kernel, lambda inputs, given: DATASET, kernel_attrs=attrs, stateful=stateful,
-                   retains=True))
+def dataset_op(name: str, *attrs: str, stateful: bool = False) -> Callable[[Kernel], Kernel]:
+    """Define an op that gives a dataset, by its kernel: a decorator."""
+    def define(kernel: Kernel) -> Kernel:
+        register(OpDef(name, kernel, lambda inputs, given: DATASET, kernel_attrs=attrs, stateful=stateful, retains=True))
+        return kernel
+    return define
+
+
+def seeded_generator(seeds: tuple[int, int]) -> np.random.Generator:
+    """A generator of random numbers; seeds of 0 and 0 mean another one each time."""
+    return np.random.Generator(np.random.Philox([seed % 2**64 for seed in seeds] if any(seeds) else None))
 
 
 def row(value: Any, index: int) -> Any:

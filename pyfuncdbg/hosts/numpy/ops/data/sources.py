@@ -1,7 +1,6 @@
 """Sources of elements: tensors, their slices, ranges, random numbers."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,17 @@ from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.iterator import output_attrs
-from pyfuncdbg.hosts.numpy.ops.data.source import INFINITE, DatasetReading, Element, EndOfSequence, Pull, dataset_op, row
+from pyfuncdbg.hosts.numpy.ops.data.source import (
+    INFINITE,
+    DatasetReading,
+    ElementSource,
+    Pull,
+    dataset_op,
+    given,
+    pull_from,
+    row,
+    seeded_generator,
+)
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
@@ -82,97 +91,36 @@ def from_random(kind: Any, seed: int | None, name: str | None) -> Any:
     return kind(apply('RandomDatasetV2', seed_pair(_seeds(seed)), output_attrs(spec), name), spec, '_RandomDataset')
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SingleSource:
+@dataset_op('TensorDataset')
+def _single(*tensors: Any) -> ElementSource:
     """One element."""
-
-    element: Element
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return 1
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        given = iter((self.element,))
-
-        def pull() -> Element:
-            for element in given:
-                return element
-            raise EndOfSequence
-        return pull
+    return given((tensors,))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceSource:
+@dataset_op('TensorSliceDataset')
+def _slices(*tensors: Any) -> ElementSource:
     """The slices of tensors along their first axis."""
-
-    tensors: Element
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return len(self.tensors[0])
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        indices = iter(range(self.cardinality()))
-        tensors = self.tensors
-
-        def pull() -> Element:
-            for index in indices:
-                return tuple([row(tensor, index) for tensor in tensors])
-            raise EndOfSequence
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RangeSource:
-    """Numbers from `start` to before `stop`."""
-
-    numbers: range
-    dtype: Any
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return len(self.numbers)
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        numbers, dtype = iter(self.numbers), self.dtype
-
-        def pull() -> Element:
-            for number in numbers:
-                return (dtype(number),)
-            raise EndOfSequence
-        return pull
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RandomSource:
-    """Integers below 2**32 without end; the same in each reading unless `again` is False."""
-
-    seeds: tuple[int, int]
-    depth: int = 0
-
-    def cardinality(self) -> int:
-        return INFINITE
-
-    def open(self, reading: DatasetReading, path: str) -> Pull:
-        generator = np.random.Generator(np.random.Philox([seed % 2**64 for seed in self.seeds] if any(self.seeds) else None))
-        return lambda: (np.int64(generator.integers(0, 2**32)),)
-
-
-def _slices(*tensors: Any) -> SliceSource:
     sizes = {len(tensor) for tensor in tensors}
     if len(sizes) > 1:
         raise invalid(f'All components must have the same size in the 0th dimension, but got {sorted(sizes)}')
-    return SliceSource(tensors)
+    count = len(tensors[0])
+    return ElementSource(count, lambda reading, path: pull_from(
+        tuple([row(tensor, index) for tensor in tensors]) for index in range(count)))
 
 
-def _range(start: Any, stop: Any, step: Any, output_types: Any) -> RangeSource:
+@dataset_op('RangeDataset', 'output_types')
+def _range(start: Any, stop: Any, step: Any, output_types: Any) -> ElementSource:
+    """Numbers from `start` to before `stop`."""
     if not int(step):
         raise invalid('step must be a non-zero integer.')
-    return RangeSource(range(int(start), int(stop), int(step)), output_types[0].array.type)
+    numbers, dtype = range(int(start), int(stop), int(step)), output_types[0].array.type
+    return ElementSource(len(numbers), lambda reading, path: pull_from((dtype(number),) for number in numbers))
 
 
-dataset_op('TensorDataset', lambda *tensors: SingleSource(tensors))
-dataset_op('TensorSliceDataset', _slices)
-dataset_op('RangeDataset', _range, 'output_types')
-dataset_op('RandomDatasetV2', lambda seed, seed2: RandomSource((int(seed), int(seed2))), stateful=True)
+@dataset_op('RandomDatasetV2', stateful=True)
+def _random(seed: Any, seed2: Any) -> ElementSource:
+    """Integers below 2**32 without end; the same in each reading if there are seeds."""
+    def start(reading: DatasetReading, path: str) -> Pull:
+        generator = seeded_generator((int(seed), int(seed2)))
+        return lambda: (np.int64(generator.integers(0, 2**32)),)
+    return ElementSource(INFINITE, start)
