@@ -36,39 +36,40 @@ def _size_and_flag(batch_size: Any, drop_remainder: Any) -> tuple[Any, Any, int 
     return size, flag, None if known is None else int(known)
 
 
-def batch(dataset: Any, batch_size: Any, drop_remainder: Any, name: str | None) -> Any:
-    """Elements stacked."""
+def batch(self: Any, batch_size: Any, drop_remainder: Any = False, num_parallel_calls: Any = None,
+          deterministic: bool | None = None, name: str | None = None) -> Any:
+    """`batch_size` elements stacked into one."""
     size, flag, known = _size_and_flag(batch_size, drop_remainder)
-    spec = structure.reshaped(dataset.element_spec, lambda shape: TensorShape([known]).concatenate(shape), 'batch')
-    return dataset._derived('BatchDatasetV2', spec, '_BatchDataset', size, flag, name=name, parallel_copy=False)
+    spec = structure.reshaped(self.element_spec, lambda shape: TensorShape([known]).concatenate(shape), 'batch')
+    return self._derived('BatchDatasetV2', spec, '_BatchDataset', size, flag, name=name, parallel_copy=False)
 
 
-def padded_batch(dataset: Any, batch_size: Any, padded_shapes: Any, padding_values: Any, drop_remainder: Any,
-                 name: str | None) -> Any:
-    """Elements filled up and stacked.
+def padded_batch(self: Any, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
+                 drop_remainder: Any = False, name: str | None = None) -> Any:
+    """The same for elements of different shapes: what is missing is filled.
 
     Raises:
         ValueError: A shape does not fit, or has no rank.
         TypeError: A value is of another dtype, or something in an element is no tensor.
     """
-    specs = structure.leaves(dataset.element_spec)
+    specs = structure.leaves(self.element_spec)
     for leaf in specs:
         if not isinstance(leaf, TensorSpec):
             raise TypeError(f'padded_batch is not supported for elements of {leaf}')
     if padded_shapes is None:
-        padded_shapes = structure.map_structure(lambda leaf: leaf.shape, dataset.element_spec)
+        padded_shapes = structure.map_structure(lambda leaf: leaf.shape, self.element_spec)
         for leaf in specs:
             if leaf.shape.rank is None:
                 raise ValueError(f'You must provide `padded_shapes` argument because component {specs.index(leaf)} has '
                                  'unknown rank.')
-    given_shapes, given_values = _at(dataset.element_spec, padded_shapes), _at(dataset.element_spec, padding_values)
+    given_shapes, given_values = _at(self.element_spec, padded_shapes), _at(self.element_spec, padding_values)
     shapes = [_padded_shape(given, leaf) for given, leaf in zip(given_shapes, specs, strict=True)]
     values = [_padding(given, leaf) for given, leaf in zip(given_values, specs, strict=True)]
     size, flag, known = _size_and_flag(batch_size, drop_remainder)
-    spec = structure.packed(dataset.element_spec, iter(
+    spec = structure.packed(self.element_spec, iter(
         [TensorSpec(TensorShape([known, *shape.as_list()]), leaf.dtype) for shape, leaf in zip(shapes, specs, strict=True)]))
     flat = [constant(np.array([-1 if n is None else n for n in shape.as_list()], np.int64)) for shape in shapes]
-    return dataset._derived('PaddedBatchDatasetV2', spec, '_PaddedBatchDataset', size, *flat, *values, flag, name=name,
+    return self._derived('PaddedBatchDatasetV2', spec, '_PaddedBatchDataset', size, *flat, *values, flag, name=name,
                             N=len(specs), parallel_copy=False)
 
 
@@ -110,29 +111,30 @@ def _padding(given: Any, leaf: Any) -> Any:
     return value
 
 
-def unbatch(dataset: Any, name: str | None) -> Any:
-    """The slices of each element."""
+def unbatch(self: Any, name: str | None = None) -> Any:
+    """The slices of each element along its first axis."""
     def without_first(shape: TensorShape) -> TensorShape:
         if shape.rank == 0:
             raise ValueError('Cannot unbatch an input with scalar components.')
         return shape[1:]
-    sizes = [leaf.shape[0] for leaf in structure.leaves(dataset.element_spec) if leaf.shape.rank]
+    sizes = [leaf.shape[0] for leaf in structure.leaves(self.element_spec) if leaf.shape.rank]
     for size in sizes:
         if None not in (size, sizes[0]) and size != sizes[0]:
             raise ValueError('`unbatch()` is only supported for datasets of elements whose components have a matching '
                              f'leading dimension. Encountered both {sizes[0]} and {size}.')
-    spec = structure.reshaped(dataset.element_spec, without_first, 'unbatch')
-    return dataset._derived('UnbatchDataset', spec, '_UnbatchDataset', name=name)
+    spec = structure.reshaped(self.element_spec, without_first, 'unbatch')
+    return self._derived('UnbatchDataset', spec, '_UnbatchDataset', name=name)
 
 
-def window(dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any, name: str | None) -> Any:
-    """Datasets of several elements."""
+def window(self: Any, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False,
+           name: str | None = None) -> Any:
+    """Datasets of `size` elements; the next one begins `shift` elements later and takes every `stride`-th."""
     counts = [convert_to_tensor(value, dtypes.int64, name=word) for word, value in
               (('size', size), ('shift', size if shift is None else shift), ('stride', stride))]
     flag = convert_to_tensor(drop_remainder, dtypes.bool, name='drop_remainder')
-    spec = structure.map_structure(lambda leaf: structure.VariantSpec(type(dataset), leaf, 'DatasetSpec'),
-                                   dataset.element_spec)
-    return dataset._derived('WindowDataset', spec, '_WindowDataset', *counts, flag, name=name)
+    spec = structure.map_structure(lambda leaf: structure.VariantSpec(type(self), leaf, 'DatasetSpec'),
+                                   self.element_spec)
+    return self._derived('WindowDataset', spec, '_WindowDataset', *counts, flag, name=name)
 
 
 @dataset_op('BatchDatasetV2')

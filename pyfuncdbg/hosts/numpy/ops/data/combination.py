@@ -28,8 +28,8 @@ from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
-def zip_datasets(kind: Any, args: Any, datasets: Any, name: str | None) -> Any:
-    """One element of each.
+def zip_datasets(cls: Any, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
+    """One element of each of a structure of datasets, side by side.
 
     Raises:
         TypeError: There is nothing to zip, or something that is no dataset.
@@ -50,47 +50,49 @@ def zip_datasets(kind: Any, args: Any, datasets: Any, name: str | None) -> Any:
                             f'objects but encountered object of type {type(one)}.')
     spec = structure.packed(given, iter([one.element_spec for one in found]))
     variant = apply('ZipDataset', [one._variant_tensor for one in found], {**output_attrs(spec), 'N': len(found)}, name)
-    return kind(variant, spec, '_ZipDataset', found)
+    return cls(variant, spec, '_ZipDataset', found)
 
 
-def concatenate(first: Any, second: Any, name: str | None) -> Any:
-    """The elements of one, then those of another.
+def concatenate(self: Any, dataset: Any, name: str | None = None) -> Any:
+    """The elements of this one, then those of another.
 
     Raises:
         TypeError: They have elements of different kinds.
     """
-    ours, theirs = first.element_spec, second.element_spec
+    ours, theirs = self.element_spec, dataset.element_spec
     try:
         if not structure.same_form(ours, theirs):
             raise ValueError(ours)
         spec = structure.narrowest_for_both(ours, theirs)
     except ValueError:
         raise TypeError(f'Incompatible dataset elements:\n  {ours} vs.   {theirs}') from None
-    return first._derived('ConcatenateDataset', spec, '_ConcatenateDataset', second._variant_tensor, others=[second],
+    return self._derived('ConcatenateDataset', spec, '_ConcatenateDataset', dataset._variant_tensor, others=[dataset],
                           name=name)
 
 
-def choose(datasets: Sequence[Any], choice: Any, stop_on_empty: bool) -> Any:
-    """An element of the dataset whose number another one gives.
+def choose_from_datasets(cls: Any, datasets: Sequence[Any], choice_dataset: Any,
+                         stop_on_empty_dataset: bool = True) -> Any:
+    """An element of the dataset whose number `choice_dataset` gives, for each such number.
 
     Raises:
-        TypeError: `choice` has elements other than int64 numbers.
+        TypeError: `choice_dataset` has elements other than int64 numbers.
         ValueError: There are no datasets.
     """
     if not datasets:
         raise ValueError('Invalid `datasets`. `datasets` should not be empty.')
-    if not structure.compatible(choice.element_spec, TensorSpec((), dtypes.int64)):
+    if not structure.compatible(choice_dataset.element_spec, TensorSpec((), dtypes.int64)):
         raise TypeError('Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `tf.int64` tensors but are '
-                        f'{choice.element_spec}.')
+                        f'{choice_dataset.element_spec}.')
     spec = datasets[0].element_spec
     for other in datasets[1:]:
         spec = structure.narrowest_for_both(spec, other.element_spec)
-    return choice._derived('DirectedInterleaveDataset', spec, '_DirectedInterleaveDataset',
-                           *[one._variant_tensor for one in datasets], others=datasets, stop_on_empty_dataset=stop_on_empty,
-                           N=len(datasets))
+    return choice_dataset._derived('DirectedInterleaveDataset', spec, '_DirectedInterleaveDataset',
+                                   *[one._variant_tensor for one in datasets], others=datasets,
+                                   stop_on_empty_dataset=stop_on_empty_dataset, N=len(datasets))
 
 
-def sample(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empty: bool) -> Any:
+def sample_from_datasets(cls: Any, datasets: Sequence[Any], weights: Any = None, seed: int | None = None,
+                         stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Any:
     """Elements of datasets that are drawn at random."""
     if not datasets:
         raise ValueError('Invalid `datasets`. `datasets` should not be empty.')
@@ -102,7 +104,7 @@ def sample(datasets: Sequence[Any], weights: Any, seed: int | None, stop_on_empt
     spec = TensorSpec((), dtypes.int64)
     kind = type(datasets[0])
     variant = apply('SampledNumbers', (convert_to_tensor(given / given.sum()), *seed_pair(_seeds(seed))), output_attrs(spec))
-    return choose(datasets, kind(variant, spec), stop_on_empty)
+    return choose_from_datasets(cls, datasets, kind(variant, spec), stop_on_empty_dataset)
 
 
 @dataset_op('ConcatenateDataset')

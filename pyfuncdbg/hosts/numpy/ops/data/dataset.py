@@ -5,12 +5,13 @@ Programs build them, in eager code, in functions and in graphs; nothing is read 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
-from pyfuncdbg.hosts.numpy.ops.data import batch, combination, mapping, reduction, sources, structure
+from pyfuncdbg.hosts.numpy.ops.data import batch as batches, combination, mapping, reduction, sources, structure
 from pyfuncdbg.hosts.numpy.ops.data.generator import from_generator
 from pyfuncdbg.hosts.numpy.ops.data.iterator import OwnedIterator, output_attrs, over
 from pyfuncdbg.hosts.numpy.ops.data.options import Options
@@ -83,10 +84,6 @@ class Dataset:
             raise TypeError('The dataset length is unknown.')
         return count
 
-    def cardinality(self) -> Any:
-        """The number of elements, as a tensor; -1: infinitely many, -2: unknown."""
-        return reduction.cardinality_of(self, None)
-
     def as_numpy_iterator(self) -> Iterator[Any]:
         """The elements as NumPy values.
 
@@ -113,86 +110,31 @@ class Dataset:
         variant = apply(op, (self._variant_tensor, *inputs), {**attrs, **output_attrs(spec)}, name)
         return type(self)(variant, spec, kind, [self, *others])
 
-    # ------------------------------------------------------------------ making
-    @classmethod
-    def from_tensors(cls, tensors: Any, name: str | None = None) -> Any:
-        """One element."""
-        return sources.from_tensors(cls, tensors, name)
+    # ------------------------------------------------------------------ beside their kernels
+    from_tensors = classmethod(sources.from_tensors)
+    from_tensor_slices = classmethod(sources.from_tensor_slices)
+    range = classmethod(sources.from_range)
+    random = classmethod(sources.from_random)
+    from_generator = classmethod(from_generator)
+    zip = classmethod(combination.zip_datasets)
+    choose_from_datasets = classmethod(combination.choose_from_datasets)
+    sample_from_datasets = classmethod(combination.sample_from_datasets)
+    concatenate = combination.concatenate
+    map = mapping.map_dataset
+    filter = mapping.filter_dataset
+    take_while = mapping.take_while
+    scan = mapping.scan
+    flat_map = mapping.flat_map
+    interleave = mapping.interleave
+    batch = batches.batch
+    padded_batch = batches.padded_batch
+    unbatch = batches.unbatch
+    window = batches.window
+    reduce = reduction.reduce_dataset
+    get_single_element = reduction.get_single_element
+    cardinality = reduction.cardinality
 
-    @classmethod
-    def from_tensor_slices(cls, tensors: Any, name: str | None = None) -> Any:
-        """The slices of tensors along their first axis."""
-        return sources.from_tensor_slices(cls, tensors, name)
-
-    @classmethod
-    def range(cls, *args: Any, **kwargs: Any) -> Any:
-        """Numbers, with the arguments of Python's `range`; `output_type` is int64 by default."""
-        return sources.from_range(cls, *args, **kwargs)
-
-    @classmethod
-    def from_generator(cls, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
-                       args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
-        """The elements that `generator(*args)` yields, begun anew for each reading."""
-        return from_generator(cls, generator, output_types, output_shapes, args, output_signature, name)
-
-    @classmethod
-    def random(cls, seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Any:
-        """Integers below 2**32 without end."""
-        return sources.from_random(cls, seed, name)
-
-    @classmethod
-    def zip(cls, *args: Any, datasets: Any = None, name: str | None = None) -> Any:
-        """One element of each of a structure of datasets, side by side."""
-        return combination.zip_datasets(cls, args, datasets, name)
-
-    @classmethod
-    def choose_from_datasets(cls, datasets: Sequence[Dataset], choice_dataset: Dataset,
-                             stop_on_empty_dataset: bool = True) -> Any:
-        """An element of the dataset whose number `choice_dataset` gives, for each such number."""
-        return combination.choose(datasets, choice_dataset, stop_on_empty_dataset)
-
-    @classmethod
-    def sample_from_datasets(cls, datasets: Sequence[Dataset], weights: Any = None, seed: int | None = None,
-                             stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Any:
-        """Elements of datasets that are drawn at random."""
-        return combination.sample(datasets, weights, seed, stop_on_empty_dataset)
-
-    def concatenate(self, dataset: Dataset, name: str | None = None) -> Any:
-        """The elements of this one, then those of another."""
-        return combination.concatenate(self, dataset, name)
-
-    # ------------------------------------------------------------------ functions
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None, deterministic: bool | None = None,
-            synchronous: bool | None = None, use_unbounded_threadpool: bool = False, name: str | None = None) -> Any:
-        """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
-        `deterministic` is False."""
-        return mapping.map_dataset(self, map_func, num_parallel_calls, deterministic, name)
-
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
-        """The elements for which a function gives True."""
-        return mapping.filter_dataset(self, predicate, name)
-
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
-        """The elements before the first for which a function gives False."""
-        return mapping.take_while(self, predicate, name)
-
-    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
-        """A function from (state, element) to (new state, output), element by element."""
-        return mapping.scan(self, initial_state, scan_func, name)
-
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """The last state of a function from (state, element) to the next state."""
-        return reduction.reduce_dataset(self, initial_state, reduce_func, name)
-
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Any:
-        """The elements of the datasets that a function gives, one after the other."""
-        return mapping.flat_map(self, map_func, name)
-
-    def interleave(self, map_func: Callable[..., Any], cycle_length: Any = None, block_length: Any = None,
-                   num_parallel_calls: Any = None, deterministic: bool | None = None, name: str | None = None) -> Any:
-        """The elements of `cycle_length` of those datasets in turn, `block_length` at a time."""
-        return mapping.interleave(self, map_func, cycle_length, block_length, num_parallel_calls, name)
-
+    # ------------------------------------------------------------------ here
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
         """The result of a function from dataset to dataset.
 
@@ -253,37 +195,15 @@ class Dataset:
         """The elements with their numbers before them."""
         return type(self).zip((type(self).range(start, dtypes.int64.max, name=name), self))
 
-    # ------------------------------------------------------------------ batches
-    def batch(self, batch_size: Any, drop_remainder: bool = False, num_parallel_calls: Any = None,
-              deterministic: bool | None = None, name: str | None = None) -> Any:
-        """`batch_size` elements stacked into one."""
-        return batch.batch(self, batch_size, drop_remainder, name)
-
-    def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
-                     drop_remainder: bool = False, name: str | None = None) -> Any:
-        """The same for elements of different shapes: what is missing is filled."""
-        return batch.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
-
-    def unbatch(self, name: str | None = None) -> Any:
-        """The slices of each element along its first axis."""
-        return batch.unbatch(self, name)
-
     def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Any:
         """Batches of another size."""
         return self.unbatch(name).batch(batch_size, drop_remainder, name=name)
 
-    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False,
-               name: str | None = None) -> Any:
-        """Datasets of `size` elements; the next one begins `shift` elements later and takes every `stride`-th."""
-        return batch.window(self, size, shift, stride, drop_remainder, name)
 
-    def get_single_element(self, name: str | None = None) -> Any:
-        """The element of a dataset that has just one.
-
-        Raises:
-            InvalidArgumentError: It has none, or more.
-        """
-        return reduction.single_element(self, name)
+for _name, _member in vars(Dataset).items():
+    _function = getattr(_member, '__func__', _member)
+    if isinstance(_function, FunctionType):     # maybe of another module: Python's errors name it, pickle looks it up
+        _function.__module__, _function.__name__, _function.__qualname__ = __name__, _name, f'Dataset.{_name}'
 
 
 def _as_numpy(leaf: Any) -> Any:

@@ -35,9 +35,9 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: Any, args: Any, output_signature: Any,
-                   name: str | None) -> Any:
-    """The elements that a generator yields.
+def from_generator(cls: Any, generator: Callable[..., Any], output_types: Any = None, output_shapes: Any = None,
+                   args: Any = None, output_signature: Any = None, name: str | None = None) -> Any:
+    """The elements that `generator(*args)` yields, begun anew for each reading.
 
     Raises:
         TypeError: It cannot be called, or types are missing, given twice or none.
@@ -62,7 +62,7 @@ def from_generator(kind: Any, generator: Any, output_types: Any, output_shapes: 
     if args is not None and not isinstance(args, (tuple, list)):
         raise TypeError('values must be a sequence.')
     op, inputs, attrs = generator_node(generator, spec, None if args is None else tuple(args))
-    return kind(apply(op, inputs, attrs, name), spec, '_FlatMapDataset')
+    return cls(apply(op, inputs, attrs, name), spec, '_FlatMapDataset')
 
 
 def _spec(types: Any, shapes: Any) -> Any:

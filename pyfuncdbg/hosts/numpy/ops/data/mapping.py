@@ -31,62 +31,64 @@ from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import invalid
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def map_dataset(dataset: Any, map_func: Callable[..., Any], num_parallel_calls: Any, deterministic: bool | None,
-                name: str | None) -> Any:
-    """A function of each element, on threads if their number is given.
+def map_dataset(self: Any, map_func: Callable[..., Any], num_parallel_calls: Any = None,
+                deterministic: bool | None = None, synchronous: bool | None = None, use_unbounded_threadpool: bool = False,
+                name: str | None = None) -> Any:
+    """A function of each element; with `num_parallel_calls` on so many threads, in the elements' order unless
+    `deterministic` is False.
 
     Raises:
         InvalidArgumentError: The function returns nothing.
     """
-    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.map()')
+    function = ElementFunction(map_func, (self.element_spec,), 'Dataset.map()')
     if not structure.types_of(function.spec):
         raise InvalidArgumentError(None, None, "Length for attr 'output_types' of 0 must be at least minimum 1\n\t; "
                                                'NodeDef: {{node MapDataset}} [Op:MapDataset] name: ')
     if num_parallel_calls is None:
-        return dataset._derived('MapDataset', function.spec, '_MapDataset', *function.captured, name=name,
+        return self._derived('MapDataset', function.spec, '_MapDataset', *function.captured, name=name,
                                 **function.attrs())
     threads = convert_to_tensor(num_parallel_calls, dtypes.int64, name='num_parallel_calls')
     if deterministic is None:
-        deterministic = dataset._set_options.deterministic
+        deterministic = self._set_options.deterministic
     told = b'default' if deterministic is None else str(bool(deterministic)).lower().encode()
-    return dataset._derived('ParallelMapDatasetV2', function.spec, '_ParallelMapDataset', *function.captured, threads,
+    return self._derived('ParallelMapDatasetV2', function.spec, '_ParallelMapDataset', *function.captured, threads,
                             name=name, deterministic=told, **function.attrs())
 
 
-def filter_dataset(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+def filter_dataset(self: Any, predicate: Callable[..., Any], name: str | None = None) -> Any:
     """The elements for which a function gives True."""
-    function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.filter()')
+    function = ElementFunction(predicate, (self.element_spec,), 'Dataset.filter()')
     _check_predicate(function.spec)
-    return dataset._derived('FilterDataset', dataset.element_spec, '_FilterDataset', *function.captured, name=name,
+    return self._derived('FilterDataset', self.element_spec, '_FilterDataset', *function.captured, name=name,
                             **function.attrs('predicate'))
 
 
-def take_while(dataset: Any, predicate: Callable[..., Any], name: str | None) -> Any:
+def take_while(self: Any, predicate: Callable[..., Any], name: str | None = None) -> Any:
     """The elements before the first for which a function gives False."""
-    function = ElementFunction(predicate, (dataset.element_spec,), 'Dataset.take_while()')
+    function = ElementFunction(predicate, (self.element_spec,), 'Dataset.take_while()')
     _check_predicate(function.spec, ' but its return type is')
-    return dataset._derived('TakeWhileDataset', dataset.element_spec, '_TakeWhileDataset', *function.captured, name=name,
+    return self._derived('TakeWhileDataset', self.element_spec, '_TakeWhileDataset', *function.captured, name=name,
                             **function.attrs('predicate'))
 
 
-def flat_map(dataset: Any, map_func: Callable[..., Any], name: str | None) -> Any:
-    """The elements of the datasets that a function gives."""
-    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.flat_map()')
+def flat_map(self: Any, map_func: Callable[..., Any], name: str | None = None) -> Any:
+    """The elements of the datasets that a function gives, one after the other."""
+    function = ElementFunction(map_func, (self.element_spec,), 'Dataset.flat_map()')
     spec = _inner_spec(function, '`flat_map`' if name else 'flat_map')
-    return dataset._derived('FlatMapDataset', spec, '_FlatMapDataset', *function.captured, name=name, **function.attrs())
+    return self._derived('FlatMapDataset', spec, '_FlatMapDataset', *function.captured, name=name, **function.attrs())
 
 
-def interleave(dataset: Any, map_func: Callable[..., Any], cycle_length: Any, block_length: Any, num_parallel_calls: Any,
-               name: str | None) -> Any:
-    """The elements of several of those datasets in turn."""
-    function = ElementFunction(map_func, (dataset.element_spec,), 'Dataset.interleave()')
+def interleave(self: Any, map_func: Callable[..., Any], cycle_length: Any = None, block_length: Any = None,
+               num_parallel_calls: Any = None, deterministic: bool | None = None, name: str | None = None) -> Any:
+    """The elements of `cycle_length` of those datasets in turn, `block_length` at a time."""
+    function = ElementFunction(map_func, (self.element_spec,), 'Dataset.interleave()')
     spec = _inner_spec(function, 'interleave')
     cycle = 1 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
     if num_parallel_calls is not None and (cycle_length is None or cycle_length == AUTOTUNE):
         cycle = 10
     counts = [convert_to_tensor(value, dtypes.int64, name=name_of) for name_of, value in
               (('cycle_length', cycle), ('block_length', 1 if block_length is None else block_length))]
-    return dataset._derived('InterleaveDataset', spec, '_InterleaveDataset', *function.captured, *counts, name=name,
+    return self._derived('InterleaveDataset', spec, '_InterleaveDataset', *function.captured, *counts, name=name,
                             **function.attrs())
 
 
@@ -102,21 +104,21 @@ def _inner_spec(function: ElementFunction, what: str) -> Any:
     return spec.element_spec
 
 
-def scan(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
-    """A function from (state, element) to (new state, output).
+def scan(self: Any, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
+    """A function from (state, element) to (new state, output), element by element.
 
     Raises:
         TypeError: It does not return two things, or a state of another kind.
     """
     state = structure.as_element(initial_state)
     spec = structure.map_structure(structure.spec_of, state)
-    traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.scan()', unpacked=False)
+    traced = ElementFunction(scan_func, (spec, self.element_spec), 'Dataset.scan()', unpacked=False)
     if not isinstance(traced.spec, tuple) or len(traced.spec) != 2:
         raise TypeError('Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value '
                         f'but its return type is {traced.spec}.')
     check_state(spec, traced.spec[0], 'Invalid `scan_func`. ', ', got')
     flat = structure.tensors_of(state)
-    return dataset._derived('ScanDataset', traced.spec[1], '_ScanDataset', *flat, *traced.captured, name=name,
+    return self._derived('ScanDataset', traced.spec[1], '_ScanDataset', *flat, *traced.captured, name=name,
                             _py_states=len(flat), **traced.attrs())
 
 

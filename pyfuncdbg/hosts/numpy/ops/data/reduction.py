@@ -1,6 +1,7 @@
 """Reductions of a whole dataset: its number of elements, `reduce`, its only element."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, no_gradient, register
@@ -15,32 +16,37 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction
 
 
-def cardinality_of(dataset: Any, name: str | None) -> Any:
-    """The number of elements as a tensor."""
-    return apply('DatasetCardinality', (dataset._variant_tensor,), None, name)
+def cardinality(self: Any) -> Any:
+    """The number of elements, as a tensor; -1: infinitely many, -2: unknown."""
+    return apply('DatasetCardinality', (self._variant_tensor,))
 
 
-def reduce_dataset(dataset: Any, initial_state: Any, function: Any, name: str | None) -> Any:
-    """The last state; shapes may grow less specific from one to the next."""
+def reduce_dataset(self: Any, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+    """The last state of a function from (state, element) to the next state; shapes may grow less specific from one to the
+    next."""
     state = structure.as_element(initial_state)
     spec = structure.map_structure(structure.spec_of, state)
     while True:
-        traced = ElementFunction(function, (spec, dataset.element_spec), 'Dataset.reduce()', unpacked=False)
+        traced = ElementFunction(reduce_func, (spec, self.element_spec), 'Dataset.reduce()', unpacked=False)
         check_state(spec, traced.spec, '', ' but got')
         wider = structure.narrowest_for_both(spec, traced.spec)
         if wider == spec:
             break
         spec = wider
     flat = structure.tensors_of(state)
-    found = apply('ReduceDataset', (dataset._variant_tensor, *flat, *traced.captured),
+    found = apply('ReduceDataset', (self._variant_tensor, *flat, *traced.captured),
                   {**traced.attrs(), **output_attrs(spec), '_py_states': len(flat)}, name)
     return structure.element_of(spec, found)
 
 
-def single_element(dataset: Any, name: str | None) -> Any:
-    """The only element."""
-    flat = apply('DatasetToSingleElement', (dataset._variant_tensor,), output_attrs(dataset.element_spec), name)
-    return structure.element_of(dataset.element_spec, flat)
+def get_single_element(self: Any, name: str | None = None) -> Any:
+    """The element of a dataset that has just one.
+
+    Raises:
+        InvalidArgumentError: It has none, or more.
+    """
+    flat = apply('DatasetToSingleElement', (self._variant_tensor,), output_attrs(self.element_spec), name)
+    return structure.element_of(self.element_spec, flat)
 
 
 def _types(inputs: Any, attrs: Attrs) -> list[Output]:

@@ -28,17 +28,17 @@ from pyfuncdbg.hosts.numpy.ops.random.random import _seeds
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 
-def from_tensors(kind: Any, tensors: Any, name: str | None) -> Any:
+def from_tensors(cls: Any, tensors: Any, name: str | None = None) -> Any:
     """One element."""
     element = structure.as_element(tensors)
     spec = structure.map_structure(structure.spec_of, element)
     flat = structure.tensors_of(element)
-    return kind(apply('TensorDataset', flat, {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec)}, name), spec,
-                '_TensorDataset')
+    return cls(apply('TensorDataset', flat, {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec)}, name), spec,
+               '_TensorDataset')
 
 
-def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
-    """The slices of tensors.
+def from_tensor_slices(cls: Any, tensors: Any, name: str | None = None) -> Any:
+    """The slices of tensors along their first axis.
 
     Raises:
         ValueError: There is no tensor, one is of rank 0, or their first axes differ.
@@ -62,11 +62,11 @@ def from_tensor_slices(kind: Any, tensors: Any, name: str | None) -> Any:
         if size != sizes[0]:
             raise ValueError(f'Dimensions {sizes[0]} and {size} are not compatible')
     attrs = {'Toutput_types': [t.dtype for t in flat], **output_attrs(spec), 'is_files': False}
-    return kind(apply('TensorSliceDataset', flat, attrs, name), spec, '_TensorSliceDataset')
+    return cls(apply('TensorSliceDataset', flat, attrs, name), spec, '_TensorSliceDataset')
 
 
-def from_range(kind: Any, *args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
-    """Numbers.
+def from_range(cls: Any, *args: Any, output_type: Any = dtypes.int64, name: str | None = None) -> Any:
+    """Numbers, with the arguments of Python's `range`.
 
     Raises:
         ValueError: There are not one to three of them.
@@ -77,7 +77,7 @@ def from_range(kind: Any, *args: Any, output_type: Any = dtypes.int64, name: str
     given = [convert_to_tensor(value, dtypes.int64, name=word)
              for word, value in (('start', start), ('stop', stop), ('step', step))]
     spec = TensorSpec((), as_dtype(output_type))
-    return kind(apply('RangeDataset', given, output_attrs(spec), name), spec, '_RangeDataset')
+    return cls(apply('RangeDataset', given, output_attrs(spec), name), spec, '_RangeDataset')
 
 
 def seed_pair(seeds: dict[str, int]) -> tuple[Any, Any]:
@@ -85,10 +85,11 @@ def seed_pair(seeds: dict[str, int]) -> tuple[Any, Any]:
     return constant(seeds['seed'], dtypes.int64, name='seed'), constant(seeds['seed2'], dtypes.int64, name='seed2')
 
 
-def from_random(kind: Any, seed: int | None, name: str | None) -> Any:
-    """Random integers."""
+def from_random(cls: Any, seed: int | None = None, rerandomize_each_iteration: bool | None = None,
+                name: str | None = None) -> Any:
+    """Integers below 2**32 without end."""
     spec = TensorSpec((), dtypes.int64)
-    return kind(apply('RandomDatasetV2', seed_pair(_seeds(seed)), output_attrs(spec), name), spec, '_RandomDataset')
+    return cls(apply('RandomDatasetV2', seed_pair(_seeds(seed)), output_attrs(spec), name), spec, '_RandomDataset')
 
 
 @dataset_op('TensorDataset')
