@@ -31,6 +31,8 @@ from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_line, breakpoint_table, filed_view
 
 _TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
+_IF = re.compile(r'(?:^|\s)if(?=\s|\(|$)')
+_END_OF_PLACE = re.compile(r'\s(?=--|if(?:\s|\(|$))')
 _COMMA = re.compile(r'((?:.*:)?\d+),(.+)')
 
 
@@ -92,27 +94,26 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     return {'timing': timing, 'do': args.do, 'once': args.once, 'every': args.every, 'after': args.after}
 
 
-def breakpoint_of(place: str, condition: str | None) -> tuple[Spec, str | None, dict[str, Any]]:
-    """The breakpoint of `--break PLACE --if CONDITION`: its place, condition and settings, for `Breakpoints.set` and
-    `check`. The options of `break` may stand behind either: `--break 'norm --every 3'`.
+def breakpoint_of(text: str, condition: str | None = None) -> tuple[Spec, str | None, dict[str, Any]]:
+    """The breakpoint of `--break TEXT --if CONDITION`, for `Breakpoints.set` and `check`: what may be typed behind `break`.
 
     Raises:
-        CommandError: The place or an option makes no sense.
+        CommandError: The place, the condition or an option makes no sense, or there are two conditions.
     """
-    where, _, given = place.partition(' --')
-    rest, more = _without_options(condition or '')
-    args = parser_of(BREAK).parse_args([*(word.text for word in words(f'--{given}' if given else '')), *more])
-    if args.spec:
-        raise CommandError(f'--break {place}: behind its options comes a condition or nothing, not {args.spec!r}')
-    return spec(where.strip()), rest or None, _settings(args)
-
-
-def _known_options() -> list[str]:
-    return [option for action in parser_of(BREAK)._actions for option in action.option_strings]
+    end = _END_OF_PLACE.search(text)
+    args = parser_of(BREAK).parse_args([])
+    args.spec, args.condition = (text[:end.start()], text[end.end():]) if end is not None else (text, '')
+    place, own = _taken_apart(args)
+    if condition is not None:
+        if own:
+            raise CommandError(f'--if {condition}: it belongs to the --break before it, and there is another --if')
+        own, given = _without_options(condition)
+        _put(args, given)
+    return spec(place.strip()), own or None, _settings(args)
 
 
 def _without_options(text: str) -> tuple[str, list[str]]:
-    """A place or condition, and the words of the options that stand behind it."""
+    """A condition, and the words of the options that stand behind it."""
     found: list[str] = []
     while (match := _TRAILING.search(' ' + text)) is not None:
         found.append(match[1])
@@ -120,35 +121,38 @@ def _without_options(text: str) -> tuple[str, list[str]]:
     return text, [word.text for option in reversed(found) for word in words(option)]
 
 
+def _put(args: argparse.Namespace, given: Sequence[str]) -> None:
+    """Put options that stand behind the place where they belong."""
+    parser = parser_of(BREAK)
+    found = parser.parse_args(given)
+    if found.spec:
+        raise CommandError(f"behind the options of break comes 'if' and a condition or nothing, not {found.spec!r}")
+    for name, value in vars(found).items():
+        if value != parser.get_default(name):
+            setattr(args, name, value)
+
+
 def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
-    """SPEC and condition; options that stand behind the condition are put where they belong."""
+    """Place and condition of 'SPEC [OPTIONS] [if CONDITION] [OPTIONS]', or pdb's 'SPEC, CONDITION'."""
     place: str = args.spec or ''
     rest: str = args.condition
     if place == 'if':
         place, rest = '', f'if {rest}'
     rest, given = _without_options(rest)
-    if given:
-        parser = parser_of(BREAK)
-        for name, value in vars(parser.parse_args(given)).items():
-            if value != parser.get_default(name):
-                setattr(args, name, value)
     if place.endswith(','):                     # pdb's `break 11, condition`
         place, rest = place[:-1], f',{rest}'
     elif (comma := _COMMA.fullmatch(place)) is not None:
         place, rest = comma[1], f',{comma[2]} {rest}'
     if rest.startswith(','):
         rest = f'if {rest[1:].strip()}'
-    if not rest:
-        return place, ''
-    word, _, condition = rest.partition(' ')
-    if word != 'if' and not rest.startswith('if('):
-        hint = nearest(word, _known_options()) if word.startswith('-') else ''
-        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}.{hint} ", TypedCommand('help break'),
+    before, *condition = _IF.split(rest, maxsplit=1)
+    if before and not before.startswith('--'):
+        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}. ", TypedCommand('help break'),
                            ' shows all.')
-    condition = condition if word == 'if' else rest[2:]
-    if not condition.strip():
+    if condition and not condition[0].strip():
         raise CommandError("a condition is missing behind 'if'")
-    return place, condition.strip()
+    _put(args, [*(word.text for word in words(before)), *given])
+    return place, condition[0].strip() if condition else ''
 
 
 def _learn(context: Context, breakpoints: Breakpoints) -> None:
@@ -286,7 +290,7 @@ def _clear(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
 def _condition(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     _learn(context, breakpoints)
-    text = args.condition.removeprefix('if ').strip()
+    text = args.condition[found.end():].strip() if (found := _IF.match(args.condition)) is not None else args.condition
     breakpoints.change(args.number, text or None)
     return ChangedBreakpoints('changed', (state_of(breakpoints.entry(args.number), breakpoints),))
 

@@ -129,9 +129,28 @@ def test_an_option_of_the_command_line_has_those_of_break(debugger, place, condi
     assert facts_of(debugger.breakpoints.set(spec, when, **settings)) == facts
 
 
+@pytest.mark.parametrize(('text', 'facts'), [
+    ('norm if x > 3', ('norm', 'x > 3', 'before', 'stop', False, 1, 0)),
+    ('norm if(x) > 3 --once', ('norm', '(x) > 3', 'before', 'stop', True, 1, 0)),
+    ('norm --every 3 if x if y else z', ('norm', 'x if y else z', 'before', 'stop', False, 3, 0)),
+    ('model.py:3, x > 3', ('model.py:3', 'x > 3', 'before', 'stop', False, 1, 0)),
+    ('model.py:3,x > 3 --do log', ('model.py:3', 'x > 3', 'before', 'log', False, 1, 0)),
+])
+def test_the_command_and_the_option_have_one_grammar(debugger, typed, text, facts):
+    spec, when, settings = breakpoint_of(text)
+    made = debugger.breakpoints.set(spec, when, **settings)
+    assert facts_of(made) == facts
+    debugger.breakpoints.clear(made.number)
+    typed(f'break {text}')
+    assert facts_of(only(debugger)) == facts
+    typed(f'condition {only(debugger).number} if(x) == 1')
+    assert only(debugger).when.text == '(x) == 1'
+
+
 @pytest.mark.parametrize(('place', 'message'), [
     ('norm --eror', "unrecognized arguments: --eror. Did you mean '--error'"), ('norm --every x', "'x' is no whole number"),
-    ('norm --once other', "comes a condition or nothing, not 'other'"), ('norm --error --before', 'not allowed with'),
+    ('norm --once other', "comes 'if' and a condition or nothing, not 'other'"),
+    ('norm --error --before', 'not allowed with'),
     ('model.py:3 --error', '--error is for calls'), ('norm --every 0', "'0' is no whole number")])
 def test_a_wrong_option_of_the_command_line(debugger, place, message):
     with pytest.raises(CommandError) as caught:

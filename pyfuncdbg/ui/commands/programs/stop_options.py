@@ -1,19 +1,15 @@
-"""The options `--break SPEC --if PRED`, any number of them, for the command line and for notebook cells. The words of the
-`break` command, 'SPEC if PRED', do as well.
+"""The options `--break SPEC --if PRED`, any number of them, for the command line and for notebook cells.
 
-argparse calls them on the thread that parses; they load nothing.
+argparse calls them on the thread that parses; they load nothing. `break_commands.breakpoint_of` reads what was given.
 """
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
-
-_IF = re.compile(r'\s(if)(?:\s+|(?=\()|$)')
 
 
 def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add the two; what is given becomes `breaks`, pairs of SPEC and condition or None."""
+    """Add the two; what is given becomes `breaks`, pairs of texts, the second of them None without `--if`."""
     group.add_argument('--break', metavar='SPEC', dest='breaks', action=_Break, default=[],
                        help='stop before a node, an op type or a call (norm[3]), in a function where it begins '
                             '(function:NAME if a node has its name too), at each execution of a line (model.py:41);'
@@ -25,14 +21,11 @@ def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None
 
 
 class _Break(argparse.Action):
-    """One more breakpoint, with the condition that stands behind an 'if'."""
+    """One more breakpoint."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
                  option_string: str | None = None) -> None:
-        place, found, condition = _IF.split(values, 1) if _IF.search(values) else (values, '', None)
-        if found and not condition:
-            parser.error(f"--break {values}: a condition is missing behind 'if'")
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (place.strip(), condition)])
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (values, None)])
 
 
 class _If(argparse.Action):
