@@ -22,10 +22,11 @@ from pyfuncdbg.observers.debug.lines import live_functions
 TESTS = str(Path(__file__).resolve().parent)
 COMPILED = [*Path(TESTS).parent.joinpath('pyfuncdbg').rglob('*.so')]
 
-# The machines that run the tests are shared: how long an example takes says nothing about the code.
-# A change lands or not for what it does: CI tries the same examples each time, people try new ones.
-settings.register_profile('shared machine', deadline=None, derandomize='CI' in os.environ)
-settings.load_profile('shared machine')
+# The machines that run the tests are shared: how long an example takes says nothing about the code. A change passes or not
+# for what it does: the same examples are tried each time. .ci/run has a stage of its own with the profile 'new examples'.
+settings.register_profile('same examples', deadline=None, derandomize=True)
+settings.register_profile('new examples', deadline=None)
+settings.load_profile('same examples')
 
 # xdist's workers have them: programs in terminals of the tests would take them for the size, whatever the terminal says.
 for name in ('COLUMNS', 'LINES'):

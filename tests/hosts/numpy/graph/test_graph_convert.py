@@ -69,7 +69,7 @@ def _check(value: Any, name: str, expected: Any) -> None:
     (np.array([b'a', 'b\0'], object), 'string', [b'a', b'b\0']), (bytearray(b'ab'), 'int32', [97, 98]),
     (np.array(3), 'int64', 3), (np.float64(1), 'float64', 1), (np.int8(1), 'int8', 1),
     (np.array([1, 2], '>i4'), 'int32', [1, 2]), (np.array([1., 2.], '>f8')[::-1], 'float64', [2, 1]),
-    (np.asmatrix([[1, 2]]), 'int64', [[1, 2]]), (np.ma.array([1., 2.], mask=[0, 1]), 'float64', [1, 2]),
+    (np.array([[1, 2]]).view(np.matrix), 'int64', [[1, 2]]), (np.ma.array([1., 2.], mask=[0, 1]), 'float64', [1, 2]),
     (np.arange(6.).reshape(2, 3).T, 'float64', [[0, 3], [1, 4], [2, 5]]),
     (ml_dtypes.bfloat16(1.5), 'bfloat16', 1.5), ([], 'float32', []), ([[]], 'float32', [[]]),
     ([[], []], 'float32', [[], []]),
