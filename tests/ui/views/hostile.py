@@ -85,16 +85,31 @@ _KNOWN: dict[Any, st.SearchStrategy[Any]] = {
     RenderableType: st.none(), Text: _texts.map(Text)}
 
 
+_PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {}
+_made: dict[tuple[int, Any, int], tuple[Mapping[Any, st.SearchStrategy[Any]], st.SearchStrategy[Any]]] = {}
+"""By special strategies, type and depth. A type that is in a record in many places is one strategy there: with one for each
+place, their number would grow by the depth."""
+
+
 def of(kind: Any, depth: int = 0, special: Mapping[Any, st.SearchStrategy[Any]] | None = None) -> st.SearchStrategy[Any]:
     """Values of a type, by its annotation.
 
     Raises:
         TypeError: This kind of annotation is not known here.
     """
-    given = special or {}
-    found = given.get(kind) or _KNOWN.get(kind) if _hashable(kind) else None
-    if found is not None:
-        return found
+    given = special or _PLAIN
+    if not _hashable(kind):
+        return _strategy(kind, depth, given)
+    known = given.get(kind, _KNOWN.get(kind))
+    if known is not None:
+        return known
+    key = id(given), kind, depth
+    if key not in _made:
+        _made[key] = given, _strategy(kind, depth, given)
+    return _made[key][1]
+
+
+def _strategy(kind: Any, depth: int, given: Mapping[Any, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     most = 3 if depth < 3 else 1 if depth < 5 else 0
     if origin in (Union, types.UnionType):
@@ -122,7 +137,8 @@ def _fields(kind: Any, depth: int, given: Mapping[Any, st.SearchStrategy[Any]]) 
     hints = typing.get_type_hints(kind)
     names = kind._fields if not dataclasses.is_dataclass(kind) else [
         field.name for field in dataclasses.fields(kind) if field.init]
-    return st.builds(kind, **{name: given.get((kind, name)) or of(hints[name], depth + 1, given) for name in names})
+    return st.builds(kind, **{name: given[kind, name] if (kind, name) in given else of(hints[name], depth + 1, given)
+                              for name in names})
 
 
 def _deferred(kind: Any, depth: int, given: Mapping[Any, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
@@ -134,7 +150,8 @@ def arguments(function: Callable[..., Any],
     """Arguments for a function, by their annotations."""
     hints = typing.get_type_hints(function)
     hints.pop('return', None)
-    return st.fixed_dictionaries({name: special.get((function.__name__, name)) or of(kind, 0, special)
+    own = {name: special.get((function.__name__, name)) for name in hints}
+    return st.fixed_dictionaries({name: of(kind, 0, special) if (known := own[name]) is None else known
                                   for name, kind in hints.items()})
 
 

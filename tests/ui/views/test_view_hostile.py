@@ -49,7 +49,8 @@ SPECIAL = {
     ('picture', 'array'): st.sampled_from([array for array in hostile.ARRAYS if has_picture(array)]),
     ('swapped_view', 'again'): st.sampled_from(['run', 'call', '']),
     (StopCard, 'values_are'): st.sampled_from(['changed', 'outputs', 'inputs', 'locals']),
-    ('preview', 'precision'): st.integers(1, 17), ('variables_table', 'indent'): st.integers(0, 4),
+    ('preview', 'precision'): st.integers(1, 17), ('element_table', 'precision'): st.integers(1, 17),
+    ('variables_table', 'indent'): st.integers(0, 4),
     ('run_end_view', 'tensors'): st.none(), ('curve', 'height'): st.integers(1, 20),
     ('beside_view', 'notes'): st.dictionaries(
         st.integers(0, 3), st.lists(st.sampled_from(hostile.TEXTS).map(label), max_size=3)),

@@ -155,7 +155,8 @@ def _row(row: BadRow) -> Part:
     values = row.elements.values
     if values is None or values.ndim == 0:
         return Text(f'  [{row.index}]  {element(values.item()) if values is not None else ""}')
-    constant = f'  every element is {values.reshape(-1)[0].item():.6g}' if row.constant else ''
+    first = values.reshape(-1)[:1].tolist()
+    constant = f'  every element is {element(first[0])}' if row.constant and first else ''
     text = Text(f'row {row.index}{constant}', 'bold')
     return Padding(Page(text) if constant else Page(text, element_table(row.elements)), (0, 0, 0, 2))
 
