@@ -6,36 +6,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.host import RunView
+from pyfuncdbg.hooks.run_cursor import KnownNodes
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
-
-
-class KnownRun(Protocol):
-    """Protocol of a run whose values are known in part."""
-
-    position: int
-
-    @property
-    def sites(self) -> Sequence[CallSite]:
-        """Its sites."""
-
-    @property
-    def feeds(self) -> Sequence[str]:
-        """Names of the tensors that were given."""
-
-    def holds(self, tensor: str) -> bool:
-        """Whether a value is there."""
-
-    def value(self, tensor: str) -> Any:
-        """The value."""
-
-    def obstacle(self, position: int) -> str:
-        """The reason why the run cannot go back."""
 
 
 class RunCalls:
@@ -99,7 +77,7 @@ class PendingRun:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.place = 0
-        self.known: KnownRun | None = None
+        self.known: KnownNodes | None = None
         self.calls = RunCalls(plan)
 
     def pause(self, on_pause: Callable[[], None]) -> None:
@@ -126,7 +104,7 @@ class RunPosition:
     repeats = False
     within: Sequence[CallSite] = ()
 
-    def __init__(self, walk: KnownRun, place: int | None) -> None:
+    def __init__(self, walk: KnownNodes, place: int | None) -> None:
         self._walk = walk
         self.position = walk.position if place is None else place
 

@@ -145,42 +145,18 @@ class Expression(Predicate):
         return f'condition({self.text!r})'
 
 
-class VocabularyWord(Predicate):
+class VocabularyWord(Expression):
     """`has_nan` and its kin: of a value when called, bare of any tensor of the call."""
 
-    __slots__ = ('_compiled', '_function')
+    __slots__ = ('_function',)
 
     def __init__(self, name: str) -> None:
-        self._compiled = Compiled(name)
+        super().__init__(name)
         self._function = vocabulary.VOCABULARY[name]
 
     def __call__(self, x: Any) -> np.bool_:
         """Whether it holds for one value."""
         return self._function(x)  # type: ignore[no-any-return]
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return self._compiled.reads
-
-    @property
-    def text(self) -> str:
-        return self._compiled.text
-
-    def at(self, site: CallSite, memories: list[Memory]) -> True_:
-        return binding(self._compiled.whole, site, None)
-
-    def of_values(self, site: CallSite) -> OfValues | None:
-        return of_values(self._compiled, site)
-
-    def expressions(self) -> Iterable[Compiled]:
-        return (self._compiled,)
-
-    @property
-    def parts(self) -> tuple[object, ...]:
-        return (self.text,)
-
-    def source(self, functions: dict[str, Callable[..., Any]]) -> str:
-        return self.text
 
     def __reduce__(self) -> str:
         return self.text
@@ -241,6 +217,19 @@ class _Joined(Predicate):
     def expressions(self) -> Iterable[Compiled]:
         return (*self.left.expressions(), *self.right.expressions())
 
+    @staticmethod
+    def _join(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., bool]:
+        """The two as one function."""
+        raise NotImplementedError
+
+    def at(self, site: CallSite, memories: list[Memory]) -> True_:
+        left = self.left.at(site, memories)     # first: their memories are in order
+        return self._join(left, self.right.at(site, memories))
+
+    def of_values(self, site: CallSite) -> OfValues | None:
+        left, right = self.left.of_values(site), self.right.of_values(site)
+        return None if left is None or right is None else self._join(left, right)
+
     @property
     def parts(self) -> tuple[object, ...]:
         return self.left, self.right
@@ -262,14 +251,8 @@ class All(_Joined):
     __slots__ = ()
     _sign, _word = '&', 'and'
 
-    def at(self, site: CallSite, memories: list[Memory]) -> True_:
-        left, right = self.left.at(site, memories), self.right.at(site, memories)
-        return lambda call, outputs, error: truth(left(call, outputs, error)) and truth(right(call, outputs, error))
-
-    def of_values(self, site: CallSite) -> OfValues | None:
-        left, right = self.left.of_values(site), self.right.of_values(site)
-        if left is None or right is None:
-            return None
+    @staticmethod
+    def _join(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., bool]:
         return lambda *given: truth(left(*given)) and truth(right(*given))
 
 
@@ -279,14 +262,8 @@ class Either(_Joined):
     __slots__ = ()
     _sign, _word = '|', 'or'
 
-    def at(self, site: CallSite, memories: list[Memory]) -> True_:
-        left, right = self.left.at(site, memories), self.right.at(site, memories)
-        return lambda call, outputs, error: truth(left(call, outputs, error)) or truth(right(call, outputs, error))
-
-    def of_values(self, site: CallSite) -> OfValues | None:
-        left, right = self.left.of_values(site), self.right.of_values(site)
-        if left is None or right is None:
-            return None
+    @staticmethod
+    def _join(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., bool]:
         return lambda *given: truth(left(*given)) or truth(right(*given))
 
 

@@ -10,6 +10,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.hooks.private_names import mangled
 from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
@@ -131,14 +132,6 @@ class InlineCondition:
         values = function_variables(frame) if is_part(frame.f_code) or is_generated(frame.f_code) else frame.f_locals
         return bool(function(*[_looked_up(name, frame, values, vocabulary, owner) for name in names],
                              *[_answered(name, frame, values) for name in self.spaces]))
-
-
-def mangled(name: str, owner: str) -> str:
-    """A private name as it is spelled in the class `owner`."""
-    stripped = owner.lstrip('_')
-    if not stripped or not name.startswith('__') or name.endswith('__') or '.' in name:
-        return name
-    return f'_{stripped}{name}'
 
 
 def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabulary: Mapping[str, Callable[..., Any]],

@@ -11,7 +11,8 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, mangled
+from pyfuncdbg.hooks.private_names import mangled
+from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, qualified
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')

@@ -38,6 +38,16 @@ def tensors(element: Element, spec: Any) -> Any:
                                        for value in element])
 
 
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The dtypes of an element."""
+    return structure.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shapes of an element."""
+    return structure.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
+
+
 class ReadDataset(Protocol):
     """The dataset that an iterator reads."""
 
@@ -104,12 +114,10 @@ class OwnedIterator:
             OutOfRangeError: There is none.
             OpError: A function on the way failed.
         """
-        if self._cursor is None or context.current_graph() is not None:
-            return self._symbolic_next()
-        element = self._next()
-        if element is None:
-            raise _told(end(), 'IteratorGetNext')
-        return tensors(element, self.element_spec)
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise _told(end(), 'IteratorGetNext') from None
 
     def get_next_as_optional(self) -> Optional:
         """The next element, or nothing, as an `Optional`."""
@@ -139,15 +147,8 @@ class OwnedIterator:
         flat = apply('IteratorGetNext', (self._iterator_resource,), output_attrs(self.element_spec))
         return structure.element_of(self.element_spec, flat)
 
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element."""
-        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
+    output_types = property(get_output_types)
+    output_shapes = property(get_output_shapes)
 
 
 def _told(error: OpError, op: str, count: int = 1) -> OpError:

@@ -11,28 +11,32 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import as_shape
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
 from pyfuncdbg.hosts.numpy.ops.data import structure
 from pyfuncdbg.hosts.numpy.ops.data.dataset import Dataset
-from pyfuncdbg.hosts.numpy.ops.data.iterator import Optional, OwnedIterator, output_attrs
+from pyfuncdbg.hosts.numpy.ops.data.iterator import (
+    Optional,
+    OwnedIterator,
+    get_output_shapes,
+    get_output_types,
+    output_attrs,
+)
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
+
+
+def _class_of(spec: Any) -> Any:
+    return Tensor if isinstance(spec, TensorSpec) else spec.value_type
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The classes of an element's parts."""
+    return structure.map_structure(_class_of, dataset_or_iterator.element_spec)
 
 
 class DatasetV1(Dataset):
     """`tf.compat.v1.data.Dataset`: a dataset that makes iterators in graphs."""
 
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element."""
-        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of an element's parts."""
-        return structure.map_structure(_class_of, self.element_spec)
+    output_types = property(get_output_types)
+    output_shapes = property(get_output_shapes)
+    output_classes = property(get_output_classes)
 
     def make_one_shot_iterator(self) -> Any:
         """An iterator that reads this dataset once, without being begun."""
@@ -71,10 +75,6 @@ class DatasetV1(Dataset):
         """
         raise NotImplementedError('pyfuncdbg has no datasets of sparse tensors; give tf.sparse.to_dense(...) to '
                                   'from_tensor_slices')
-
-
-def _class_of(spec: Any) -> Any:
-    return Tensor if isinstance(spec, TensorSpec) else spec.value_type
 
 
 def _iterator_attrs(spec: Any) -> dict[str, Any]:
@@ -139,20 +139,9 @@ class Iterator:
         """A string that represents this iterator, to be fed to one `from_string_handle`."""
         return self._handle if name is None else apply('IteratorToStringHandle', (self._iterator_resource,), None, name)
 
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element."""
-        return structure.map_structure(lambda spec: spec.dtype, self.element_spec)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return structure.map_structure(lambda spec: spec.shape, self.element_spec)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of an element's parts."""
-        return structure.map_structure(_class_of, self.element_spec)
+    output_types = property(get_output_types)
+    output_shapes = property(get_output_shapes)
+    output_classes = property(get_output_classes)
 
     @staticmethod
     def from_structure(output_types: Any, output_shapes: Any = None, shared_name: str | None = None,
@@ -192,18 +181,3 @@ def _version1(dataset: Any) -> DatasetV1:
     if isinstance(dataset, DatasetV1):
         return dataset
     return DatasetV1(dataset._variant_tensor, dataset.element_spec, dataset._kind, [dataset])
-
-
-def get_output_types(dataset_or_iterator: Any) -> Any:
-    """The dtypes of an element."""
-    return structure.map_structure(lambda spec: spec.dtype, dataset_or_iterator.element_spec)
-
-
-def get_output_shapes(dataset_or_iterator: Any) -> Any:
-    """The shapes of an element."""
-    return structure.map_structure(lambda spec: spec.shape, dataset_or_iterator.element_spec)
-
-
-def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """The classes of an element's parts."""
-    return structure.map_structure(_class_of, dataset_or_iterator.element_spec)

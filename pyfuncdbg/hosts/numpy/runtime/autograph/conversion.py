@@ -19,8 +19,9 @@ from pyfuncdbg.hooks.code_table import ByCode
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.private_names import mangled
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
-from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition, mangled
+from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
 
 OVERLOADED = frozenset((abs, float, int, len, range, enumerate, zip, map, filter))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.private_names import mangled
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -114,11 +115,3 @@ def parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
         yield arguments.vararg
     if arguments.kwarg is not None:
         yield arguments.kwarg
-
-
-def mangled(name: str, owner: str) -> str:
-    """A private name as it is spelled in the class `owner`."""
-    stripped = owner.lstrip('_')
-    if not stripped or not name.startswith('__') or name.endswith('__') or '.' in name:
-        return name
-    return f'_{stripped}{name}'
