@@ -12,10 +12,11 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import _INNERMOST, Hook, _looked_on, invoke
+from pyfuncdbg.hooks.chain import TELLING, Hook, invoke
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hooks.source_map import is_generated
+from pyfuncdbg.hooks.watched_call import watch
 
 _DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
@@ -90,13 +91,15 @@ def failed_at(frame: FrameType) -> tuple[CallSite, Run] | None:
 
 def calls_function(frame: FrameType) -> bool:
     """Whether what this frame calls is a wrapped function."""
-    return frame.f_code in _callers or frame.f_code in _INNERMOST
+    return frame.f_code in _callers or frame.f_code in TELLING
 
 
 def entrance_of(frame: FrameType) -> Entrance | None:
     """The call that this frame of ours begins, None if it begins none."""
-    if frame.f_code in _INNERMOST:
+    if frame.f_code in TELLING:
         passing = _passing(frame)
+        if passing is None:
+            return None
         call = passing.call
         return Entrance(call.site, call.run, call.inputs, call, passing.hooks)
     describe = _beginnings.get(frame.f_code)
@@ -128,7 +131,7 @@ def _around(frame: FrameType) -> _Passing | None:
     """The call whose function our frames have called by this one; None if none is known."""
     caller = frame.f_back
     while caller is not None and is_machinery(caller.f_code.co_filename) and caller.f_code not in _beginnings:
-        if caller.f_code in _INNERMOST:
+        if caller.f_code in TELLING:
             return _passing(caller)
         caller = caller.f_back
     return None
@@ -153,19 +156,19 @@ def code_of(function: Any) -> CodeType | None:
 def inside(frame: FrameType | None) -> bool:
     """Whether a frame is in a wrapped function, or was called by one, however deep."""
     while frame is not None:
-        if frame.f_code in _INNERMOST or frame.f_code in _beginnings:
+        if frame.f_code in TELLING or frame.f_code in _beginnings:
             return True
         frame = frame.f_back
     return False
 
 
-def _passing(frame: FrameType) -> _Passing:
-    """The call that a frame of the chain executes."""
+def _passing(frame: FrameType) -> _Passing | None:
+    """The call that a frame of the chain makes; None where another one of these, further in, makes it."""
     names = frame.f_locals
-    if frame.f_code is _looked_on.__code__:
-        return _Passing(names['call'], names['func'], (names['watcher'],))
-    passage = names['self']
-    return _Passing(passage.call, passage.func, passage.hooks)
+    if passage := names.get('self'):
+        return _Passing(passage.call, passage.func, passage.hooks)
+    call, watcher = names.get('call'), names.get('watcher')
+    return _Passing(call, names['func'], (watcher,)) if call is not None and watcher is not None else None
 
 
 def _of_invoke(frame: FrameType) -> Entrance | None:
@@ -175,3 +178,5 @@ def _of_invoke(frame: FrameType) -> Entrance | None:
 
 _beginnings[invoke.__code__] = _of_invoke       # of hosts that do not describe the call themselves
 _callers.add(invoke.__code__)
+if isinstance(watch, FunctionType):               # not compiled
+    _callers.add(watch.__code__)

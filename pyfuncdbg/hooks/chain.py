@@ -6,23 +6,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from types import FrameType
-from typing import Any, TypeVar, cast
+from types import CodeType
+from typing import Any, cast
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
-from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, Watcher, hooks
-from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.hook_failure import say_failed, switch_off
+from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, hooks
+from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.run_abort import ends_with_caller, unwatched
+from pyfuncdbg.hooks.watched_call import watch
 
 Function = Callable[..., Outputs]
 _NONE: Any = object()
-_T = TypeVar('_T')
 
 
 _thread = threading.local()
@@ -88,40 +87,6 @@ def _given(outputs: Outputs, func: Function) -> Function:
     return lambda *inputs: first.pop() if first else func(*inputs)
 
 
-def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
-    """Execute a call that no hook is interested in; an abort in its function is the run's all the same.
-
-    Raises:
-        RunAborted: The run was aborted in the function, whatever that made of it.
-        BaseException: What `func` raised, unchanged.
-    """
-    try:
-        outputs = func(*arguments)
-    except BaseException as error:
-        aborted = error if isinstance(error, RunAborted) else run.aborted
-        if aborted is None:
-            raise
-        run.aborted = None if current.get() is None and _ends_with(run) else aborted
-        if aborted is error:
-            raise
-        raise aborted.with_traceback(None) from None
-    if (swallowed := run.aborted) is not None:
-        run.aborted = None if current.get() is None and _ends_with(run) else swallowed
-        raise swallowed.with_traceback(None)
-    return outputs
-
-
-def _ends_with(run: Run) -> bool:
-    """Whether an abort of a run ends with the call whose frame asks: it is a thread's eager code, and no unwatched call is
-    around, which might swallow it."""
-    frame: FrameType | None = sys._getframe(2)
-    while run.endless and frame is not None:
-        if frame.f_code is unwatched.__code__ and frame.f_locals['run'] is run:
-            return False
-        frame = frame.f_back
-    return run.endless
-
-
 def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
              thread: int = 0, began: tuple[int, int] | None = None, saved: Any = None) -> Outputs:
     """Make a call through the hooks of its kind.
@@ -146,10 +111,10 @@ def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forwar
     if saved is not None:
         call.saved = saved
     try:
-        return _looked_on(call, func, watcher) if watcher is not None else _hooked(call, func)
+        return cast(Outputs, watch(call, within, watcher, func, inputs)) if watcher is not None else _hooked(call, func)
     except BaseException as error:
         if isinstance(error, RunAborted):
-            run.aborted = None if not call.parent and _ends_with(run) else error
+            run.aborted = None if not call.parent and ends_with_caller(run) else error
         elif error is call.error:
             _drop_frames(error)
         raise
@@ -157,71 +122,6 @@ def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forwar
         call.speaker = None
         # The error's frames lead here: without this, call -> error -> frame -> call would wait for the collector.
         del call, within
-
-
-def _looked_on(call: Call, func: Function, watcher: Watcher) -> Outputs:
-    """Execute a call that one hook looks on: half the cost of a passage. TensorFlow's own code is then fast again sooner."""
-    run = call.run
-    kept: Any = _NONE
-    try:
-        kept = watcher.begins(call)
-    except Exception as error:                  # the hook is broken: the call goes on without it
-        _switch_off(watcher, call, error)
-    token = current.set(call)
-    try:
-        outputs = func(*call.inputs)
-        call.finished = perf_counter_ns()
-        if run.aborted is not None:
-            raise run.aborted.with_traceback(None)
-    except BaseException as error:
-        current.reset(token)
-        raised = _fall(call, watcher, kept, error)
-        if raised is not error:
-            raise raised from None
-        raise
-    current.reset(token)
-    call.outputs = outputs
-    if kept is not _NONE:
-        try:
-            watcher.returned(call, kept, outputs)
-        except BaseException as error:          # the hook is broken: the outputs stand
-            drop(watcher, call, kept, error)
-    return outputs
-
-
-def _fall(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
-    """The function of a call that a hook looks on at has raised: tell the hook; gives what the call raises."""
-    run = call.run
-    call.finished = perf_counter_ns()
-    call.error = error
-    if run.aborted is not None and error is not run.aborted:
-        error = run.aborted.with_traceback(None)
-    if kept is not _NONE:
-        try:
-            watcher.raised(call, kept, error)
-        except BaseException as mistake:        # the hook is broken: the error passes all the same
-            drop(watcher, call, kept, mistake)
-    return error
-
-
-def fallen(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
-    """As `_looked_on` and `_watched` where a call has raised, for `passage`, which has no frame: gives what it raises."""
-    if error.__traceback__ is not None:         # its outermost entry is the line of `passage`
-        error.__traceback__ = error.__traceback__.tb_next
-    raised = _fall(call, watcher, kept, error)
-    if raised is not error:
-        raised.__suppress_context__ = True
-    if isinstance(raised, RunAborted):
-        call.run.aborted = None if not call.parent and _ends_with(call.run) else raised
-    return raised
-
-
-def drop(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
-    """A hook has raised at the end of a call: it is switched off, unless the error is the program's, which goes on."""
-    watcher.dropped(call, kept)
-    if not isinstance(error, Exception):
-        raise error
-    _switch_off(watcher, call, error)
 
 
 def _hooked(call: Call, func: Function) -> Outputs:
@@ -247,7 +147,7 @@ def _drop_frames(error: BaseException) -> None:
     while entry is not None:
         frames.append(entry.tb_frame)
         entry = entry.tb_next
-        if frames[-1].f_code in _INNERMOST:
+        if _calls_function(frames[-1].f_code):
             break
     else:
         return                                  # a hook gave the error another traceback
@@ -301,7 +201,7 @@ class _Passage:
             if type(outcome) is _Raised and outcome.error is error:
                 self.level = level
                 raise
-            _switch_off(hook, call, error)
+            switch_off(hook, call, error)
             outputs = None
         except BaseException as error:
             self.level = level
@@ -359,26 +259,14 @@ class _Passage:
         return outputs
 
 
-_INNERMOST = frozenset((_Passage.execute.__code__, _looked_on.__code__))
-"""The frames that call a user's function."""
+def _calls_function(code: CodeType) -> bool:
+    """Whether it is the innermost code of the chain; compiled, it has a name with that of its module."""
+    return code is _Passage.execute.__code__ or (
+        code.co_name.rpartition('.')[2] == watch.__name__ and is_package(code.co_filename))
 
 
-def _switch_off(hook: Hook, call: Call, error: Exception) -> None:
-    """Take a failed hook out and say so once. What a signal handler of the program has raised is raised on."""
-    pass_on(error)
-    if hooks.fail(hook):
-        say_failed(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
-
-
-def say_failed(what: str, error: Exception) -> None:
-    """Tell the user of a mistake in what watches, where the program's own output is not disturbed.
-
-    Raises:
-        Exception: `error`, where a signal handler of the program has raised it.
-    """
-    pass_on(error)
-    reason = ''.join(traceback.format_exception_only(error)).strip()
-    say(f'{what}: {reason}. The program goes on unchanged.')
+TELLING = frozenset((_Passage.execute.__code__, _watched.__code__))
+"""Code whose frames tell the call that the chain makes."""
 
 
 __all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched']

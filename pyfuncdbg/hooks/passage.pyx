@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.captured import fp_errors as floating
 from pyfuncdbg.hooks.call import current as _current
 from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
-from pyfuncdbg.hooks.chain import _NONE, _switch_off, drop, fallen
+from pyfuncdbg.hooks.watched_call cimport watch
 from pyfuncdbg.hooks.captured.output import SILENCE as _SILENCE
 
 cdef extern from *:
@@ -115,50 +115,16 @@ cdef object looked_on(object watcher, CallSite site, Run run, list inputs, objec
     Raises:
         BaseException: What `function` raised, or that the run was aborted.
     """
-    cdef Watch watch
     cdef Call call, within = value_of(current, None)
     if run.aborted is not None or (within is not None and not within.id):
         return NotImplemented
-    watch = <Watch?>watcher.halves
     call = new_call(site, run, inputs, run.thread if site.kind is RUN else thread_id(), clock(), ZERO, within)
     if holder is not None:
         holder.call = call.id
     try:
-        raw = _passed(call, run, within, watcher, watch, function, arguments)
+        return watch(call, within, watcher, function, arguments)
     finally:
         call.speaker = None
-    return raw
-
-
-cdef object _passed(Call call, Run run, Call within, object watcher, Watch watch, object function, tuple arguments):
-    """As `chain._looked_on`."""
-    cdef int before = generation
-    try:
-        kept = watch.begins(call)
-    except Exception as error:                  # the hook is broken: the call goes on without it
-        _switch_off(watcher, call, error)
-        kept = _NONE
-    PyContextVar_Set(current, call)
-    try:
-        raw = PyObject_Call(function, arguments, NULL)
-    except BaseException as error:
-        PyContextVar_Set(current, within)
-        raise fallen(call, watcher, kept, error)
-    call.finished = clock()
-    PyContextVar_Set(current, within)           # what a token does is other code, which is in no cache
-    aborted = run.aborted
-    if aborted is not None:
-        raise fallen(call, watcher, kept, aborted.with_traceback(None))
-    outputs = raw if isinstance(raw, (list, tuple)) else EMPTY if raw is None else (raw,)
-    call.outputs = outputs
-    if kept is not _NONE:
-        try:
-            if generation != before:            # a child has others
-                watch = <Watch?>watcher.halves
-            watch.returned(call, kept, outputs)
-        except BaseException as error:          # the hook is broken: the outputs stand
-            drop(watcher, call, kept, error)
-    return raw
 
 
 if type(errors) is not ContextVar:

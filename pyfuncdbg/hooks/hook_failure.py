@@ -1,0 +1,34 @@
+"""Failure of a hook: it is said once, the hook is switched off, and the program goes on.
+
+A hook's error is never the program's, except where a signal handler of the program has raised it there.
+"""
+from __future__ import annotations
+
+import traceback
+
+from pyfuncdbg.hooks.call import Call
+from pyfuncdbg.hooks.installed_hooks import Hook, hooks
+from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.signal_handlers import pass_on
+
+
+def switch_off(hook: Hook, call: Call, error: Exception) -> None:
+    """Take a failed hook out and say so once.
+
+    Raises:
+        Exception: `error`, where a signal handler of the program has raised it.
+    """
+    pass_on(error)
+    if hooks.fail(hook):
+        say_failed(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
+
+
+def say_failed(what: str, error: Exception) -> None:
+    """Tell the user of a mistake in what watches, where the program's own output is not disturbed.
+
+    Raises:
+        Exception: `error`, where a signal handler of the program has raised it.
+    """
+    pass_on(error)
+    reason = ''.join(traceback.format_exception_only(error)).strip()
+    say(f'{what}: {reason}. The program goes on unchanged.')

@@ -1,0 +1,5 @@
+"""C types of `watched_call.py`."""
+from pyfuncdbg.hooks.call cimport Call
+
+
+cpdef object watch(Call call, Call within, object watcher, object function, object arguments)
