@@ -138,6 +138,11 @@ class CallDispatch:
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
         run = self._runs.of(entry, args)
+        if hooks.ignore(site) and run.aborted is None:
+            next(site.counter)
+            if entry.last is not None:
+                entry.last.call = 0             # an older one is not what a backward step would ask for
+            return unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
             way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
