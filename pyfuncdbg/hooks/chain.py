@@ -144,13 +144,12 @@ def _drop_frames(error: BaseException) -> None:
     """
     frames = []
     entry = error.__traceback__ and error.__traceback__.tb_next
-    while entry is not None:
-        frames.append(entry.tb_frame)
-        entry = entry.tb_next
-        if _calls_function(frames[-1].f_code):
-            break
-    else:
-        return                                  # a hook gave the error another traceback
+    for innermost in False, True:               # compiled, the innermost code has two entries
+        while entry is not None and _calls_function(entry.tb_frame.f_code) is innermost:
+            frames.append(entry.tb_frame)
+            entry = entry.tb_next
+        if entry is None:
+            return                              # a hook gave the error another traceback
     error.__traceback__ = entry
     for frame in frames:
         with contextlib.suppress(RuntimeError):

@@ -26,6 +26,7 @@ from test_compiled import built
 
 import pyfuncdbg
 from pyfuncdbg.errors import DroppedError
+from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.captured import fp_errors
@@ -172,7 +173,8 @@ def test_what_finds_no_room_is_counted(both: Any) -> None:
 
 
 @pytest.mark.parametrize('eager', [False, True])
-def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eager: bool) -> None:
+def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eager: bool,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever comes in the middle of it sees it, on the thread of the function and on the one that waits in the run."""
     v1, found = tf.compat.v1, []
 
@@ -199,7 +201,7 @@ def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eage
         make = tf.py_function if eager else v1.py_func
         y = make(function, [x], tf.float32, name='y')
         with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
-            begins = seen_beginning(recorder)
+            begins = made_by_the_chain(monkeypatch)
             for number in range(3):
                 session.run(y, {x: [number]})
     assert begins == ['Session.run', 'y']       # the second and third were made by the compiled form
@@ -213,20 +215,21 @@ def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eage
             assert [float(value[0]) for value in run.inputs] == [number]
 
 
-def seen_beginning(recorder: Recorder) -> list[str]:
-    """The sites of the calls that the recorder's Python form sees begin from now on."""
+def made_by_the_chain(patch: pytest.MonkeyPatch) -> list[str]:
+    """The sites of the calls that the chain makes from now on: the usual ones of a recorder go past it."""
     noted: list[str] = []
-    begins = recorder.begins
+    watched = chain._watched
 
-    def begin(call: Any) -> Any:
-        noted.append(call.site.name)
-        return begins(call)
-    recorder.begins = begin  # type: ignore[method-assign]
+    def note(site: CallSite, *args: Any, **options: Any) -> Any:
+        noted.append(site.name)
+        return watched(site, *args, **options)
+    patch.setattr(chain, '_watched', note)
     return noted
 
 
 @pytest.mark.parametrize('mode', ['numpy_function', 'py_function', 'Session', 'eager'])
-def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: Path, mode: str) -> None:
+def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: Path, mode: str,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """In the first call, which the Python form makes, and in others: nobody waits for the garbage collector."""
     class Held:
         """A variable."""
@@ -248,8 +251,8 @@ def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: P
     again = once if mode == 'eager' else tf.function(once)
 
     left: list[int] = []
-    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder, contextlib.closing(session):
-        begins = seen_beginning(recorder)
+    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd'), contextlib.closing(session):
+        begins = made_by_the_chain(monkeypatch)
         gc.collect()
         gc.disable()
         try:
@@ -262,12 +265,12 @@ def test_what_a_function_raised_keeps_none_of_its_variables(tf: Any, tmp_path: P
     assert left == [0] * 4 and len(begins) == (2 if mode == 'Session' else 1)
 
 
-def test_calls_in_calls_make_no_new_error_states(tf: Any, tmp_path: Path) -> None:
+def test_calls_in_calls_make_no_new_error_states(tf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def outer(x: Any) -> Any:
         return tf.numpy_function(lambda y: y / 2, [x], tf.float32)
-    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
+    with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd'):
         tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
-        begins, known = seen_beginning(recorder), len(fp_errors.states)
+        begins, known = made_by_the_chain(monkeypatch), len(fp_errors.states)
         for _ in range(20):
             tf.numpy_function(outer, [tf.constant(1.0)], tf.float32)
         assert len(fp_errors.states) == known and not begins
@@ -329,7 +332,8 @@ y = [tf.numpy_function(double, [x], tf.float32, name='y') for _ in range(3)]
 """
 
 
-def test_an_eager_call_is_where_it_stands_and_keeps_nothing(tf: Any, tmp_path: Path) -> None:
+def test_an_eager_call_is_where_it_stands_and_keeps_nothing(tf: Any, tmp_path: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of two files may be equal, as that of a cell which is run again; what it defined dies with it."""
     class Held:
         """Something that a function holds."""
@@ -338,7 +342,7 @@ def test_an_eager_call_is_where_it_stands_and_keeps_nothing(tf: Any, tmp_path: P
     files = [str(tmp_path / name) for name in 'abca']
     with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'calls.pfd') as recorder:
         tf.numpy_function(np.sin, [tf.constant(1.0)], tf.float32)       # the first one on a thread the Python form makes
-        begins = seen_beginning(recorder)
+        begins = made_by_the_chain(monkeypatch)
         for file in files:
             exec(compile(CODE, file, 'exec'), {'tf': tf, 'x': tf.constant([1.0]), 'Held': Held, 'alive': alive})
         assert not begins
@@ -365,7 +369,7 @@ class Key:
         return self._tensor
 
 
-def test_hooks_may_change_between_two_lines(tf: Any, tmp_path: Path) -> None:
+def test_hooks_may_change_between_two_lines(tf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing keeps a recorder that has stopped."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         x = tf.compat.v1.placeholder(tf.float32, [], name='x')
@@ -384,7 +388,7 @@ def test_hooks_may_change_between_two_lines(tf: Any, tmp_path: Path) -> None:
                     assert session._do_run(None, [], [y], {Key(x, change): np.float32(3)}, None, None) == [4]
                 finally:
                     hooks.remove(hook)
-                begins = seen_beginning(recorder)
+                begins = made_by_the_chain(monkeypatch)
                 assert session.run(y, {x: 4.0}) == 5 and not begins
             with recorder.trace() as trace:
                 assert [float(run.fetches[0].to_numpy()) for run in trace.runs()] == [2, 3, 6, 4, 5]
