@@ -22,6 +22,7 @@ OURS = ('-m', 'pyfuncdbg')
 SITE = '''
 import sys
 import numpy as np
+from functools import partial
 from time import perf_counter_ns
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks import chain
