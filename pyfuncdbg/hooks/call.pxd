@@ -8,7 +8,7 @@ cdef class CallSite:
 
 
 cdef class Run:
-    cdef public object id, label, host, started, feeds, fed, fetches, control, aborted, endless, element, stepwise, remark
+    cdef public object id, label, host, started, feeds, fed, fetches, control, aborted, kind, element, stepwise, remark
     cdef public object form, thread, _announce, _sites
 
 

@@ -25,6 +25,10 @@ Kind = Literal['python', 'op', 'gradient', 'run']
 
 KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient', 'run')
 
+RunKind = Literal['session', 'function', 'element', 'backward', 'inner', 'eager']
+"""What a run is of: a session, a traced function, one element in a function of a dataset, a backward pass that the program
+asks for, one within the gradient of a Python function, or a thread's eager code."""
+
 
 class Frame(NamedTuple):
     """One line of a creation stack: cheap to take, text on demand."""
@@ -114,6 +118,7 @@ class Run:
     Attributes:
         id: Number in this process, as shown ('run #12').
         label: What the user called, such as 'Session.run' or the traced function's name.
+        kind: What it is of.
         host: Whose run it is.
         started: `time.perf_counter_ns()` at the start.
         feeds: Names of fed tensors, in order of the run call's inputs.
@@ -121,7 +126,6 @@ class Run:
         fetches: Names of fetched tensors, in order of the run call's outputs.
         control: How a debugger steers the run; None where the host cannot pause.
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
-        endless: Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again.
         element: Of a dataset: the index of the element that it works on; None elsewhere.
         stepwise: A debugger may stop at a node of it, so that a host which can choose goes node by node.
         remark: The host's remark on what can be seen of the paused run, for cards; '' mostly.
@@ -129,14 +133,14 @@ class Run:
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
-    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'endless', 'fed', 'feeds', 'fetches', 'form',
-                 'host', 'id', 'label', 'remark', 'started', 'stepwise', 'thread')
+    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'fed', 'feeds', 'fetches', 'form',
+                 'host', 'id', 'kind', 'label', 'remark', 'started', 'stepwise', 'thread')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
-                 control: Pausable | RunControl | None = None, endless: bool = False) -> None:
+                 control: Pausable | RunControl | None = None, kind: RunKind = 'session') -> None:
         self.id = next(_run_ids)
-        self.endless = endless
+        self.kind: RunKind = kind
         self.element: int | None = None
         self.label = label
         self.host = host
@@ -159,6 +163,11 @@ class Run:
         if self._sites is None:
             self._sites = tuple(self._announce()) if self._announce is not None else ()
         return self._sites
+
+    @property
+    def endless(self) -> bool:
+        """Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again."""
+        return self.kind == 'eager'
 
     @property
     def title(self) -> str:

@@ -453,7 +453,7 @@ def test_a_hook_that_proceeds_again_runs_all_hooks_inside_of_it_again() -> None:
 
 
 def test_an_abort_in_eager_code_ends_its_outermost_call_and_not_what_comes_later():
-    eager = Run('eager', None, 0, endless=True)  # type: ignore[arg-type]
+    eager = Run('eager', None, 0, kind='eager')  # type: ignore[arg-type]
     met = []
 
     def inner():

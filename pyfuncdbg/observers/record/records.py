@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks.call import Frame, Kind
+from pyfuncdbg.hooks.call import Frame, Kind, RunKind
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.hooks.traits import NONE, Traits
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
@@ -258,6 +258,8 @@ class RunRecord:
     """Names of what it was to fetch, also where it has raised or goes on."""
     retry_of: str = ''
     """Number of the first run, where this is another execution of it, by `retry`; else ''."""
+    kind: RunKind = 'session'
+    """What it is of."""
     _repr_mimebundle_ = mimebundle
 
 
@@ -268,6 +270,7 @@ class PlanRecord:
     Attributes:
         feeds, fetches: Names of tensors.
         sites: Ids of the sites that they announced, in order.
+        kind: What they are of.
         runs, newest: How many there were, and the number of the newest.
     """
 
@@ -277,6 +280,7 @@ class PlanRecord:
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]
     sites: tuple[int, ...]
+    kind: RunKind
     runs: int
     newest: int
 
@@ -369,7 +373,7 @@ class TraceInfo:
         started: When, as Unix time in seconds.
         duration: Seconds from there to the last record.
         processes: Process ids, in order of their logs.
-        runs, calls, sites: How many were recorded; of calls those of Python functions.
+        runs, calls, sites: How many were recorded; of calls those of Python functions, of runs none that are counted below.
         nbytes, budget: Size of the logs in bytes, and how large they may be.
         dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
         damage: One line for each log that ended in the middle of a record, with file and byte position.
@@ -377,6 +381,9 @@ class TraceInfo:
         op_cost: What it cost a framework to hand over its ops; None where nothing was.
         ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
         retries: How many of the calls, and of the runs, were executed once more by `retry`.
+        passes: Backward passes that the program asked for, as with `GradientTape.gradient`.
+        elements: Calls of functions of datasets, one for each element.
+        inner: Backward passes within those: of what a Python function recorded.
     """
 
     path: str
@@ -398,3 +405,6 @@ class TraceInfo:
     op_cost: OpCost | None = None
     ops: bool = False
     retries: tuple[int, int] = (0, 0)
+    passes: int = 0
+    elements: int = 0
+    inner: int = 0

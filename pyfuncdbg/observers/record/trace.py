@@ -144,11 +144,14 @@ class Trace:
                 if reader.tail:
                     damage.append(f'{reader.path.name}: {reader.tail} at byte {log.position} of {reader.size}')
         first = logs[0] if logs else LogState()
+        runs = self._reading.run_counts()
+        apart = {'passes': runs.pop('backward', 0), 'elements': runs.pop('element', 0), 'inner': runs.pop('inner', 0)}
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
-                         len(self._reading.runs().rows), len(self._rows(CallFilter())), len(index.sites), nbytes,
+                         sum(runs.values()), len(self._rows(CallFilter())), len(index.sites), nbytes,
                          manifest.budget, dropped, tuple(damage), bool(logs) and all(log.ended for log in logs),
-                         self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')))
+                         self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')),
+                         **apart)
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -136,7 +136,7 @@ class MemoryTrace:
         for run in self._runs:
             known = found.pop(run.sites, None)
             found[run.sites] = PlanRecord(run.process, run.label, run.host, tuple(tensor.name for tensor in run.feeds),
-                                          tuple(tensor.name for tensor in run.fetches), run.sites,
+                                          tuple(tensor.name for tensor in run.fetches), run.sites, run.kind,
                                           1 + (known.runs if known is not None else 0), run.id)
         return list(found.values())[::-1]
 

@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import pyfuncdbg
+from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.views.reports.run_counts import run_counts, run_numbers
 from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
 
 
@@ -83,3 +87,32 @@ def test_nameless_results_are_told_apart_by_their_run():
             for n, label in ((1, 'step'), (2, 'GradientTape.gradient'), (3, 'step'))]
     fetches = summarized(MemoryTrace((), runs)).fetches
     assert [(fetch.run, fetch.source, fetch.runs) for fetch in fetches] == [(1, 'step', 2), (2, 'GradientTape.gradient', 1)]
+
+
+def test_runs_are_those_that_a_user_counts(tmp_path):
+    """A gradient within a run is none, nor is a backward pass or an element of a dataset, which have numbers of runs too."""
+    with pyfuncdbg.record(tmp_path / 'session.pfd'), tf.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [2], name='x')
+        gradient, = tf.gradients(tf.py_function(lambda v: v * v, [x], tf.float32), [x])
+        with tf.compat.v1.Session() as session:
+            for step in range(4):
+                session.run(gradient, {x: [step, np.nan if step == 3 else 1]})
+    with Trace.open(tmp_path / 'session.pfd') as trace:
+        info, summary = trace.info(), summarized(trace)
+        assert run_counts(info) == '4 runs' and run_numbers(info) == 'run #N counts runs and backward passes'
+        assert len(trace.runs()) == 8 and [run.kind for run in trace.runs()[:2]] == ['session', 'inner']
+        assert [fetch.source for fetch in summary.fetches] == ['Session.run']
+    with pyfuncdbg.record(tmp_path / 'eager.pfd'):
+        for step in range(3):
+            x = tf.constant([step, np.nan if step == 2 else 1.0])
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.py_function(lambda v: v * v, [x], tf.float32)
+            tape.gradient(y, x)
+        tf.function(lambda v: tf.numpy_function(np.sin, [v], tf.float32))(x)
+        list(tf.data.Dataset.range(5).map(lambda n: tf.numpy_function(np.square, [n], tf.int64)))
+    with Trace.open(tmp_path / 'eager.pfd') as trace:
+        info, summary = trace.info(), summarized(trace)
+        assert run_counts(info) == '2 runs, 3 backward passes, 5 elements of datasets'      # eager code, and the function
+        assert run_numbers(info) == 'run #N counts runs, backward passes and elements of datasets'
+        assert {fetch.source: fetch.runs for fetch in summary.fetches}['GradientTape.gradient'] == 1

@@ -68,6 +68,8 @@ def contents(path: Path) -> dict[str, object]:
                      info.runs, info.calls, info.sites, info.nbytes, info.dropped, info.damage, info.complete, info.ops],
             'sites': [_site(site) for site in trace.sites()],
             'plans': [[plan.process, plan.label, plan.feeds, plan.fetches, plan.sites, plan.runs] for plan in trace.plans()],
+            'kinds': [[plan.label, plan.kind] for plan in trace.plans()],
+            'not runs': [info.passes, info.elements, info.inner],
             'calls': [[call.number, call.run, call.label, call.site.kind, call.thread, call.started, call.duration,
                        [_tensor(tensor) for tensor in call.inputs], [_tensor(tensor) for tensor in call.outputs],
                        [[said.kind, said.text, said.category, said.filename, said.line, said.function, said.offset]
@@ -81,7 +83,7 @@ def contents(path: Path) -> dict[str, object]:
             'notes': [[note.kind, note.process, note.at, note.data] for note in trace.notes()]}))
 
 
-@pytest.mark.parametrize('version', [2, 3, 4])
+@pytest.mark.parametrize('version', [2, 3, 4, 5])
 def test_a_trace_of_each_version_gives_what_it_gave(version, tmp_path):
     path = tmp_path / 'old.pfd'                 # a copy: reading must not depend on where it lies
     shutil.copytree(FOLDER / f'version-{version}.pfd', path)

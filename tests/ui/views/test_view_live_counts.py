@@ -88,3 +88,8 @@ def test_figures_that_are_not_of_now_say_so(draw, now: LiveCounts) -> None:
 def test_calls_that_run_are_counted(draw, now: LiveCounts) -> None:
     text = draw(live_counts_view(replace(now, sites=(replace(now.sites[0], running=2), *now.sites[1:]))), 120)
     assert '2 running now' in text and next(line for line in text.splitlines() if 'norm' in line).split()[2] == '2'
+
+
+def test_backward_passes_have_a_rate_of_their_own(draw, now: LiveCounts) -> None:
+    lines = draw(live_counts_view(replace(now, pass_rate=12.0, info=replace(now.info, passes=40))), 120).splitlines()
+    assert '3 runs, 0.25/s            40 backward passes, 12/s' in lines[0]

@@ -173,7 +173,7 @@ class OpCalls:
 
     def _run(self, function: Any, graph: Any, call: Callable[..., Any], args: list[Any]) -> Any:
         run = Run(_plain_name(function), self._host, perf_counter_ns(), sites=lambda: sites_of(graph),
-                  feeds=names_of(graph.inputs), fetches=names_of(graph.outputs))
+                  feeds=names_of(graph.inputs), fetches=names_of(graph.outputs), kind='function')
         with self._runs.executing(run, roots_of(graph)):
             return self._whole(run, call, args)
 

@@ -63,7 +63,7 @@ class Runs:
         notebook_cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
-        return Run(label, self._host, perf_counter_ns(), endless=True)
+        return Run(label, self._host, perf_counter_ns(), kind='eager')
 
     def eager(self) -> Run:
         """That of the program's own code on this thread."""

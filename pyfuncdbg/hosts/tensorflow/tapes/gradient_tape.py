@@ -138,7 +138,8 @@ class TapeDispatch:
                 self._gradients.passes.remove(going.run)
 
     def _run(self, label: str, targets: int, named: tuple[str, ...]) -> Run:
-        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=named)
+        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=named,
+                  kind='inner' if label == _INSIDE else 'backward')
         form = self._forms.get((label, targets, named))
         if form is None:
             if len(self._forms) > _MOST:

@@ -105,7 +105,7 @@ class SymbolicGradients:
         graph = self._parts.ops.get_default_graph()
         name = getattr(graph, 'name', '') or 'a graph'
         run = Run(f'tf.gradients while {name} is traced', self._host, perf_counter_ns(), feeds=[''] * len(targets),
-                  fetches=self._sinks.named(sources, sources))
+                  fetches=self._sinks.named(sources, sources), kind='backward')
         return SymbolicPass(run, [getattr(target, '_id', 0) for target in targets])
 
     def _end(self, going: SymbolicPass, targets: Sequence[Any], sources: Sequence[Any], found: Sequence[Any]) -> None:

@@ -82,7 +82,7 @@ class LineSnaps:
             if site is None:
                 site = self._sites[tuple(arrays)] = _site(frame, line, tuple(arrays))
             if within is None and self._run is None:
-                self._run = Run('lines', _FRAMES, perf_counter_ns(), endless=True)
+                self._run = Run('lines', _FRAMES, perf_counter_ns(), kind='eager')
         run = within.run if within is not None else self._run
         assert run is not None
         call = new_call(site, run, [kept(array) for array in arrays.values()], threading.get_native_id(), perf_counter_ns(),

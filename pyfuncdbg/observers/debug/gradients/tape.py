@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import os.path
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,8 +19,6 @@ from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, Te
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
-_INSIDE = re.compile(r'(?!eager )\w+ gradient')
-"""Labels of the runs that go back through the body of a function."""
 VANISHING, EXPLODING = 1e-6, 1e3
 """Largest magnitudes below and above which a gradient is remarked on."""
 
@@ -177,7 +174,7 @@ def tape_of(trace: Queries, run: int | None = None, tell: Tell | None = None) ->
     steps = [step for step in found if not is_source(step)]
     counts: dict[tuple[int, int], int] = {}
     inside: dict[str, int] = {}
-    inner = {(record.process, record.id) for record in trace.runs() if _INSIDE.fullmatch(record.label)}
+    inner = {(record.process, record.id) for record in trace.runs() if record.kind == 'inner'}
     for step in found:
         counts.setdefault((step.process, step.run), 0)
     for step in steps:

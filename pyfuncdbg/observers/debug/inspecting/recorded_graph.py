@@ -333,7 +333,7 @@ def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
 
 def _plan_of(record: RunRecord) -> PlanRecord:
     return PlanRecord(record.process, record.label, record.host, tuple(tensor.name for tensor in record.feeds), record.asked,
-                      record.sites, 1, record.id)
+                      record.sites, record.kind, 1, record.id)
 
 
 def _of_node(graph: RecordedGraph, name: str) -> list[str]:

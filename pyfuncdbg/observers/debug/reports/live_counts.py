@@ -46,6 +46,7 @@ class LiveCounts:
         elapsed: Seconds since its start, up to its last record where it was closed.
         sites: Python sites and others that were called, the one with the most time first.
         run_rate: Runs a second, lately.
+        pass_rate: Backward passes a second, lately.
         call_rate: Calls a second, lately.
         bad: Calls that met NaN or infinity.
         failed: Calls that raised.
@@ -58,6 +59,7 @@ class LiveCounts:
     elapsed: float
     sites: tuple[SiteCounts, ...]
     run_rate: float
+    pass_rate: float
     call_rate: float
     bad: int
     failed: int
@@ -70,6 +72,7 @@ class LiveCounts:
 class _Look:
     at: float
     runs: int
+    passes: int
     calls: int
     sites: dict[tuple[int, int], tuple[int, float]]
 
@@ -101,14 +104,15 @@ class LiveCounter:
         over = info.complete or memory is None
         age = max(info.duration, 0.0 if over else clock - info.started)
         spent = {_key(use): use.total + (0.0 if over else _pending(use, age)) for use in uses}
-        look = _Look(now, info.runs, info.calls, {_key(use): (use.calls, spent[_key(use)]) for use in uses})
+        look = _Look(now, info.runs, info.passes, info.calls, {_key(use): (use.calls, spent[_key(use)]) for use in uses})
         self._looks.append(look)
         while len(self._looks) > 2 and now - self._looks[1].at >= WINDOW:
             self._looks.popleft()
-        before, elapsed = (_Look(now, 0, 0, {}), age) if over else (self._looks[0], now - self._looks[0].at)
+        before, elapsed = (_Look(now, 0, 0, 0, {}), age) if over else (self._looks[0], now - self._looks[0].at)
         sites = tuple(_site(use, spent[_key(use)], before, elapsed, over=over) for use in uses)
         return LiveCounts(info, age, tuple(sorted(sites, key=lambda site: -site.spent)),
-                          _rate(info.runs - before.runs, elapsed), _rate(info.calls - before.calls, elapsed),
+                          _rate(info.runs - before.runs, elapsed), _rate(info.passes - before.passes, elapsed),
+                          _rate(info.calls - before.calls, elapsed),
                           sum(use.bad for use in uses), sum(use.failed for use in uses), memory, self._peak or None, over)
 
 

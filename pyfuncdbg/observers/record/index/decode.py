@@ -4,14 +4,15 @@ Called by readers of traces only.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_args
 
 import numpy as np
 
-from pyfuncdbg.hooks.call import KINDS, Frame, Kind
+from pyfuncdbg.hooks.call import KINDS, Frame, Kind, RunKind
 from pyfuncdbg.hooks.traits import NONE, Traits, framework_step, op_traits, traits_named
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.index.tables import UNFINISHED
@@ -38,6 +39,11 @@ _SAID = ('out', 'err', 'warning', 'log', 'fp', 'host')
 _MOST_DIMENSIONS = 64
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 4096
+_RUN_KINDS = frozenset(get_args(RunKind))
+_PLAN = ('number', 'label', 'host', 'feeds', 'fetches', 'sites', 'kind')
+_KINDS_BY_LABEL: tuple[tuple[re.Pattern[str], RunKind], ...] = (
+    (re.compile(r'Session\.'), 'session'), (re.compile(r'GradientTape\.|tf\.gradients '), 'backward'),
+    (re.compile(r'eager |(functions and datasets|lines)$'), 'eager'), (re.compile(r'\w+ gradient$'), 'inner'))
 _OWN_HOST = 'pyfuncdbg'
 """The name of the host whose ops are all our own."""
 
@@ -73,6 +79,21 @@ def listed(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise ValueError(f'expected a list{"" if length is None else f" of {length}"}')
     return value
+
+
+def plan_fields(value: Any) -> list[Any]:
+    """Number, label, host, feeds, fetches, sites and kind of a plan; up to version 4 the label tells its kind.
+
+    Raises:
+        ValueError: It is none.
+    """
+    fields = listed(value)
+    if len(fields) == len(_PLAN) - 1:
+        label = text(fields[1])
+        fields = [*fields, next((kind for begin, kind in _KINDS_BY_LABEL if begin.match(label)), 'function')]
+    if len(fields) != len(_PLAN) or fields[-1] not in _RUN_KINDS:
+        raise ValueError(f'expected {", ".join(_PLAN)}')
+    return fields
 
 
 def texts(value: Any) -> tuple[str, ...]:

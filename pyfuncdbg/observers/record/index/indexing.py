@@ -13,7 +13,16 @@ import numpy as np
 
 from pyfuncdbg.errors import TraceError, TraceVersionError
 from pyfuncdbg.observers.record.array_bytes import array_from
-from pyfuncdbg.observers.record.index.decode import listed, number, site_record, stats_from, tensor_fields, text, texts
+from pyfuncdbg.observers.record.index.decode import (
+    listed,
+    number,
+    plan_fields,
+    site_record,
+    stats_from,
+    tensor_fields,
+    text,
+    texts,
+)
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
@@ -168,7 +177,7 @@ class _LogIndexing:
             self.index.sites.setdefault(site_key(self.process, site.id), SiteEntry(
                 site.name, site.op_type, site.function, site.kind, payload))
         elif kind == log_file.PLAN:
-            self.index.plans.setdefault((self.process, number(listed(fields, 6)[0])), payload)
+            self.index.plans.setdefault((self.process, number(plan_fields(fields)[0])), payload)
         elif kind == log_file.DROPPED:
             if not isinstance(fields, dict):
                 raise ValueError('wrong counts')

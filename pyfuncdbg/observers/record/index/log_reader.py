@@ -5,7 +5,7 @@ The inner half of `Trace`, which holds its lock around every use.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ import msgpack
 import numpy as np
 
 from pyfuncdbg.errors import DroppedError, TraceError
-from pyfuncdbg.hooks.call import title
+from pyfuncdbg.hooks.call import RunKind, title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
@@ -27,9 +27,9 @@ from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 _BATCHES = 64
 
 
-_Plan = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...]]
-"""Label, host, names of feeds and of fetches, ids of sites."""
-_NO_PLAN: _Plan = ('?', '', (), (), ())
+_Plan = tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[int, ...], RunKind]
+"""Label, host, names of feeds and of fetches, ids of sites, kind."""
+_NO_PLAN: _Plan = ('?', '', (), (), (), 'session')
 
 
 class LostRecordError(Exception):
@@ -81,18 +81,29 @@ class DecodedLog:
             known = self._sites[key] = decode.site_record(unpacked(entry.payload), process, self.sources)
         return known
 
+    def run_counts(self) -> Counter[RunKind]:
+        """How many runs there are of each kind."""
+        runs = self.runs()
+        processes, plans = runs['process'][runs.rows], runs['plan'][runs.rows]
+        counts: Counter[RunKind] = Counter()
+        for process in np.unique(processes).tolist():
+            numbers, times = np.unique(plans[processes == process], return_counts=True)
+            for plan, count in zip(numbers.tolist(), times.tolist(), strict=True):
+                counts[self._plan(process, plan)[-1]] += count
+        return counts
+
     def run(self, row: int) -> RunRecord:
         """The run in a row of `runs`."""
         runs = self.runs()
         process, id_, plan, started = (int(runs[name][row]) for name in ('process', 'id', 'plan', 'started'))
-        label, host, _, asked, sites = self._plan(process, plan)
+        label, host, _, asked, sites, kind = self._plan(process, plan)
         label = title(label, _element(runs, row))
         at = self.calls().row(process, -id_)
         call = self.call(at) if at is not None else None
         if call is None:
-            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked)
+            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked, kind=kind)
         return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
-                         sites, asked, call.retry_of)
+                         sites, asked, call.retry_of, kind)
 
     def _plan(self, process: int, number: int) -> _Plan:
         known = self._plans.get((process, number))
@@ -105,11 +116,11 @@ class DecodedLog:
 
     def _decoded_plan(self, payload: bytes) -> _Plan:
         try:
-            _, label, host, feeds, fetches, sites = decode.listed(unpacked(payload), 6)
+            _, label, host, feeds, fetches, sites, kind = decode.plan_fields(unpacked(payload))
             if not isinstance(sites, bytes) or len(sites) % 8:
                 raise ValueError('wrong list of sites')
             ids = tuple([int.from_bytes(sites[i:i + 8], 'little') for i in range(0, len(sites), 8)])
-            return decode.text(label), decode.text(host), decode.texts(feeds), decode.texts(fetches), ids
+            return decode.text(label), decode.text(host), decode.texts(feeds), decode.texts(fetches), ids, kind
         except (ValueError, TypeError):
             return _NO_PLAN
 

@@ -112,7 +112,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def plan_key(run: Run) -> tuple[Any, ...]:
-    """A key that is equal for runs that share label, names and announced sites.
+    """A key that is equal for runs that share kind, label, names and announced sites.
 
     Up to 32 sites count each; of longer lists the tuple's identity and 16 samples do, because hashing 10,000 ids would cost
     a fifth of the run that executes them.
@@ -122,21 +122,22 @@ def plan_key(run: Run) -> tuple[Any, ...]:
         ids: tuple[int, ...] = tuple([site.id for site in sites])
     else:
         ids = (id(sites), len(sites), sites[-1].id, *[site.id for site in sites[::len(sites) // 16]])
-    return run.label, run.host.name, tuple(run.feeds), tuple(run.fetches), ids
+    return run.kind, run.label, run.host.name, tuple(run.feeds), tuple(run.fetches), ids
 
 
 def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
     """Plain data for the log."""
     packed = b''.join([i.to_bytes(8, 'little') for i in site_ids])
-    return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed]
+    return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed, run.kind]
 
 
 class RunNames:
     """Names of a run that `plan_record` reads, without the run."""
 
-    __slots__ = ('feeds', 'fetches', 'host', 'label')
+    __slots__ = ('feeds', 'fetches', 'host', 'kind', 'label')
 
     def __init__(self, run: Run) -> None:
+        self.kind = run.kind
         self.label = run.label
         self.host = run.host
         self.feeds = run.feeds

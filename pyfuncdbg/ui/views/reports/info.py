@@ -10,6 +10,7 @@ from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.ui.views.reports.run_counts import run_counts
 from pyfuncdbg.ui.views.units import count, date, seconds, size, with_retries
 
 _LONGEST_COMMAND = 2_000
@@ -29,8 +30,7 @@ def info_view(info: TraceInfo) -> Page:
     pids = ', '.join(map(str, info.processes[:20])) + (', ...' if len(info.processes) > 20 else '')
     grid.add_row('processes', Text(f'{len(info.processes)} ({pids})' if pids else 'none'))
     calls = with_retries(count(info.calls, 'call'), info.retries[0])
-    runs = with_retries(count(info.runs, 'run'), info.retries[1])
-    grid.add_row('holds', Text(f'{runs}, {calls} at {count(info.sites, "site")}'))
+    grid.add_row('holds', Text(f'{run_counts(info)}, {calls} at {count(info.sites, "site")}'))
     budget = f' of {size(info.budget)}' if info.budget else ''
     grid.add_row('size', Text(f'{size(info.nbytes)}{budget}, format {info.version}'))
     if info.op_cost is not None:

@@ -48,6 +48,8 @@ def _figures(counts: LiveCounts, width: int) -> list[RenderableType]:
     running = sum(site.running for site in counts.sites)
     cells = [Text(f'ran {counts.elapsed:.1f} s, mean rates' if counts.over else f'running {counts.elapsed:.1f} s'),
              Text(f'{count(info.runs, "run")}, {_rate(counts.run_rate)}/s'),
+             *([Text(f'{count(info.passes, "backward pass", "backward passes")}, {_rate(counts.pass_rate)}/s')]
+               if info.passes else []),
              Text(f'{count(info.calls, "call")}, {_rate(counts.call_rate)}/s')]
     if not counts.over:
         cells.append(Text(f'{running:,} running now'))

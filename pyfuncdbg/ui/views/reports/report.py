@@ -23,6 +23,7 @@ from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.reports.damage import damage_lines
 from pyfuncdbg.ui.views.reports.info import op_cost
+from pyfuncdbg.ui.views.reports.run_counts import run_counts, run_numbers
 from pyfuncdbg.ui.views.site_label import creation_note
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
@@ -107,7 +108,7 @@ def _numbering(summary: TraceSummary) -> list[Part]:
         room = min(60, options.max_width - 1)   # a name is shortened rather than broken between lines
         return Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
                              label(first.label, 'dim', room), (' those of ', 'dim'), label(first.site.name, 'dim', room),
-                             (', from 0; run #N counts runs', 'dim'), overflow='fold')
+                             (f', from 0; {run_numbers(summary.info)}', 'dim'), overflow='fold')
     return [draw]
 
 
@@ -171,13 +172,12 @@ def _title(summary: TraceSummary) -> Text:
     info = summary.info
     functions = len({(use.site.function, use.site.filename, use.site.line) for use in summary.sites})
     called = summary.calls.get('python', 0)
-    runs = with_retries(count(info.runs, 'run'), info.retries[1])
     python = with_retries(count(called, 'call'), summary.retries)
     calls = [f'{python} of {count(functions, "Python function")}'] if called else []
     more = [count(summary.calls[kind], name) for kind, name in (('op', 'graph node'), ('gradient', 'gradient step'))
             if summary.calls.get(kind)]
     processes = f' in {len(info.processes)} processes' if len(info.processes) > 1 else ''
-    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([runs, *calls, *more]), processes,
+    return Text.assemble(('pyfuncdbg', 'bold blue'), '  ', ', '.join([run_counts(info), *calls, *more]), processes,
                          f' in {seconds(info.duration)} -> ', label(info.path, 'underline'), f' ({size(info.nbytes)})',
                          overflow='fold')
 

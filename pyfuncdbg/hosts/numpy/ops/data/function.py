@@ -133,7 +133,7 @@ class ElementStep:
         trace = self.trace
         plan = trace.plan(False)
         run = Run(self._kind, host, perf_counter_ns(), sites=plan.sites,
-                  feeds=[t.name for t in plan.feeds], fetches=[t.name for t in trace.outputs])
+                  feeds=[t.name for t in plan.feeds], fetches=[t.name for t in trace.outputs], kind='element')
         run.element = index
         execution = Execution(run, reading.resources, reading.errstate)
         run.control = execution

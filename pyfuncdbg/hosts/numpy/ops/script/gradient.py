@@ -109,7 +109,7 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     graphs.append(None)
     numpy_errstate.state.set(execution.errstate)
     try:
-        found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, 'py_function gradient')
+        found = differentiate(forward.nodes, [forward.outputs[i] for i in _py_seeds], sources, seeds, inner=True)
         outputs = [_zeros(value) if g is None else dense(g) for g, value in zip(found, values, strict=False)]
     except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
         raise op_error(error) from error

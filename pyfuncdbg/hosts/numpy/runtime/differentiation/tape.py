@@ -238,8 +238,16 @@ def _seeds(targets: Sequence[Any], output_gradients: Any) -> list[Any]:
 
 
 def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequence[Any], seeds: Sequence[Any],
-                  pass_label: str = 'GradientTape.gradient') -> list[Any]:
-    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches."""
+                  *, inner: bool = False) -> list[Any]:
+    """Gradients of recorded eager tensors; each step is a call of kind 'gradient' where a hook watches.
+
+    Args:
+        nodes: What was recorded.
+        targets: What to differentiate.
+        sources: By what.
+        seeds: Gradients of the targets, None for ones.
+        inner: Whether it is part of the gradient of a Python function.
+    """
     gradients = Gradients()
     for target, seed in zip(targets, seeds, strict=True):
         if isinstance(target, Tensor) and target.dtype.is_trainable:
@@ -256,6 +264,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
     if not (hooks.gradient or hooks.run):
         step = plain_step
         return list(whole())
-    run = Run(pass_label, host, perf_counter_ns(), feeds=[''] * len(targets), fetches=[''] * len(sources))
+    run = Run('py_function gradient' if inner else 'GradientTape.gradient', host, perf_counter_ns(),
+              feeds=[''] * len(targets), fetches=[''] * len(sources), kind='inner' if inner else 'backward')
     step = watched_step(run)
     return list(invoke(_PASS_SITE, whole, run, list(targets)) if hooks.run else whole())

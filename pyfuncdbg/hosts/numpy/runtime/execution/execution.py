@@ -125,7 +125,7 @@ class _EagerThread(threading.local):
     def begin(self) -> None:
         """Begin a run."""
         script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
-        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), endless=True), EAGER_RESOURCES,
+        self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), kind='eager'), EAGER_RESOURCES,
                                    numpy_errstate.current())
 
 

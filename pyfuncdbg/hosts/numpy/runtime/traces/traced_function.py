@@ -158,7 +158,7 @@ class TracedFunction:
 
     def _as_run(self, plan: CompiledPlan, outer: Execution, values: Sequence[Any]) -> Sequence[Any]:
         run = Run(self.short_name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in plan.feeds],
-                  fetches=[t.name for t in self.outputs])
+                  fetches=[t.name for t in self.outputs], kind='function')
         execution = Execution(run, outer.resources, outer.errstate)
         run.control = execution
         try:
