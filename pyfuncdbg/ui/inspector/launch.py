@@ -6,6 +6,7 @@ import signal
 import sys
 
 from pyfuncdbg.errors import UsageError
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
 from pyfuncdbg.ui.views.escape import one_line
 
 
@@ -13,7 +14,7 @@ def unusable() -> str:
     """The reason why the inspector cannot be shown here, '' if it can."""
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
         return 'stdin and stdout are not a terminal'
-    if os.environ.get('TERM', '') in ('', 'dumb', 'unknown'):
+    if lacks_cursor_control():
         return f'the terminal is of the kind {os.environ.get("TERM", "")!r}, which can place no text'
     return ''
 

@@ -78,6 +78,32 @@ def test_interrupt_ctrl_c_and_completion_on_a_terminal(tmp_path: Path) -> None:
         assert program.runs_on()
 
 
+def test_a_terminal_without_cursor_control_gets_plain_text(tmp_path: Path) -> None:
+    with Program(tmp_path, 2_000) as program:
+        program.env['TERM'] = 'dumb'
+        user = connected(program)
+        read: list[str] = []
+        user.logfile_read = type('Log', (), {'write': lambda _, text: read.append(text), 'flush': lambda _: None})()
+        typed(user, 'break norm', 'breakpoint 1')
+        typed(user, 'cont', 'STOPPED before call')
+        user.send('p x.si')
+        user.sendintr()                         # gives up the line
+        user.expect(PROMPT)
+        user.send('for n in range(2):\r    print(n + 40)\r\r')
+        user.expect('40\r\n41\r\n')
+        user.expect(PROMPT)
+        program.process.kill()                  # while a line is waited for
+        user.expect('the connection is lost: the program was killed')
+        user.expect(pexpect.EOF)
+        assert user.wait() == 1 and '\x1b' not in ''.join(read)
+    with Program(tmp_path) as program:
+        program.env['TERM'] = 'dumb'
+        user = connected(program)
+        user.sendeof()
+        user.expect(pexpect.EOF)
+        assert user.wait() == 0 and program.runs_on()
+
+
 def test_a_user_killed_at_a_stop_does_not_hold_the_program(tmp_path: Path) -> None:
     with Program(tmp_path) as program:
         user = connected(program)

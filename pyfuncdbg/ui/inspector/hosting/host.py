@@ -28,7 +28,7 @@ from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.ui.inspector.hosting.session_program import SessionProgram
 from pyfuncdbg.ui.inspector.hosting.terminal_relay import Relay
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
-from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN, lacks_cursor_control
 
 SMALLEST = (40, 12)
 """Columns and rows of a terminal that can be used."""
@@ -66,7 +66,7 @@ def refusal() -> str:
     """The reason why a full screen cannot be shown here, '' if it can."""
     if not (os.isatty(0) and os.isatty(1)):
         return 'stdin and stdout are not a terminal'
-    if os.environ.get('TERM', 'dumb') in ('', 'dumb', 'unknown'):
+    if lacks_cursor_control():
         return f'the terminal (TERM={os.environ.get("TERM", "")}) cannot show a full screen'
     columns, rows = os.get_terminal_size(1)
     if columns < SMALLEST[0] or rows < SMALLEST[1]:

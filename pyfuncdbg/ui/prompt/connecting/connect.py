@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import select
 import signal
@@ -31,8 +30,10 @@ from pyfuncdbg.ui.prompt.connecting.connection import (
     SilentError,
     find,
 )
+from pyfuncdbg.ui.prompt.connecting.output import has_color, width, write, write_json
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, command_file
 from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
 from pyfuncdbg.ui.views.escape import one_line, styled, visible
 
 DETACH = 'detach'
@@ -358,41 +359,15 @@ class RemotePrompt:
             self._reader.end()
 
 
-def write(text: str) -> None:
-    """Print, from any thread; the reader may be gone."""
-    with contextlib.suppress(OSError):
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-
-def write_json(message: dict[str, Any]) -> None:
-    """Print a message as JSON, in ASCII and on one line."""
-    try:
-        text = json.dumps(message)
-    except RecursionError:                      # it is read at another depth than it is written
-        text = json.dumps({'error': 'a message is nested too deeply'})
-    write(text.replace('\x7f', '\\u007f') + '\n')
-
-
-def width() -> int:
-    """Columns of the terminal."""
-    with contextlib.suppress(OSError, ValueError):
-        return max(20, os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80)
-    wanted = os.environ.get('COLUMNS', '')
-    return max(20, int(wanted)) if wanted.isdigit() else 100
-
-
-def has_color() -> bool:
-    """Whether the terminal shows colours and the user wants them."""
-    return (sys.__stdout__ is not None and sys.__stdout__.isatty() and not os.environ.get('NO_COLOR')
-            and os.environ.get('TERM') not in ('dumb', 'unknown'))
-
-
 @contextlib.contextmanager
 def reader_for(connection: Connection, *, as_json: bool) -> Iterator[LineReader]:
     """The best reader that stdin allows; within, prints of other threads come above the line that is typed."""
     if sys.stdin is None or not sys.stdin.isatty():
         yield PipeReader(echo=not as_json)
+        return
+    if lacks_cursor_control():
+        from pyfuncdbg.ui.prompt.connecting.plain_line import PlainLineReader
+        yield PlainLineReader()
         return
     from pyfuncdbg.ui.prompt.connecting.remote_line import RemoteLineEditor
     with RemoteLineEditor(connection) as editor:

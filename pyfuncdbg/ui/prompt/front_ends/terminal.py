@@ -21,6 +21,7 @@ from pyfuncdbg.ui.prompt.terminal_io.plain_line_editor import PlainEditor
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_lock import turn
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
 
 
 class Editor(Protocol):
@@ -172,7 +173,7 @@ class Terminal:
     def _editor(self, screen: Screen) -> Editor:
         """The best one for this terminal."""
         plain = PlainEditor(screen.descriptor, screen)
-        if os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+        if lacks_cursor_control():
             return plain
         try:
             from pyfuncdbg.ui.prompt.terminal_io.line_editor import LineEditor

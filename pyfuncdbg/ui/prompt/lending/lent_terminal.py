@@ -25,7 +25,7 @@ from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
 from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_lock import turn
-from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN, TerminalModes
+from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN, TerminalModes, lacks_cursor_control
 
 LEAST = 80, 24
 """Columns and rows that a terminal needs."""
@@ -71,7 +71,7 @@ class LentTerminal:
 
     # ------------------------------------------------------------------ any thread
     def usable(self) -> bool:
-        if not self._device or self._failed or os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+        if not self._device or self._failed or lacks_cursor_control():
             return False
         try:
             if self._broker.wanted == 'auto' and (_in_ipython() or any(other.usable() for other in self._elsewhere)):
@@ -88,7 +88,7 @@ class LentTerminal:
             return 'it has failed before'
         if not self._device:
             return 'stdin is no terminal'
-        if os.environ.get('TERM', 'dumb') in ('dumb', 'unknown', ''):
+        if lacks_cursor_control():
             return f'TERM={os.environ.get("TERM", "")} names a terminal without a screen'
         if not self._fits():
             return f'the terminal is smaller than {LEAST[0]} columns and {LEAST[1]} rows'

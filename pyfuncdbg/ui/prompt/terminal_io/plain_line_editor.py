@@ -24,7 +24,16 @@ class PlainEditor:
         self._bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def edit(self, stop: Stop, wanted: LineRequest) -> str:
-        self._screen.write(wanted.prompt)
+        return self.read(wanted.prompt)
+
+    def read(self, prompt: str) -> str:
+        """A line.
+
+        Raises:
+            EOFError: Ctrl-D, or the terminal is gone.
+            KeyboardInterrupt: `cancel` was called.
+        """
+        self._screen.write(prompt)
         ready, _, _ = select.select([self._descriptor, self._bell[0]], [], [])
         if self._bell[0] in ready:
             os.read(self._bell[0], 64)

@@ -17,6 +17,11 @@ LEAVE_SCREEN = (b'\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1
 """The same of a full-screen app; in the end the screen and the cursor of before."""
 
 
+def lacks_cursor_control() -> bool:
+    """Whether the terminal is of a kind that can place no text."""
+    return os.environ.get('TERM', '') in ('', 'dumb', 'unknown')
+
+
 class TerminalModes:
     """Those of now.
 
