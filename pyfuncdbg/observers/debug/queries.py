@@ -43,9 +43,9 @@ class Ordered(Protocol):
         """The position of a call by its number ('17', '2.17'), None if it is not among these."""
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[], bool] = lambda: True) -> int | None:
-        """The next one from `start` on, round the end, whose names, error or output hold the text; asks whether it is
-        `wanted` still."""
+             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
+        """The next one from `start` on, round the end, whose names, error or output hold the text; `wanted` is told how
+        many it has looked at, and says whether to go on."""
 
     def cancel(self) -> None:
         """Break off what another thread is doing; it gets `index.query.QueryCancelledError`."""

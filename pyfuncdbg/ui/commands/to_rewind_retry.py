@@ -72,6 +72,7 @@ class RetryReport:
             line of it has run; else ''.
         changed: The inputs that the function had written to.
         held: What the function takes from beside its inputs, which stays as the call left it.
+        took: Seconds that the call took; None where it has not returned.
     """
 
     verb: str
@@ -80,6 +81,7 @@ class RetryReport:
     inputs: Restored = ''
     changed: tuple[Difference, ...] = ()
     held: tuple[str, ...] = ()
+    took: float | None = None
 
 
 class RunPlace:
@@ -226,7 +228,7 @@ def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
         if args.into:
             raise CommandError("--into is for one call: 'retry' makes all of the run again")
         stop.decide('retry')
-        return RetryReport('retry', stop.call.site.name if stop.call is not None else '', None)
+        return RetryReport('retry', stop.call.site.name if stop.call is not None else '', None, took=_took(stop))
     site = _again(stop)
     refuse_next_element(site)
     if args.into and site.function is None:
@@ -238,7 +240,13 @@ def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
         return RetryReport('retry', site.name, found, 'not begun')
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return RetryReport('retry', site.name, found, inputs, changed, as_left(site.function))
+    return RetryReport('retry', site.name, found, inputs, changed, as_left(site.function), _took(stop))
+
+
+def _took(stop: Stop) -> float | None:
+    """Seconds that the call of a stop took, stops in it included."""
+    call = stop.call
+    return (call.finished - call.started) / 1e9 if call is not None and call.finished else None
 
 
 def refuse_next_element(site: CallSite) -> None:
@@ -286,6 +294,6 @@ REWIND = Command('rewind', 'go back to before a node, or some nodes; variables a
                  examples=('rewind', 'rewind mm'))
 RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
                 _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
-                                                    result.held), _retry_arguments, needs_stop=True,
+                                                    result.held, result.took), _retry_arguments, needs_stop=True,
                 examples=('retry', 'retry --into'))
 COMMANDS: tuple[Command, ...] = (TO, REWIND, RETRY)

@@ -193,7 +193,7 @@ class MemoryOrder:
         return next((i for i, call in enumerate(self._calls) if call.number == number), None)
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[], bool] = lambda: True) -> int | None:
+             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
         order = [*range(start, self.count), *range(start)]
         if backwards:
             order = [*range(start, -1, -1), *range(self.count - 1, start, -1)]

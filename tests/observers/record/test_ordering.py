@@ -119,7 +119,7 @@ def test_cancelled_from_another_thread(trace: Trace) -> None:
     ordering.close()
     ordering.close()
     with pytest.raises(QueryCancelledError):
-        built(trace).find('nowhere', 0, wanted=lambda: False)
+        built(trace).find('nowhere', 0, wanted=lambda looked: False)
     with pytest.raises(QueryCancelledError):
         ordering.page(0, 1)
 
@@ -146,3 +146,15 @@ def test_the_calls_of_a_run_are_all_of_it_and_in_their_order(given_rows: list[tu
     for process in (None, 1, 2):
         found = CallFilter(run=run, process=process).rows(calls, {})
         assert found.tolist() == [row for row in wanted if calls['id'][row] > 0 and process in (None, calls['process'][row])]
+
+
+@pytest.mark.parametrize(('backwards', 'start'), [(False, 0), (False, 700), (True, 999), (True, 300)])
+def test_a_search_says_how_many_it_has_looked_at(tmp_path: Path, backwards: bool, start: int) -> None:
+    call = wrapped(lambda number: print('said', number))
+    with Recorder(tmp_path / 't.pfd') as recorder:
+        for number in range(1_000):
+            call(number)
+    looked: list[int] = []
+    with Trace.open(recorder.path) as trace:
+        assert built(trace).find('nowhere', start, backwards=backwards, wanted=lambda n: not looked.append(n)) is None
+    assert looked == sorted(looked) and (looked[0], looked[-1]) == (0, 1_000) and len(looked) > 4

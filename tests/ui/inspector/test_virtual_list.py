@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
+from pyfuncdbg.ui.inspector.lists import list_feed
 from pyfuncdbg.ui.inspector.lists.messages import CallSelected, MessagePosted
 from pyfuncdbg.ui.inspector.lists.row_strips import slots
 from pyfuncdbg.ui.inspector.lists.rows import ListColumn, ListQuery, Row
@@ -90,10 +91,10 @@ class Page:
         return (self.count - 1 - number if self.query.down else number) if number < self.count else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[], bool] = lambda: True) -> int | None:
+             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
         order = range(start, -1, -1) if backwards else range(start, self.count)
         for index in order:
-            if index % 4096 == 0 and not wanted():
+            if index % 4096 == 0 and not wanted(index - start):
                 raise QueryCancelledError
             if text in f'n{self._number(index)}':
                 return index
@@ -306,6 +307,31 @@ def test_search_goes_to_the_next_hit_and_the_one_before() -> None:
         await until(pilot, lambda: app.said[-1] == "'n12345x' is in no number")
         assert app.list.search('') == ''
         await until(pilot, lambda: app.picked[-1:] == ['n12345'])
+    shown(test)
+
+
+def test_a_search_waits_for_the_rows() -> None:
+    async def run() -> None:
+        app = Lists(Numbers())
+        app.numbers.hold.clear()
+        async with app.run_test(size=(80, 22)) as pilot:
+            assert app.list.search('n777') == "searching 'n777' ..."
+            app.numbers.hold.set()
+            await until(pilot, lambda: app.said[-1:] == ['number 778 of 1,000,000'])
+            assert app.list.cursor == 777
+    asyncio.run(run())
+
+
+def test_a_long_search_says_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1_000))
+    monkeypatch.setattr(list_feed, 'monotonic', lambda: float(next(clock)))
+
+    async def test(app: Lists, pilot: Pilot[None]) -> None:
+        app.list.search('zebra')
+        await until(pilot, lambda: app.said[-1:] == ["'zebra' is in no number"])
+        told = [(int(words[3].replace(',', '')), words[2].count('━')) for words in map(str.split, app.said[:-1])]
+        assert told[1] == (4096, 0) and told[-1] == (999_424, 19) and told == sorted(told)
+        assert app.said[1] == f"searching 'zebra' {'─' * 20} 4,096 of 1,000,000 numbers, Esc ends it"
     shown(test)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -73,11 +74,11 @@ class SortedCalls:
         return found[0] if found else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[], bool] = lambda: True) -> int | None:
+             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
         """The next position that holds a text, from `start` on and round the end: None if no call does.
 
         Looked for, in any case of letters, in names of sites, functions and op types ('norm[3]' is one call of a site), and
-        in what calls raised and said. `wanted` is asked now and then.
+        in what calls raised and said. `wanted` is told now and then how many were looked at, and says whether to go on.
 
         Raises:
             QueryCancelledError: It was not wanted any more.
@@ -85,22 +86,26 @@ class SortedCalls:
         text = text.lower()
         spoken = _Spoken(self._read, text)
         first, second = (0, start + 1 if backwards else start), (start + 1 if backwards else start, self.count)
+        looked = 0
         for low, high in (first, second) if backwards else (second, first):
-            for position, row, sure in self._candidates(text, max(low, 0), min(high, self.count), backwards, wanted):
+            low, high = max(low, 0), min(high, self.count)
+            for position, row, sure in self._candidates(text, low, high, backwards, partial(_more, wanted, looked)):
                 process, id_, at = (int(self._calls[name][row]) for name in ('process', 'id', 'position'))
                 if sure or (spoken.in_batch(process, at) and self._says(process, id_, text)):
                     return position
+            looked += max(0, high - low)
         return None
 
     def _says(self, process: int, id_: int, text: str) -> bool:
         return any(_says(call, text) for call in self._fetch([(process, id_)]))
 
     def _candidates(self, text: str, low: int, high: int, backwards: bool,
-                    wanted: Callable[[], bool]) -> Iterator[tuple[int, int, bool]]:
+                    wanted: Callable[[int], bool]) -> Iterator[tuple[int, int, bool]]:
         """Position and row of those from `low` to before `high` that may hold the text, and whether a name does."""
         match = _NUMBERED.fullmatch(text)
         name, ordinal = (match[1], int(match[2])) if match is not None else (text, None)
         keys = np.array([key for key, site in self._sites.items() if _holds(name, site)], np.int64)
+        first, last = low, high
         while low < high:
             begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
             rows = self._rows[begin:end]
@@ -109,12 +114,12 @@ class SortedCalls:
                 named &= self._calls['ordinal'][rows] == ordinal
             places = np.flatnonzero(named | (self._calls['flags'][rows] & (FAILED | PRINTED) != 0))
             for number, place in enumerate((places[::-1] if backwards else places).tolist()):
-                if number % _SOME == 0 and not wanted():
+                if number % _SOME == 0 and not wanted(last - 1 - begin - place if backwards else begin + place - first):
                     raise QueryCancelledError
                 yield begin + place, int(rows[place]), bool(named[place])
-            if not wanted():
-                raise QueryCancelledError
             low, high = (low, begin) if backwards else (end, high)
+            if not wanted(last - high + low - first):
+                raise QueryCancelledError
 
     def _check(self) -> None:
         if self._cancelled:
@@ -143,6 +148,10 @@ class _Spoken:
         if known is None:
             known = self._known[process, at] = self._bytes in self._read(process, at).lower()
         return known
+
+
+def _more(wanted: Callable[[int], bool], before: int, looked: int) -> bool:
+    return wanted(before + looked)
 
 
 def _holds(text: str, site: SiteEntry) -> bool:

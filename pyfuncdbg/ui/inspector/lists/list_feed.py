@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from textual.message import Message
 from textual.widget import Widget
@@ -16,9 +17,12 @@ from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.record.index.query import QueryCancelledError
 from pyfuncdbg.ui.inspector.lists.row_strips import ColumnSlot, RowLine, lines
 from pyfuncdbg.ui.inspector.lists.rows import ListQuery, QueryRows, RowSource
+from pyfuncdbg.ui.views.progress import PATIENCE
 
 PAGE = 50
 """Rows that are asked for at once."""
+_OFTEN = 0.25
+"""Seconds between two words on how far a search has come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,13 @@ class ListFeed:
             super().__init__()
             self.opened, self.text, self.at, self.sought = opened, text, at, sought
 
+    class Searching(Message):
+        """How many rows a search has looked at."""
+
+        def __init__(self, opened: QueryRows, text: str, looked: int) -> None:
+            super().__init__()
+            self.opened, self.text, self.looked = opened, text, looked
+
     class Failed(Message):
         """The reason why a list cannot be had."""
 
@@ -157,8 +168,17 @@ class ListFeed:
         if opened is None or not text:
             return
 
+        due = monotonic() + PATIENCE
+
+        def wanted(looked: int) -> bool:
+            nonlocal due
+            if self._seeking == number and (now := monotonic()) >= due:
+                due = now + _OFTEN
+                self._owner.post_message(ListFeed.Searching(opened, text, looked))
+            return self._seeking == number
+
         def work() -> None:
-            at = opened.find(text, start, backwards=backwards, wanted=lambda: self._seeking == number)
+            at = opened.find(text, start, backwards=backwards, wanted=wanted)
             if self._seeking == number:
                 self._owner.post_message(ListFeed.Located(opened, text, at, sought=True))
         self._work(work, self.turn)

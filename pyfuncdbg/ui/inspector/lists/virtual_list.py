@@ -26,6 +26,8 @@ from pyfuncdbg.ui.inspector.lists.rows import ListQuery, RowSource
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
 
+_BAR = 20
+"""Columns of the bar of a search that takes long."""
 _ABOVE = 2
 """Lines above the rows: the count with the filters, and the headers."""
 _KEPT = 12
@@ -82,6 +84,7 @@ class VirtualList(ScrollView, can_focus=True):
         self._fetching = self._calling = False
         self._failed = ''
         self._sought = ''
+        self._early = ''                        # a text that is sought before there are rows
         self._goal = ''                         # a key that was chosen elsewhere: looked for in new rows, too
         self._asked = ''                        # the key under the cursor when rows were last asked for
         self._led = False                       # whether the cursor is where the user has put it
@@ -168,6 +171,8 @@ class VirtualList(ScrollView, can_focus=True):
         self.scroll_to(y=message.top, animate=False, force=True)   # its scrollbar may be still to come
         goal, self._goal = self._goal or (before if before != self._asked else ''), ''     # the cursor has moved since
         self._new = another
+        if self._early:
+            self.post_message(MessagePosted(self.search(self._early)))
         if goal:
             self.show_key(goal)
         elif another or (before and self._viewport.key != before):
@@ -276,6 +281,14 @@ class VirtualList(ScrollView, can_focus=True):
             self._moved()                       # what was looked at is not among what was asked for
         self._new = False
 
+    def on_list_feed_searching(self, message: ListFeed.Searching) -> None:
+        """Tell how far a search has come that takes long."""
+        if message.opened is self._feed.opened and message.text.lower() == self._sought:
+            done = _BAR * message.looked // max(1, self.count)
+            bar = '━' * done + '─' * (_BAR - done)
+            self.post_message(MessagePosted(f'searching {message.text!r} {bar} {message.looked:,} of {self.count:,} '
+                                            f'{self.rows.noun}s, Esc ends it'))
+
     def _see(self, *, center: bool = False) -> None:
         top, height = round(self.scroll_y), self._height
         if not top <= self.cursor < top + height:
@@ -346,7 +359,10 @@ class VirtualList(ScrollView, can_focus=True):
             What is known at once, in words; what came of it is `Said`.
         """
         self._sought = text.lower()
+        self._early = text if self._feed.opened is None else ''
         self.refresh()
+        if self._early:
+            return f'searching {text!r} ...'
         if not text or not self.count:
             self._feed.give_up()
             return ''

@@ -79,7 +79,7 @@ class CallPages:
         return self._calls.position(key)
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[], bool] = lambda: True) -> int | None:
+             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
         """The next call whose names, error or output hold the text; '#17' is the call of that number, 17 too if there is."""
         number = text.removeprefix('#')
         if number.replace('.', '', 1).isdecimal():

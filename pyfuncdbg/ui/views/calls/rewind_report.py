@@ -14,8 +14,9 @@ from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
+from pyfuncdbg.ui.views.progress import PATIENCE
 from pyfuncdbg.ui.views.tensors.variable import inline
-from pyfuncdbg.ui.views.units import count
+from pyfuncdbg.ui.views.units import count, seconds
 
 _STAYS = 'what it printed and wrote outside stays'
 
@@ -39,8 +40,8 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
 
 
 def retried_view(node: str, found: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
-                 held: Sequence[str] = ()) -> Page:
-    """The call that is made again: its code and its inputs."""
+                 held: Sequence[str] = (), took: float | None = None) -> Page:
+    """The call that is made again: its code and its inputs; and its time, where that was long."""
     parts: list[Part] = []
     if found is not None and found.done:
         where = f'{one_line(found.filename, 200)}:{found.line}'
@@ -48,7 +49,8 @@ def retried_view(node: str, found: ReloadReport | None, inputs: str = '', change
     elif found is not None and found.note:
         parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
     again = 'no line of it has run yet' if inputs == 'not begun' else 'its effects outside (files, prints) happen again'
-    parts.append(Text(f"'{one_line(node, 60)}' once more: {again}", 'dim', overflow='fold'))
+    long = f'; it took {seconds(took)}' if took is not None and took >= PATIENCE else ''
+    parts.append(Text(f"'{one_line(node, 60)}' once more: {again}{long}", 'dim', overflow='fold'))
     if held:
         these = '; '.join(one_line(one, 80) for one in held[:8]) + (f'; and {len(held) - 8} more' if len(held) > 8 else '')
         parts.append(Text(f'its function takes from {these}: not put back, so that this execution goes on where the last '
