@@ -95,6 +95,11 @@ class CallSite:
         self.traits = traits
         self.interest: tuple[object, Any] = UNASKED
 
+    @property
+    def can_be_entered(self) -> bool:
+        """Whether its run can pause inside of it, at a node of the graph that it runs."""
+        return self.traits.runs_graph and self.host.pauses_within
+
     def __repr__(self) -> str:
         return f'<CallSite {self.name!r} {self.op_type} {self.kind}>'
 

@@ -17,9 +17,15 @@ Changed = Callable[[], Sequence[str]]
 
 
 class Host(Protocol):
-    """Reads, makes and re-computes the values that a `Call` holds."""
+    """Reads, makes and re-computes the values that a `Call` holds.
+
+    Attributes:
+        name: Of the host.
+        pauses_within: Whether its runs pause at the nodes of a graph that a node runs, too: a loop, a branch, a function.
+    """
 
     name: str
+    pauses_within: bool
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value, any rank, without a copy where the host allows it. The caller must not write to it.

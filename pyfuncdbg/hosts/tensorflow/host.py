@@ -26,6 +26,7 @@ class TensorFlowHost:
     """The `Host` of the real TensorFlow."""
 
     name = 'tensorflow'
+    pauses_within = False
 
     def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts

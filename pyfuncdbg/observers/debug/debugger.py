@@ -268,7 +268,9 @@ class Debugger:
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
-        if decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
+        if decision.verb in ('step', 'into') and call.site.can_be_entered and node_stepper.pausable(call.run):
+            node_stepper.pause(self, call.run, Decision('node'))        # before its first node
+        elif decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
             plan = self.plan(call.thread)
             plan.after = call.id
             if decision.verb in ('step', 'into') and call.site.kind == 'python':

@@ -15,9 +15,9 @@ from pyfuncdbg.observers.record.records import (
     RunRecord,
     SiteRecord,
     TensorRecord,
-    TraceInfo,
 )
 from pyfuncdbg.observers.record.sources.source_text import FileText
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 if TYPE_CHECKING:                               # a program that is only stopped loads no index
     from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse

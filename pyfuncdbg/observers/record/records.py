@@ -12,7 +12,6 @@ import numpy as np
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Frame, Kind, RunKind
-from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.hooks.traits import NONE, Traits
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
 from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
@@ -359,52 +358,3 @@ class NoteRecord:
     process: int
     at: float
     data: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TraceInfo:
-    """Summary of a trace, as `info` shows it.
-
-    Attributes:
-        path: Of the trace.
-        version: Of its format.
-        argv: The program and its arguments.
-        python, host_name: The version of Python that ran it, the machine.
-        started: When, as Unix time in seconds.
-        duration: Seconds from there to the last record.
-        processes: Process ids, in order of their logs.
-        runs, calls, sites: How many were recorded; of calls those of Python functions, of runs none that are counted below.
-        nbytes, budget: Size of the logs in bytes, and how large they may be.
-        dropped: What was not kept, by kind ('tensors', 'prints', 'locals', 'calls', 'bytes'), exact.
-        damage: One line for each log that ended in the middle of a record, with file and byte position.
-        complete: Every log was closed by its process.
-        op_cost: What it cost a framework to hand over its ops; None where nothing was.
-        ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
-        retries: How many of the calls, and of the runs, were executed once more by `retry`.
-        passes: Backward passes that the program asked for, as with `GradientTape.gradient`.
-        elements: Calls of functions of datasets, one for each element.
-        inner: Backward passes within those: of what a Python function recorded.
-    """
-
-    path: str
-    version: int
-    argv: tuple[str, ...]
-    python: str
-    host_name: str
-    started: float
-    duration: float
-    processes: tuple[int, ...]
-    runs: int
-    calls: int
-    sites: int
-    nbytes: int
-    budget: int
-    dropped: dict[str, int]
-    damage: tuple[str, ...]
-    complete: bool
-    op_cost: OpCost | None = None
-    ops: bool = False
-    retries: tuple[int, int] = (0, 0)
-    passes: int = 0
-    elements: int = 0
-    inner: int = 0

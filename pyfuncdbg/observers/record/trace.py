@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -38,9 +39,9 @@ from pyfuncdbg.observers.record.records import (
     RunRecord,
     SiteRecord,
     TensorRecord,
-    TraceInfo,
 )
 from pyfuncdbg.observers.record.sources.source_text import FileText
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 _NUMBER = re.compile(r'#?(?:(\d{1,7})\.)?(-?\d{1,18})')
 _ORDINAL = re.compile(r'(.+)\[(\d{1,18})\]')
@@ -132,26 +133,22 @@ class Trace:
     def _info(self) -> TraceInfo:
         index, manifest = self._index, self._manifest
         logs = [log for _, log in sorted(index.logs.items())]
-        dropped: dict[str, int] = {}
+        dropped, nbytes = Counter[str](), 0
         damage = [text for _, text in sorted(index.damage.items())]
-        nbytes = 0
         for process, log in sorted(index.logs.items()):
-            for kind, count in log.dropped.items():
-                dropped[kind] = dropped.get(kind, 0) + count
-            reader = index.readers.get(process)
-            if reader is not None:
+            dropped.update(log.dropped)
+            if (reader := index.readers.get(process)) is not None:
                 nbytes += reader.size
                 if reader.tail:
                     damage.append(f'{reader.path.name}: {reader.tail} at byte {log.position} of {reader.size}')
-        first = logs[0] if logs else LogState()
-        runs = self._reading.run_counts()
-        apart = {'passes': runs.pop('backward', 0), 'elements': runs.pop('element', 0), 'inner': runs.pop('inner', 0)}
+        first, runs = logs[0] if logs else LogState(), self._reading.run_counts()
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
-                         sum(runs.values()), len(self._rows(CallFilter())), len(index.sites), nbytes,
-                         manifest.budget, dropped, tuple(damage), bool(logs) and all(log.ended for log in logs),
-                         self._op_cost(), any(log.ops for log in logs), (self._retries(None), self._retries('run')),
-                         **apart)
+                         runs['session'] + runs['function'] + runs['eager'], len(self._rows(CallFilter())),
+                         len(index.sites), nbytes, manifest.budget, dict(dropped), tuple(damage),
+                         bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
+                         (self._retries(None), self._retries('run')),
+                         runs['backward'], runs['element'], runs['inner'])
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -5,7 +5,7 @@ import argparse
 from dataclasses import replace
 
 from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarized
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.health import LOOKING
 from pyfuncdbg.ui.views.reports.info import info_view

@@ -28,10 +28,10 @@ from pyfuncdbg.observers.record.records import (
     RunRecord,
     SiteRecord,
     TensorRecord,
-    TraceInfo,
 )
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 SOURCE = '''\
 def normalize(x, eps=1e-6):

@@ -69,3 +69,58 @@ def test_the_element_of_a_dataset_has_its_name_at_the_prompt() -> None:
         debugger.breakpoints.set('half', 'element == 3')
         assert [int(v) for v in tf.data.Dataset.range(5).map(half)] == [0, 0, 1, 1, 2]
     assert typist.shown('p element') == '3\n' and len(typist.stops) == 1
+
+
+def nested(k: float) -> Any:
+    """A loop whose body has nodes and calls a function, and a branch behind it."""
+    def step(x: Any) -> Any:
+        return x + 1
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        def body(i: Any, a: Any) -> Any:
+            m = tf.multiply(a, 1.0, name='scaled')
+            return i + 1, tf.ensure_shape(tf.numpy_function(step, [m], tf.float32, name='step'), [])
+        y = tf.while_loop(lambda i, a: i < 3, body, [0, tf.constant(k)])[1]
+        return session.run(tf.cond(y > 0., lambda: tf.negative(y, name='negated'), lambda: y, name='branch'))
+
+
+@pytest.mark.parametrize(('place', 'stops'), [('scaled', 3), ('scal*', 3), ('negated', 1), ('nonesuch', 0)])
+def test_a_breakpoint_stops_at_a_node_of_a_loop_or_branch_by_its_name(place: str, stops: int) -> None:
+    with typing(*['c'] * 4, at_next_call=False) as typist:
+        debugger.breakpoints.set(place)
+        assert nested(0.0) == -3.0
+    assert len(typist.stops) == stops, typist.cards
+    assert all(f"before call {n + 1} of node '{place.replace('scal*', 'scaled')}'" in card.splitlines()[0]
+               for n, card in enumerate(typist.cards))
+
+
+@pytest.mark.parametrize('word', ['into', 's'])
+@pytest.mark.parametrize(('place', 'first'), [('while', 'Less'), ('branch', 'negated')])
+def test_into_and_step_go_to_the_first_node_of_a_loop_or_branch(word: str, place: str, first: str) -> None:
+    with typing(word, 'c', at_next_call=False) as typist:
+        debugger.breakpoints.set(place)
+        assert nested(0.0) == -3.0
+    assert [card.splitlines()[0].split("'")[1] for card in typist.cards] == [place, first]
+    assert typist.cards[0].splitlines()[-1].startswith('s into it · n over it') and 'n over it' in typist.cards[1]
+
+
+def test_into_goes_into_the_function_of_a_node_of_the_loop_and_from_there_into_the_next_call() -> None:
+    with typing('into', 'into', 'into', 'c', at_next_call=False) as typist:
+        debugger.breakpoints.set('scaled', once=True)
+        assert nested(0.0) == -3.0
+    assert places(typist.cards[1:]) == [('STOPPED in step', f"call {n} of node 'step'  into") for n in (1, 2, 3)]
+
+
+def test_into_at_the_beginning_of_a_function_goes_to_its_first_line() -> None:
+    with typing('into', 'into', 'c', at_next_call=False) as typist:
+        debugger.breakpoints.set('function:step', once=True)
+        assert nested(0.0) == -3.0
+    assert places(typist.cards) == [('STOPPED entering step', "call 1 of node 'step'"),
+                                    ('STOPPED in step', "call 1 of node 'step'  step"),
+                                    ('STOPPED in step', "call 2 of node 'step'  into")]
+
+
+def places(cards: list[str]) -> list[tuple[str, str]]:
+    """What the first lines of cards say before and behind the line of the file."""
+    lines = [card.splitlines()[0] for card in cards]
+    return [(line.split(' at ')[0], line.partition(', ')[2]) for line in lines]

@@ -16,6 +16,7 @@ class PlainHost:
     """Values are what NumPy makes of them."""
 
     name = 'plain'
+    pauses_within = False
 
     def to_numpy(self, value: Any) -> np.ndarray:
         return np.asarray(value)

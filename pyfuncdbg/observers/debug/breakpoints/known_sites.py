@@ -31,6 +31,7 @@ class KnownSite:
         names: All under which a SPEC finds it: node, op type, function.
         function: Names of its function, none if it has none.
         parameters: Of its function, None if unknown.
+        announced: Whether a run has announced it: those of a loop, a branch or a function that a node calls are not.
     """
 
     name: str
@@ -38,6 +39,7 @@ class KnownSite:
     names: tuple[str, ...]
     function: tuple[str, ...]
     parameters: tuple[str, ...] | None
+    announced: bool
 
 
 class SiteCatalogue:
@@ -51,11 +53,12 @@ class SiteCatalogue:
     def __len__(self) -> int:
         return len(self._sites)
 
-    def add(self, site: CallSite) -> None:
+    def add(self, site: CallSite, *, announced: bool = False) -> None:
         """A site is called, or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
-            known = KnownSite(site.name, site.kind, names, function_names(site.function), parameters.names_of(site.function))
+            known = KnownSite(site.name, site.kind, names, function_names(site.function), parameters.names_of(site.function),
+                              announced)
             self._sites[site.id] = known
             for name in names:
                 self._by_name.setdefault(name, []).append(known)
@@ -69,7 +72,12 @@ class SiteCatalogue:
                 self._runs.clear()
             self._runs.add(key)                 # a tuple at the address of one that is gone costs some names, no stop
             for site in sites:
-                self.add(site)
+                self.add(site, announced=True)
+
+    def may_be_within(self, spec: Spec) -> bool:
+        """Whether a SPEC may mean a node that no run announces, as far as is known."""
+        return spec.kind == 'name' and not spec.function and not any(
+            site.announced or site.kind != 'op' for site in self.meant(spec))
 
     def meant(self, spec: Spec) -> list[KnownSite]:
         """The sites that a SPEC means, as far as they are known."""

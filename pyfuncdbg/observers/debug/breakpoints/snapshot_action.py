@@ -31,6 +31,7 @@ class _Frames:
     """The host of such calls: their values are arrays, and nothing can be called again."""
 
     name = 'python'
+    pauses_within = False
 
     def to_numpy(self, value: Any) -> np.ndarray:
         return np.asarray(value)

@@ -101,7 +101,9 @@ class Breakpoints:
         if cached is None or cached[0] is not sites:
             self._meet(run)
             entries = self._enabled()
-            wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries)
+            wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries) or (
+                any(site.can_be_entered for site in sites)
+                and any(self.known.may_be_within(entry.breakpoint.spec) for entry in entries))
             if len(self._by_run) > 256:
                 self._by_run = {}
             cached = self._by_run[id(sites)] = sites, wanted

@@ -75,7 +75,7 @@ class StopCard:
         differences: What has come out differently since `swap` or `retry`.
         remark: What the host has to say of the node that is next, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
-        enters: Whether there is a Python function that `step` goes into from here: of the call or node.
+        enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
         given: After a call, what it got, as far as the card has room; `more_given` inputs are not shown.
     """
 
@@ -147,7 +147,8 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         run.remark if run is not None and stop.phase == 'node' else '',
         unlocated(site.attrs) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
         line_of(created.filename, created.line) if created is not None else '',
-        stop.phase in ('before', 'node') and site is not None and code_of(site.function) is not None)
+        stop.phase in ('before', 'node') and site is not None and (
+            code_of(site.function) is not None or site.can_be_entered))
 
 
 def _innermost(stop: Stop) -> FrameType | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 WINDOW = 3.0
 """Seconds over which rates are taken."""

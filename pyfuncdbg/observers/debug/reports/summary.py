@@ -15,7 +15,8 @@ from pyfuncdbg.observers.debug.numerics.origin_card import OriginCard, origin_ca
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.record_contents import load_call
-from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord, TraceInfo
+from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 _NUMBER = re.compile(r'[\d.]*\d')
 LISTED = 1_000

@@ -42,7 +42,7 @@ _LONGEST_NAME = 4096
 _RUN_KINDS = frozenset(get_args(RunKind))
 _PLAN = ('number', 'label', 'host', 'feeds', 'fetches', 'sites', 'kind')
 _KINDS_BY_LABEL: tuple[tuple[re.Pattern[str], RunKind], ...] = (
-    (re.compile(r'Session\.'), 'session'), (re.compile(r'GradientTape\.|tf\.gradients '), 'backward'),
+    (re.compile(r'Session\.'), 'session'), (re.compile(r'\w+\.(gradients?|(batch_)?jacobian)\b'), 'backward'),
     (re.compile(r'eager |(functions and datasets|lines)$'), 'eager'), (re.compile(r'\w+ gradient$'), 'inner'))
 _OWN_HOST = 'pyfuncdbg'
 """The name of the host whose ops are all our own."""

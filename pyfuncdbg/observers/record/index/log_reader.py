@@ -86,7 +86,7 @@ class DecodedLog:
         runs = self.runs()
         processes, plans = runs['process'][runs.rows], runs['plan'][runs.rows]
         counts: Counter[RunKind] = Counter()
-        for process in np.unique(processes).tolist():
+        for process in np.unique(processes, return_counts=True)[0].tolist():    # without counts it imports `numpy.ma`
             numbers, times = np.unique(plans[processes == process], return_counts=True)
             for plan, count in zip(numbers.tolist(), times.tolist(), strict=True):
                 counts[self._plan(process, plan)[-1]] += count

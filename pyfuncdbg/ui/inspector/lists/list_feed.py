@@ -108,7 +108,7 @@ class ListFeed:
             self.opened, self.text, self.at, self.sought = opened, text, at, sought
 
     class Searching(Message):
-        """How many rows a search has looked at."""
+        """The number of rows that a search has looked at."""
 
         def __init__(self, opened: QueryRows, text: str, looked: int) -> None:
             super().__init__()

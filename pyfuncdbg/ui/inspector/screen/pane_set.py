@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.message import Message
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnPicture, PicturePart, drawing
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.panes.scene import Pane, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES

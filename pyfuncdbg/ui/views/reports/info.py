@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.op_cost import OpCost
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.output import dropped_line
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part

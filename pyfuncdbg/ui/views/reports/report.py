@@ -14,7 +14,8 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.observers.debug.reports.site_labels import alike
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
-from pyfuncdbg.observers.record.records import RAISED_AS, TraceInfo
+from pyfuncdbg.observers.record.records import RAISED_AS
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table

@@ -1,7 +1,7 @@
 """Counts of the runs of a trace, as titles give them. Pure."""
 from __future__ import annotations
 
-from pyfuncdbg.observers.record.records import TraceInfo
+from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.units import count, with_retries
 
 

@@ -19,6 +19,7 @@ class GraphHost:
     """The `Host` of pyfuncdbg's own runtime."""
 
     name = 'pyfuncdbg'
+    pauses_within = True
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind an eager tensor, array, scalar; a 0-d object array for anything else."""
