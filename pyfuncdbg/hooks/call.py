@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.traits import NONE, Traits
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.captured.output import Output
     from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
-    from pyfuncdbg.hooks.host import Host, Pausable, RunControl
+    from pyfuncdbg.hooks.host import Host, Pausable
 
 Kind = Literal['python', 'op', 'gradient', 'run']
 """The grain of a call: a wrapped Python function, a graph node, one backward step, or a whole run."""
@@ -143,7 +143,7 @@ class Run:
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
                  feeds: Sequence[str] = (), fetches: Sequence[str] = (),
-                 control: Pausable | RunControl | None = None, kind: RunKind = 'session') -> None:
+                 control: Pausable | None = None, kind: RunKind = 'session') -> None:
         self.id = next(_run_ids)
         self.kind: RunKind = kind
         self.element: int | None = None

@@ -127,7 +127,7 @@ class Pausable(Protocol):
     """A run that goes on at full speed and can be paused after the Python call it is in."""
 
     def pause(self, on_pause: Callable[[], None]) -> None:
-        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunControl` then.
+        """Call `on_pause` before the next node, on the run's thread; the run's control is a `RunCursor` then.
 
         `on_pause` says where to pause next (`go_to`, `enter`, `rewind`, `retry`), or `resume`. A pause at the position
         behind the last node comes before the run returns its fetches; `go_to` beyond that leads out of a function to the
@@ -142,64 +142,3 @@ class Pausable(Protocol):
 
     def look(self) -> RunView | None:
         """The state of the run, None if that is not known."""
-
-
-class RunControl(Pausable, RunView, Protocol):
-    """Protocol to steer a run that is paused at a node boundary, from within `on_pause`."""
-
-    @property
-    def error(self) -> Exception | None:
-        """The error of the node at the position, if the pause is about that. It goes on unless `on_pause` goes back
-        (`retry`, `rewind`)."""
-
-    def go_to(self, position: int) -> None:
-        """Run up to the node at `position` (its next execution) and pause before it: `on_pause` is called again. In a loop,
-        a node that has run is reached in the next iteration; after the last one, the run is paused behind the loop."""
-
-    def enter(self) -> None:
-        """Pause before the first node of the function that the next node calls, else before the node after it.
-
-        Raises:
-            ValueError: The next node calls a Python function which would not be called: it was, and its result stands.
-                Nothing is changed.
-        """
-
-    def rewind(self, position: int) -> None:
-        """Go back before the node at `position`; variables and random states as they were there.
-
-        Python calls that were made give their recorded results when the run is there again, unless their inputs are others.
-
-        Raises:
-            ValueError: It cannot go there; nothing is changed.
-        """
-
-    def inject(self, tensor: str, value: np.ndarray) -> None:
-        """Replace a value. It stays until its node runs again.
-
-        Raises:
-            ValueError: Shape or dtype do not fit; nothing is changed.
-            KeyError: There is no such tensor, or it has no value yet.
-        """
-
-    def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
-        """Replace the function of a Python site. If it was called already, the run goes back before it.
-
-        What depends on it is computed, and called, again when the run goes on.
-
-        Raises:
-            ValueError: The site is no Python call of this run, the function cannot be called with its inputs, or the run
-                cannot go back to it; nothing is changed.
-        """
-
-    def retry(self) -> None:
-        """Go back before the node that raised, or that ran last, to run it again, its effects outside included.
-
-        Raises:
-            ValueError: There is none, or the run cannot go back over it.
-        """
-
-
-def result_stands(node: str) -> str:
-    """A host's message where a Python function cannot be entered, for it will not be called."""
-    return (f"{node!r} has been called already and what it gave stands, so there is nothing to enter: 'break {node}', "
-            "'node' and 'retry' make the call once more and stop before it")

@@ -1,6 +1,6 @@
 """Cursor of a run that is executed node by node: the position, the next pause, and the ways back.
 
-A host makes one for a run, a function that a node calls, or one iteration of a loop; it is the `RunControl` meanwhile.
+A host makes one for a run, a function that a node calls, or one iteration of a loop; it is the control of the run meanwhile.
 On the thread of the run.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import say_failed
-from pyfuncdbg.hooks.host import Pausable, RunView, result_stands
+from pyfuncdbg.hooks.host import Pausable, RunView
 
 OnPause = Callable[[], None]
 
@@ -76,7 +76,7 @@ class RunNodes(Protocol):
 
 
 class RunCursor:
-    """Cursor of one run: a `RunControl`.
+    """Cursor of one run, by which it is steered while it is paused: from within `on_pause`.
 
     Args:
         nodes: What it goes through.
@@ -88,7 +88,8 @@ class RunCursor:
             there is none, and a pause comes after the one that runs.
         asking: Whether the run is paused: a hook is asked.
         entering: Whether a function that the next node calls is to be entered.
-        error: What the node at the position has raised, while a hook is asked about it.
+        error: What the node at the position has raised, while a hook is asked about it. It goes on unless the hook goes back
+            (`retry`, `rewind`).
         on_pause: What is called where the run pauses; None if it is not to pause.
     """
 
@@ -220,7 +221,8 @@ class RunCursor:
             self.around.resume()
 
     def go_to(self, position: int) -> None:
-        """Pause again before the node at `position`; at the end for the number of nodes, and for more in what is around.
+        """Run up to the node at `position` and pause before it; at the end for the number of nodes, and for more in what is
+        around. In a loop, a node that has run is reached in the next iteration, or else the run is paused behind the loop.
 
         Raises:
             ValueError: It is behind the cursor.
@@ -240,12 +242,14 @@ class RunCursor:
         """
         runs = self.position < len(self.nodes)
         if runs and self.nodes.stands(self.position):
-            raise ValueError(result_stands(self.sites[self.position].name))
+            raise ValueError(_stands(self.sites[self.position].name))
         self.entering = runs
         self._goal = self.nodes.boundary(self.position + 1)
 
     def rewind(self, position: int) -> None:
         """Put the cursor before an earlier node, with variables and random states as they were there.
+
+        Python calls that were made give their recorded results when the run is there again, unless their inputs are others.
 
         Raises:
             ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
@@ -332,3 +336,9 @@ class NextIteration:
 
     def __call__(self) -> None:
         self._on_pause()
+
+
+def _stands(node: str) -> str:
+    """The message where a Python function cannot be entered, for it will not be called."""
+    return (f"{node!r} has been called already and what it gave stands, so there is nothing to enter: 'break {node}', "
+            "'node' and 'retry' make the call once more and stop before it")

@@ -1,6 +1,6 @@
 """Steps through the nodes of a paused run: what each verb does between two nodes.
 
-Runs on the thread of the run. Works on `RunControl` only, so on any host that can pause.
+Runs on the thread of the run. Works on `RunCursor` only, so on any host that can pause.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.host import RunControl
+from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import differences, held
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
@@ -95,7 +95,7 @@ class _Pause:
         self._before: Mapping[str, np.ndarray] = {}
 
     def __call__(self) -> None:
-        control = cast(RunControl, self._run.control)
+        control = cast(RunCursor, self._run.control)
         decision, self._decision = self._decision, None
         if not self._threads.on:
             control.resume()
@@ -120,7 +120,7 @@ class _Pause:
             if not reason:
                 return
 
-    def _stop(self, control: RunControl, reason: str) -> Stop:
+    def _stop(self, control: RunCursor, reason: str) -> Stop:
         stop = Stop('error' if control.error is not None else 'node', run=self._run, frame=sys._getframe(), reason=reason,
                     error=control.error)
         before, self._before = self._before, {}
@@ -128,7 +128,7 @@ class _Pause:
             stop.differences = differences(before, held(control, self._run.host, before))
         return stop
 
-    def _carry_out(self, control: RunControl, decision: Decision, thread: int) -> str:
+    def _carry_out(self, control: RunCursor, decision: Decision, thread: int) -> str:
         """Do what the user said; why it cannot be done, '' if it is done."""
         try:
             if control.error is not None and decision.verb not in ('retry', 'rewind', 'swap'):
@@ -141,14 +141,14 @@ class _Pause:
             return str(error)
         return ''
 
-    def _let_fail(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _let_fail(self, control: RunCursor, decision: Decision, thread: int) -> None:
         """The error goes on to the program."""
         if decision.verb in ('cont', 'quit', 'run'):
             control.resume()
         else:                                   # to where the program meets it
             self._threads.step_out(decision, thread)
 
-    def _beyond(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _beyond(self, control: RunCursor, decision: Decision, thread: int) -> None:
         """Forward from the end of a function or run: to the node around it, or to where the program goes on."""
         control.go_to(len(control.sites) + 1)
         outer = _run_around(self._run)
@@ -162,17 +162,17 @@ class _Pause:
             self._threads.stop_at_next_call(thread)
 
     # ------------------------------------------------------------------ verbs
-    def _resume(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _resume(self, control: RunCursor, decision: Decision, thread: int) -> None:
         control.resume()
 
-    def _over(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _over(self, control: RunCursor, decision: Decision, thread: int) -> None:
         control.go_to(control.position + 1)
 
-    def _step(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _step(self, control: RunCursor, decision: Decision, thread: int) -> None:
         self._threads.plan(thread).entering = control.sites[control.position].kind == 'python'
         control.enter()
 
-    def _into(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _into(self, control: RunCursor, decision: Decision, thread: int) -> None:
         """Into what the node runs; one that runs nothing is on the way to the next Python function."""
         site = control.sites[control.position]
         if site.kind == 'python' or site.traits.runs_graph:
@@ -181,17 +181,17 @@ class _Pause:
             control.resume()
             self._threads.plan(thread).entering = True
 
-    def _out(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _out(self, control: RunCursor, decision: Decision, thread: int) -> None:
         control.go_to(len(control.sites) + 1)
         self._threads.step_out(decision, thread)
 
-    def _to(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _to(self, control: RunCursor, decision: Decision, thread: int) -> None:
         control.go_to(decision.argument)
 
-    def _rewind(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _rewind(self, control: RunCursor, decision: Decision, thread: int) -> None:
         control.rewind(decision.argument)
 
-    def _retry(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _retry(self, control: RunCursor, decision: Decision, thread: int) -> None:
         position = control.position
         before: Mapping[str, np.ndarray] = {}
         if control.error is None and position > 0:
@@ -204,13 +204,13 @@ class _Pause:
             control.go_to(control.position + 1)
         self._before = before
 
-    def _swap(self, control: RunControl, decision: Decision, thread: int) -> None:
+    def _swap(self, control: RunCursor, decision: Decision, thread: int) -> None:
         again = cast(Rerun, decision.argument)
         self._before = again.before
         control.go_to(max(again.position, control.position))
 
 
-_Action = Callable[[_Pause, RunControl, Decision, int], None]
+_Action = Callable[[_Pause, RunCursor, Decision, int], None]
 _ACTIONS: Mapping[str, _Action] = {
     'cont': _Pause._resume, 'quit': _Pause._resume, 'run': _Pause._resume,
     'node': _Pause._over, 'next': _Pause._over, 'until': _Pause._over, 'jump': _Pause._over,

@@ -23,7 +23,7 @@ from pyfuncdbg.hooks.source_map import frame_line, program_line
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.call import Call, Run
-    from pyfuncdbg.hooks.host import RunControl
+    from pyfuncdbg.hooks.run_cursor import RunCursor
 
 Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
 """Where a thread stands: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
@@ -139,7 +139,7 @@ class Stop:
         return self.phase == 'return' and self.error is None
 
     @property
-    def control(self) -> RunControl | None:
+    def control(self) -> RunCursor | None:
         """The control of the run, None where it is not paused at a node boundary."""
         control = self.run.control if self.run is not None else None
         return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
