@@ -582,6 +582,13 @@ def test_a_call_beside_the_chain_is_seen() -> None:
     assert len(calls_beside_the_chain('from pyfuncdbg.hooks.chain import _watched, invoke\nx = hooks.alone', 'a.py')) == 2
 
 
+def test_views_name_no_framework() -> None:
+    """A text gets the name from the trace: hosts to come have none of their own in it. Demos may have one."""
+    demo = re.compile('^(def demo|if __name__)', re.MULTILINE)
+    assert not [complaint for path in (PACKAGE / 'ui' / 'views').rglob('*.py') if path.stem != 'sample_trace'
+                for complaint in framework_names(demo.split(path.read_text())[0], name_of(path))]
+
+
 def test_no_source_names_a_character() -> None:
     """Python imports `unicodedata` to compile such a literal: a program under `run` may have a module of that name."""
     assert not [name_of(path) for path in sources() if re.search(r'\\N[{]', path.read_text())]

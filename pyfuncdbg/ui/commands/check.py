@@ -35,7 +35,7 @@ class CheckReport:
         counts: How many of each verdict.
         steps: How many backward steps were looked at, of `total`.
         filters: What was asked for, by name.
-        foreign: Steps of a framework's own ops, which are not checked.
+        foreign: Steps of ops of the framework `host` itself, which are not checked.
     """
 
     edges: tuple[CheckedEdge, ...]
@@ -44,17 +44,19 @@ class CheckReport:
     total: int
     filters: dict[str, object]
     foreign: int = 0
+    host: str = ''
 
 
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
     trace = context.trace
     steps = [step for step in trace.calls(kind='gradient', run=args.run) if not is_source(step)]
-    recorded, steps = len(steps), [step for step in steps if not step.site.traits.foreign]
+    foreign = [step for step in steps if step.site.traits.foreign]
+    steps = [step for step in steps if not step.site.traits.foreign]
     if args.call is not None:
         steps = _of_call(steps, find_call(trace, args.call, context.stop))
-    if recorded and not steps:
-        raise CommandError("only backward steps of TensorFlow's own ops were recorded; check is for py_function and "
-                           'tf.custom_gradient')
+    if foreign and not steps:
+        raise CommandError(f"only backward steps of {foreign[0].site.host}'s own ops were recorded; check is for those of "
+                           'wrapped Python functions and of custom gradients')
     if not steps:
         if args.run is not None:
             trace.run(args.run)
@@ -71,7 +73,8 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
             edges += checked(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
     _keep(trace, edges)
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
-                       filters_of(args, 'run', 'call'), recorded - len(steps) if args.call is None else 0)
+                       filters_of(args, 'run', 'call'), len(foreign) if args.call is None else 0,
+                       foreign[0].site.host if foreign else '')
 
 
 def _keep(trace: Queries, edges: Sequence[CheckedEdge]) -> None:
@@ -103,7 +106,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _draw(report: CheckReport) -> RenderableType:
     return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters,
-                      foreign=report.foreign)
+                      foreign=report.foreign, host=report.host)
 
 
 CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,

@@ -197,6 +197,11 @@ def test_the_newest_facts_stand(tmp_path: Path, program: str) -> None:
     assert [one.figures['entries'] for one in found.findings] == [40] and found.examined and not found.ended
 
 
+def test_a_program_that_ended_without_its_framework(bench: Bench) -> None:
+    bench.fact('ended', raised="ModuleNotFoundError: No module named 'tensorflow'")
+    assert bench.diagnosis().missing == 'tensorflow'
+
+
 @pytest.mark.parametrize(('attrs', 'lost'), [
     ({'shapes': [None], 'shapeless': 2, 'returns_shapeless': False}, True), ({'shapes': [[None, 3]]}, False),
     ({'shapes': [None], 'shapeless': 0, 'returns_shapeless': True}, False),

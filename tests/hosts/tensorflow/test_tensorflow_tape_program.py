@@ -81,7 +81,7 @@ def test_check_finds_a_wrong_custom_gradient_and_the_tape_shows_it_ever_after(tm
         terminal.prompt()
         before = terminal.type('tape', 'd AddV2 / d x', 'planted EagerPyFunc', 'x  (leaf)')
         assert 'BAD' not in before
-        found = terminal.type('check', '4 backward steps', "of TensorFlow's own ops not checked")
+        found = terminal.type('check', '4 backward steps', "of tensorflow's own ops not checked")
         lines = {line.split()[3]: line for line in found.splitlines() if line.startswith('#')}
         assert '3 BAD, 2 OK' in found and 'got 1, expected 2' in lines['wrong']
         assert 'got 2, expected 3' in lines['planted'] and 'OK' in lines['right']

@@ -71,7 +71,7 @@ def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> Non
     (Diagnosis((), 0, 0, True), 'No Python function was called by a script op: there is nothing to judge.'),
     (Diagnosis((), 12, 1, False), 'Judged by calls alone: leaks, tapes and time are known of programs that ran '
                                   'under "pyfuncdbg doctor".'),
-    (Diagnosis((), 0, 0, True, raised="ModuleNotFoundError: No module named 'tensorflow'"),
+    (Diagnosis((), 0, 0, True, raised="ModuleNotFoundError: No module named 'tensorflow'", missing='tensorflow'),
      "It is not installed in this Python: pip install 'pyfuncdbg[tensorflow]'"),
     (Diagnosis((LEAK,), 12, 1, True, ended=False, until=2.5),
      'killed or left by os._exit: what is said of leaks and time is as of 2.5 s after its start.')])

@@ -31,6 +31,7 @@ class Diagnosis:
         raised: The exception that ended the program, as one line.
         ended: Whether the program ended the usual way; else facts are as of `until` seconds after its start.
         uses: The functions in which most time was spent, the first of them most.
+        missing: The module of a framework without which the program ended, '' if there is none.
     """
 
     findings: tuple[Finding, ...]
@@ -42,6 +43,7 @@ class Diagnosis:
     ended: bool = True
     until: float = 0.0
     uses: tuple[Use, ...] = ()
+    missing: str = ''
 
 
 def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None) -> Diagnosis:
@@ -55,13 +57,14 @@ def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None
             tell(number, len(judges))
     ended = evidence.having('ended')
     versions = {doctor.framework: known[0].text('version') for doctor in doctors if (known := evidence.having(doctor.fact))}
+    raised = next((known.text('raised') for known in ended if known.text('raised')), '')
+    missing = next((name for doctor in doctors if f"No module named {(name := doctor.framework.lower())!r}" in raised), '')
     return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),
                      sum(spot.count for spot in evidence.spots),
                      len({(spot.place, name) for spot in evidence.spots for name in spot.names}),
                      bool(evidence.sampled), versions,
-                     next((known.text('raised') for known in ended if known.text('raised')), ''),
-                     bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
-                     _uses(evidence))
+                     raised, bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
+                     _uses(evidence), missing)
 
 
 def _uses(evidence: Evidence) -> tuple[Use, ...]:

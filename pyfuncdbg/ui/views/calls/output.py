@@ -19,7 +19,7 @@ KINDS = {'out': ('out', ''), 'err': ('err', 'magenta'), 'warning': ('warn', 'yel
 
 
 OTHERWISE = ('computed again for display, this node gives something else. This is the value that the session had; '
-             'TensorFlow runs nodes fused, so what is shown of those before it may differ from what they were')
+             'its framework runs nodes fused, so what is shown of those before it may differ from what they were')
 """What the remark 'otherwise' says."""
 
 

@@ -20,7 +20,7 @@ _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim
 
 
 def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: int, total: int, *,
-               filters: Mapping[str, object] | None = None, foreign: int = 0) -> Page:
+               filters: Mapping[str, object] | None = None, foreign: int = 0, host: str = '') -> Page:
     """A line for each gradient.
 
     Args:
@@ -29,7 +29,7 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
         steps: Backward steps that were looked at.
         total: Backward steps that there are.
         filters: What was asked for, by name.
-        foreign: Steps of a framework's own ops, which are not checked.
+        foreign: Steps of ops of the framework `host` itself, which are not checked.
     """
     first = heading(total, 'backward step', shown=steps, filters=filters)
     named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
@@ -42,7 +42,8 @@ def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: i
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
                           overflow='fold'))
     if foreign:
-        parts.append(Text(f'{count(foreign, "step")} of TensorFlow\'s own ops not checked', 'dim', overflow='fold'))
+        parts.append(Text(f"{count(foreign, 'step')} of {one_line(host, 40)}'s own ops not checked", 'dim',
+                          overflow='fold'))
     return Page(*parts)
 
 

@@ -81,8 +81,8 @@ def _otherwise(calls: Sequence[CallRecord]) -> Text:
     these = ', '.join(named(call) for call in calls[:RUNS])
     more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
     return Text(f'In {these}{more} the session had another value than the node gives when it is computed again for display: '
-                'TensorFlow runs nodes fused. That value is used; those of the nodes before it were computed again, so NaN '
-                'and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
+                f'{one_line(calls[0].site.host, 40)} runs nodes fused. That value is used; those of the nodes before it '
+                'were computed again, so NaN and Inf may have been elsewhere in the session.', 'yellow', overflow='fold')
 
 
 def _table(findings: Sequence[NanVerdict], outcomes: Mapping[str, NanOutcome], stopped: bool,

@@ -48,7 +48,7 @@ def tape_heading(tape: Tape) -> Page:
         whole = all(edge.gradient.magnitude is not None or edge.gradient.remarks for edge in tape.edges)
         parts.append(Text('these steps are nodes of a graph; ' + (
             'their values are those of its last run' if whole else
-            'their values (?) are shown with --ops, or when the program runs eagerly (Keras: run_eagerly=True)'),
+            'their values (?) are shown with --ops, or when the program runs eagerly'),
             'dim' if whole else 'yellow', overflow='fold'))
     return Page(*parts)
 

@@ -126,8 +126,8 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
                           overflow='fold'))
     if diagnosis.raised:
         text = f'The program ended with {one_line(diagnosis.raised, 200)}.'
-        if "No module named 'tensorflow'" in diagnosis.raised:
-            text += " It is not installed in this Python: pip install 'pyfuncdbg[tensorflow]'"
+        if diagnosis.missing:
+            text += f" It is not installed in this Python: pip install 'pyfuncdbg[{one_line(diagnosis.missing, 40)}]'"
         notes.append(Text(text, 'yellow', overflow='fold'))
     if not diagnosis.ended:
         notes.append(Text(f'The program was killed or left by os._exit: what is said of leaks and time is as of '

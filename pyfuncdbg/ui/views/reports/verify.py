@@ -20,13 +20,13 @@ MEANINGS = {'plain': 'the program alone', 'hooks': 'one hook that does nothing',
 _VERDICTS = {
     'equal': ('EQUAL', 'bold green', 'does the same while it is watched'),
     'near': ('EQUAL TO THE LAST BITS', 'bold green', 'does the same while it is recorded. Where its nodes are computed one '
-             'by one, the last bits differ: TensorFlow fuses and folds what it runs in one go'),
+             'by one, the last bits differ: its framework fuses and folds what it runs in one go'),
     'different': ('DIFFERENT', 'bold red', 'does not do the same while it is watched'),
     'nondeterministic': ('NONDETERMINISTIC', 'bold yellow', 'differs from itself in two plain runs: nothing can be said '
                          'about watching it. Seed what is random and run it again.'),
     'nothing compared': ('NOTHING COMPARED', 'bold yellow', 'gave no tensor, so nothing can be said about watching it. '
-                         'What counts are results of Session.run, tf.function, script ops, datasets and '
-                         'GradientTape.gradient; output and exit code were the same.')}
+                         'What counts are results of sessions, traced functions, script ops, datasets and gradient '
+                         'tapes; output and exit code were the same.')}
 SHORT = 0.05
 """Seconds below which a ratio is mostly noise."""
 
