@@ -49,6 +49,27 @@ def test_from_card_to_card_and_out(tmp_path) -> None:
         assert b'Traceback' not in terminal.raw
 
 
+def test_lines_at_a_run_card_mean_what_they_mean_at_the_prompt(tmp_path) -> None:
+    with Terminal(tmp_path, "train(1, 'inspector')") as terminal:
+        terminal.stopped('1st run of')
+        terminal.type('b 9')
+        terminal.until(r'breakpoint 1 set at train\.py:9', full=True)
+        terminal.type('c = 5')
+        terminal.until("'c' is a command here, and a node has no variables", r'"\$c = 5" sets one', full=True)
+        terminal.type('$c = 5')
+        terminal.type('p $c + 36')
+        terminal.until(r'(?m)^ *41$', full=True)
+        terminal.type('norm?')
+        terminal.until(r'type +builtins\.function', r'train\.py:8', full=True)
+        terminal.type('nrom')
+        terminal.until("unknown command 'nrom'", full=True)
+        terminal.type('run')
+        terminal.stopped(r'norm\[0\]', r'train\.py:9', 'breakpoint 1')
+        terminal.type('quit')
+        terminal.end()
+        assert terminal.code == 0
+
+
 def test_a_key_runs_and_the_second_stop_comes_soon(tmp_path) -> None:
     with Terminal(tmp_path, "train(2, 'inspector')") as terminal:
         terminal.stopped('1st run of')
