@@ -148,7 +148,7 @@ class Trace:
                          len(index.sites), nbytes, manifest.budget, dict(dropped), tuple(damage),
                          bool(logs) and all(log.ended for log in logs), self._op_cost(), any(log.ops for log in logs),
                          (self._retries(None), self._retries('run')),
-                         runs['backward'], runs['element'], runs['inner'])
+                         runs['backward'], runs['element'], runs['inner'], self._reading.first_run())
 
     def _retries(self, kind: str | None) -> int:
         return int(np.count_nonzero(self._reading.calls()['flags'][self._rows(CallFilter(kind))] & RETRY))

@@ -29,6 +29,7 @@ class TraceInfo:
         passes: Backward passes that the program asked for, as with `GradientTape.gradient`.
         elements: Calls of functions of datasets, one for each element.
         inner: Backward passes within those: of what a Python function recorded.
+        first_run: The least number of a run; eager code that calls nothing has one, but is none.
     """
 
     path: str
@@ -53,3 +54,4 @@ class TraceInfo:
     passes: int = 0
     elements: int = 0
     inner: int = 0
+    first_run: int = 1

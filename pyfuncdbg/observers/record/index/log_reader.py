@@ -92,6 +92,11 @@ class DecodedLog:
                 counts[self._plan(process, plan)[-1]] += count
         return counts
 
+    def first_run(self) -> int:
+        """The least number of a run, 1 where there is none."""
+        runs = self.runs()
+        return int(runs['id'][runs.rows].min()) if len(runs.rows) else 1
+
     def run(self, row: int) -> RunRecord:
         """The run in a row of `runs`."""
         runs = self.runs()

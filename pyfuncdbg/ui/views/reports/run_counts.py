@@ -18,10 +18,11 @@ def run_counts(info: TraceInfo) -> str:
 
 
 def run_numbers(info: TraceInfo) -> str:
-    """'run #N counts runs and backward passes': what the numbers of runs count."""
+    """'run #N counts runs and backward passes, from 2': what the numbers of runs count."""
     passes = info.passes + info.inner
     others = [words for words, number in (('backward passes', passes), ('elements of datasets', info.elements)) if number]
-    return 'run #N counts ' + ' and '.join([', '.join(['runs', *others[:-1]]), *others[-1:]])
+    start = f', from {info.first_run}' if info.first_run > 1 else ''
+    return f'run #N counts {" and ".join([", ".join(["runs", *others[:-1]]), *others[-1:]])}{start}'
 
 
 if __name__ == '__main__':
