@@ -77,7 +77,7 @@ def _read(args: Sequence[str]) -> Action:
     from pyfuncdbg import __version__
     name = top_parser(__version__).parse_args(args[:1]).command
     if not name:
-        raise UsageError(f'a command is needed, one of {", ".join(actions)}; pyfuncdbg --help tells more')
+        raise UsageError(f'no command given: expected one of {", ".join(actions)}; pyfuncdbg --help explains them')
     if name not in actions:
         raise UsageError(f'no command {name!r}; there are {", ".join(actions)}.{nearest(name, actions, 1)}')
     return actions[name](SUBCOMMANDS[name].parser(), args[1:])
@@ -160,16 +160,16 @@ def _on_screen(options: argparse.Namespace, args: list[str], path: Path, program
     if not (options.live or options.ui == 'inspector'):
         return None
     if options.live and (options.ui not in (None, 'auto') or options.breaks or options.catch or options.commands):
-        raise UsageError('run: --live only shows; for stops take --ui inspector instead')
+        raise UsageError('run: --live cannot be combined with stops; use --ui inspector')
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.inspector.hosting.host import ScreenOptions, host, refusal
     why = refusal()
     if why:
-        say(f'{why}; ' + ('running without --live' if options.live else 'stops are asked for without the inspector'))
+        say(f'{why}; ' + ('running without --live' if options.live else 'stops are shown without the inspector'))
         options.ui = None
         return None
     if path.is_dir() and any(path.iterdir()):
-        raise UsageError(f'run: {str(path)!r} is a folder with files in it; give a path that does not exist yet to --record')
+        raise UsageError(f'run: {str(path)!r} is a folder with files in it; give --record a path that does not exist yet')
     options.ui = 'none'                         # nobody is asked in this process
     _debug(options)                             # finds mistakes in them before the screen opens
     title = os.path.basename(program.argv[0]) if program.argv[0] != '-m' else f'-m {program.name}'
@@ -307,7 +307,7 @@ def _traces(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     if not options.keep.isdecimal():
-        raise UsageError(f'clean: --keep {options.keep!r} is no whole number from 0 on')
+        raise UsageError(f'clean: --keep {options.keep!r} is not an integer from 0 on')
     from pyfuncdbg.ui.commands.traces import clean
     asked = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
     code = clean(options.folder, int(options.keep), options.yes, input if asked else None)
@@ -338,7 +338,7 @@ def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     ours, target = split(args, parser)
     options = parser.parse_args(ours)
     if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
-        raise UsageError(f'verify: --repeat {options.repeat!r} is no whole number from 1 to 1000')
+        raise UsageError(f'verify: --repeat {options.repeat!r} is not an integer from 1 to 1000')
     _program('verify', target)
     _tell_misplaced(target, parser)
     return lambda: _verified(target, int(options.repeat), options.json)
@@ -388,7 +388,7 @@ def _help(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 def _completion(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     options = parser.parse_args(args)
     if options.shell is None:
-        raise UsageError("completion: for which shell? One of bash, zsh, fish; 'pyfuncdbg completion --help' tells where to "
+        raise UsageError("completion: expected a shell: bash, zsh or fish; 'pyfuncdbg completion --help' tells where to "
                          'put what it prints')
     from pyfuncdbg.ui.commands import shell_completion
     print(shell_completion.SCRIPTS[options.shell] if options.line is None else
@@ -402,8 +402,8 @@ def _tell_misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> N
     if names:
         from pyfuncdbg.hooks.notice import say
         program = 'module' if target[0] == '-m' else 'script'
-        say(f'{" and ".join(names)} after the {program} {"go" if len(names) > 1 else "goes"} to the {program}; options of '
-            f'pyfuncdbg stand before it')
+        say(f'{" and ".join(names)} after the {program} {"go" if len(names) > 1 else "goes"} to the {program}; '
+            'put options of pyfuncdbg before it')
 
 
 def _program(command: str, target: Sequence[str]) -> Program:

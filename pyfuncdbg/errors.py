@@ -110,7 +110,7 @@ class DroppedError(TraceError):
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
     """' Did you mean ...?' with the closest known names, or '' if none is close."""
-    import difflib  # when something is wrong is early enough
+    import difflib  # only needed for an error message
     close = difflib.get_close_matches(name, list(known), count)
     return ' Did you mean ' + ' or '.join(repr(c) for c in close) + '?' if close else ''
 

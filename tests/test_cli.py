@@ -73,7 +73,8 @@ def recorded(cwd: Path) -> list[str]:
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(('args', 'said'), [
-    ('', 'a command is needed, one of run, show, open, traces, clean, verify, doctor, connect, demo, help, completion'),
+    ('',
+     'no command given: expected one of run, show, open, traces, clean, verify, doctor, connect, demo, help, completion'),
     ('rnu prog.py', "no command 'rnu'; there are run, show, open, traces, clean, verify, doctor, connect, demo, help, "
                     "completion. Did you mean 'run'?"),
     ('--verison', "unrecognized arguments: --verison. Did you mean '--version'?"),
@@ -135,7 +136,7 @@ def test_options_of_ours_after_the_script_are_the_scripts_and_that_is_said(tmp_p
     program(tmp_path, 'import sys; print(sys.argv[1:])')
     done = call(*OURS, *args.format('prog.py').split(), cwd=tmp_path)
     told = [line for line in done.stderr.decode().splitlines() if 'after the' in line]
-    assert told == ([f'pyfuncdbg: {said}; options of pyfuncdbg stand before it'] if said else [])
+    assert told == ([f'pyfuncdbg: {said}; put options of pyfuncdbg before it'] if said else [])
     if not args.startswith('verify'):           # which has nothing to compare here
         assert done.returncode == 0
         after = args.split('prog.py')[-1].split('{}')[-1].split('prog')[-1].split()

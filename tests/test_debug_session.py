@@ -340,9 +340,9 @@ def test_a_test_sees_feeds_and_may_raise(program) -> None:
 
 
 @pytest.mark.parametrize(('line', 'told'), [
-    ('run -t 0', "'0' is no whole number from 1"), ('run -t 2 -n', '-n and -t do not go together'),
-    ('run fast', "'fast' is no option"), ('run -f', '-f needs a predicate'), ('run -f has_non', 'has_nan'),
-    ('run -f history[-1]', "'history'"), ('run -f 1 +', 'bad condition'), ('run -f 1 < 2', "name it as 'out'"),
+    ('run -t 0', "'0' is not an integer from 1"), ('run -t 2 -n', '-n and -t do not go together'),
+    ('run fast', "'fast' is not an option"), ('run -f', '-f needs a predicate'), ('run -f has_non', 'has_nan'),
+    ('run -f history[-1]', "'history'"), ('run -f 1 +', 'bad condition'), ('run -f 1 < 2', "call it 'out'"),
 ])
 def test_mistakes_are_told_and_change_nothing(program, line, told) -> None:
     with ScriptedUser([line, 'run']) as user:

@@ -90,7 +90,7 @@ class TensorFlowHost:
         """
         tensor = isinstance(like, self._eager)
         if not tensor and not isinstance(like, _PLAIN):
-            raise ValueError(f'what it holds is no tensor of values: {type(like).__name__}')
+            raise ValueError(f'expected a tensor with values, not {type(like).__name__}')
         old = self.to_numpy(like)
         if array.dtype != old.dtype or array.shape != old.shape:
             raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
@@ -112,7 +112,7 @@ class TensorFlowHost:
         """Call a site's function on tensors or arrays, outside of any run; no hook sees it."""
         again = site.attrs.get('_call')
         if again is None:
-            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
+            raise ValueError(f'{site.name!r} cannot be called again: it is not a Python call')
         return again(list(inputs))  # type: ignore[no-any-return]
 
     @contextmanager

@@ -65,7 +65,7 @@ class Debugger:
         self.plans = ThreadPlans()
         self._lock = new_rlock()
         self._extra: frozenset[Kind] = frozenset()
-        self._told: dict[int, int] = {}         # thread: id of the error it stopped for, which is not to live for this
+        self._told: dict[int, int] = {}         # by thread: id of the error it stopped for, without keeping it alive
 
     # ------------------------------------------------------------------ on and off
     def start(self) -> None:
@@ -84,7 +84,7 @@ class Debugger:
             plan.entering = plan.next_call = plan.ops = False
             plan.stepper.give_up()
         self.swaps.put_back()
-        session_variables.clear()               # they may hold much of the program's
+        session_variables.clear()               # they may keep large objects alive
         self.broker.release()
 
     @property
@@ -209,7 +209,7 @@ class Debugger:
         self.plan(call.thread).after = call.id
         if tests is not None:
             tests.begin(call)
-        self._before(call, ())                  # it may be entered
+        self._before(call, ())                  # `step` may enter it
 
     def _begun_anew(self, call: Call) -> None:
         """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
@@ -222,7 +222,7 @@ class Debugger:
             plan.stepper.begin(decided.verb, None if asks else decided)
         elif asks:                              # another function, without Python code
             self._before(call, (), decided.verb)
-        elif decided.verb in STEPS:             # skipped: there is no line to go to
+        elif decided.verb in STEPS:             # skipped: no line runs
             plan.after = call.id
         else:
             self.carry_on(decided, call.run, call.thread)
@@ -309,7 +309,7 @@ class Debugger:
         reason = _why(hits) or f'raised {type(error).__name__}'
         decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
         if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
-            return False                        # to where the program meets the error
+            return False                        # the stepper continues where the error is handled
         if decision.verb == 'retry':
             self._again(call, decision, {})
         else:
@@ -348,7 +348,7 @@ class Debugger:
             self._forget_idle(stop.thread)
             call = stop.call or current.get()
             if call is not None and call.site.kind == 'python' and not call.finished:
-                call.started += perf_counter_ns() - began           # the function took its own time, not the user's
+                call.started += perf_counter_ns() - began           # exclude the time that the user took
         if decision.verb == 'abort':
             plan.stepper.disarm()
             self._forget_idle(stop.thread)
@@ -369,10 +369,10 @@ class Debugger:
         """Apply a decision, made at the boundary of a call, to the rest of the run."""
         verb = decision.verb
         if verb in ('cont', 'run', 'quit'):
-            node_stepper.resume(run)            # this stop may have interrupted a 'to' or 'node'
+            node_stepper.resume(run)            # the stop may have interrupted 'to' or 'node'
         elif verb == 'retry':
             return
-        elif verb == 'into' and not node_stepper.paused(run):      # wherever the next function is: in this run, or after it
+        elif verb == 'into' and not node_stepper.paused(run):      # the next function may be in this run or after it
             self.plan(thread).entering = True
         elif node_stepper.pausable(run):
             node_stepper.pause(self, run, decision)
@@ -418,7 +418,7 @@ class Debugger:
         call, run = None, None
         if entrance is not None:
             run = entrance.run
-            call = entrance.call if self in entrance.hooks else None    # else nothing of ours is there to make it again
+            call = entrance.call if self in entrance.hooks else None    # else no hook can repeat the call
         plan = self.plan(threading.get_native_id())
         error = value.error if isinstance(value, ExitError) else value if phase == 'exception' else None
         result = value if phase == 'return' and error is None else None
@@ -430,7 +430,7 @@ class Debugger:
             stop.changed = plan.names.changes(frame, returned=phase == 'return')
             decision = self.stopped(stop)
             if self.plans.get(stop.thread) is not plan:
-                self.plans[stop.thread] = plan  # nothing was wanted of the thread while it was asked about
+                self.plans[stop.thread] = plan  # the plan was dropped while the thread was stopped
         if (decision.verb == 'retry' or stop.anew) and call is not None:
             plan.stepper.disarm()
             if stop.anew:
@@ -443,7 +443,7 @@ class Debugger:
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
         over = phase == 'return' and call is None and node_stepper.pausable(run) and begins_function(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)
-        if over or outermost:                   # nothing of the program is left to step in
+        if over or outermost:                   # no frame of the program is left to step in
             plan.stepper.disarm()
         else:
             plan.stepper.follow(decision, selected_frame(stop) or frame)

@@ -36,7 +36,7 @@ class LiveTrace:
         with self._lock:
             on = recorders()
             if on and on[-1] is not self._own:
-                return on[-1]                   # the debugger's own need not record the same once more
+                return on[-1]                   # the trace of the debugger would be a copy
             self._wake()
             if on:
                 return on[-1]

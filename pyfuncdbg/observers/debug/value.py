@@ -153,7 +153,7 @@ class _Repr(reprlib.Repr):
                 return f'{type(x).__qualname__}(...)'
             fields = [f'{f.name}={self.repr1(getattr(x, f.name, None), level - 1)}' for f in dataclasses.fields(x) if f.repr]
             return f'{type(x).__qualname__}({", ".join(fields[:12])}{", ..." if len(fields) > 12 else ""})'
-        for base in (list, tuple, dict, set):   # a subclass without a repr of its own, as what it is
+        for base in (list, tuple, dict, set):   # show a subclass without its own repr as its base
             if isinstance(x, base) and type(x).__repr__ is base.__repr__:
                 return str(getattr(super(), f'repr_{base.__name__}')(x, level))
         try:

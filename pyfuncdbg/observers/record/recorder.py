@@ -139,7 +139,7 @@ class Recorder:
             TraceError: The path is taken or cannot be written, or this recorder was started before.
         """
         if self._state != 'new':
-            raise TraceError(f'{self.path}: this recorder was started before; make a new one')
+            raise TraceError(f'{self.path}: this recorder was already used; make a new one')
         self.path, made = place_for(self.path, self._exist, self.budget)
         self.path = self.path.resolve()
         try:
@@ -155,7 +155,7 @@ class Recorder:
         if self._capture is not None:
             self._capture.start(chained=False)
         hooks.add(self, depth=DEPTH)
-        self._backlog.first = next_id()         # calls may have been made since this recorder was
+        self._backlog.first = next_id()         # calls may have begun after this recorder was made
         return self
 
     @property

@@ -53,7 +53,7 @@ def _filled(name: str, what: str, given: Sequence[str]) -> str:
     places = set(_ARGUMENT.findall(what))
     most = max((int(place) for place in places if place != '*'), default=0)
     if len(given) < most:
-        raise CommandError(f'alias {name!r} stands for {what!r}: %{len(given) + 1} is missing, type it behind {name!r}')
+        raise CommandError(f'alias {name!r} stands for {what!r}: %{len(given) + 1} is missing, type it after {name!r}')
     rest = '' if places else ''.join(f' {word}' for word in given)
     return _ARGUMENT.sub(lambda match: ' '.join(given) if match[1] == '*' else given[int(match[1]) - 1], what) + rest
 
@@ -68,11 +68,11 @@ def _alias(context: Context, args: argparse.Namespace) -> list[Alias]:
             raise CommandError(f'no alias {name!r}.{nearest(name, aliases)}')
         return [Alias(name, aliases[name])]
     if name in context.table:
-        raise CommandError(f'{name!r} is a command, which no alias can stand in front of; choose another name')
+        raise CommandError(f'{name!r} is a command, and an alias cannot hide a command; choose another name')
     if not _NAME.fullmatch(name):
-        raise CommandError(f'{name!r} is no name for an alias: a word without quotes, brackets and %')
+        raise CommandError(f'{name!r} is not a valid alias name: expected a word without quotes, brackets and %')
     if name in _reached(what):
-        raise CommandError(f'alias {name!r} would stand for itself: {what!r}')
+        raise CommandError(f'alias {name!r} would expand to itself: {what!r}')
     if not separated(what):
         raise CommandError(f'alias {name!r}: {what!r} holds no command')
     aliases[name] = what
@@ -100,18 +100,18 @@ def _unalias(context: Context, args: argparse.Namespace) -> list[Alias]:
 
 
 def _name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('name', metavar='ALIAS', help='one of those that "alias" lists')
+    parser.add_argument('name', metavar='ALIAS', help='an alias that "alias" lists')
 
 
 def _draw(rows: Sequence[Alias]) -> RenderableType:
     if not rows:
         return Page(Text('no alias is set: "alias NAME COMMAND" sets one', 'dim'))
     return Page(*(Text.assemble((one_line(row.name, 60), 'bold'), f' = {one_line(row.what, 400)}' if row.what else
-                                ' is no alias any more', overflow='fold') for row in rows))
+                                ' is removed', overflow='fold') for row in rows))
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command('alias', 'give a line a name of your own: %1, %2 are what is typed behind it, %* all; alone, list them',
+    Command('alias', 'name a command line: %1, %2 are its arguments, %* all of them; without a name, list the aliases',
             'keep', _alias, _draw, expression='definition', tail='[NAME [COMMAND]]',
             examples=('alias pm p %1.mean()', 'alias ns n ;; p x', 'alias')),
-    Command('unalias', 'take an alias away', 'keep', _unalias, _draw, _name, examples=('unalias pm',)))
+    Command('unalias', 'remove an alias', 'keep', _unalias, _draw, _name, examples=('unalias pm',)))

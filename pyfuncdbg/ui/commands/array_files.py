@@ -30,7 +30,7 @@ def written(values: np.ndarray, name: str) -> str:
             with path.open('wb') as file:
                 np.save(file, plain, allow_pickle=False)
     except FileExistsError:
-        raise CommandError(f'{str(path)!r} is there already: only .npy files are replaced') from None
+        raise CommandError(f'{str(path)!r} exists already: only .npy files are replaced') from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise CommandError(f'cannot write {str(path)!r}: {reason}') from None
@@ -41,7 +41,7 @@ def _plain(values: np.ndarray) -> np.ndarray:
     """Values in a type that np.load reads anywhere: text as bytes of one length, bfloat16 and its like as float32."""
     if values.dtype.kind == 'O':
         if any(not isinstance(v, bytes) or v.endswith(b'\0') for v in values.flat):
-            raise CommandError('these values cannot be written as .npy: some end in a zero byte or are no text')
+            raise CommandError('these values cannot be written as .npy: some end in a zero byte or are not text')
         return values.astype(np.bytes_)
     numbers = as_numbers(values)
     return values if numbers is None else numbers

@@ -168,7 +168,7 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
     if where.kind == 'call':
         call = context.stop.call if context.stop is not None else None
         if call is not None and 0 < where.number <= call.id:
-            return f'call #{where.number} has been made already: this is #{call.id}, and numbers only grow'
+            return f'call #{where.number} is over already: this is #{call.id}, and numbers only grow'
         return ''
     if where.kind != 'name' or breakpoints.known.meant(where):
         return ''
@@ -178,7 +178,7 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
         return ''
     what = 'no wrapped function' if where.function else 'nothing'
     hint = breakpoints.known.near(where, functions(), recorded)
-    return f'{what} of that name is known yet: it waits until there is.{hint}'
+    return f'{what} of that name is known yet: it waits for one.{hint}'
 
 
 _WORDS = ("CONDITION is Python over the function's parameters, 'out', 'inputs', 'call' (call.ordinal, call.id), 'error' and "
@@ -213,7 +213,7 @@ def _count(text: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise argparse.ArgumentTypeError(f'{text!r} is no number of hits')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of hits')
     return value
 
 
@@ -244,13 +244,13 @@ def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
     either.add_argument('--save', metavar='FILE', nargs='?', const='',
                         help=f'write them to FILE ({dotfile.NAME} beside the script)')
     either.add_argument('--load', metavar='FILE', nargs='?', const='',
-                        help='set those of a file; their conditions are Python, so load what you trust')
+                        help='set those of a file; conditions are Python: load only files that you trust')
 
 
 def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
     """The breakpoints that are named; all are there, or it is a mistake."""
     if not given:
-        raise CommandError("name the breakpoints by number, or say 'all'; ", TypedCommand('breaks'), ' lists them')
+        raise CommandError("expected numbers of breakpoints, or 'all'; ", TypedCommand('breaks'), ' lists them')
     found: list[int] = []
     for name in given:
         if name == 'all':
@@ -315,7 +315,7 @@ def draw_changed(result: Any) -> RenderableType:
         return filed_view(result)
     if isinstance(result, BreakpointList):
         unread = result.file and not result.breakpoints
-        hint = f"{result.file} is there: 'breaks --load' sets its breakpoints" if unread else ''
+        hint = f"{result.file} exists: 'breaks --load' sets its breakpoints" if unread else ''
         return breakpoint_table(result.breakpoints, catching=result.catching, hint=hint)
     if not result.breakpoints:
         return Text('no breakpoint is set')
@@ -346,7 +346,8 @@ def _clear_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
     _numbered(parser)
-    parser.add_argument('count', metavar='COUNT', type=_count, nargs='?', default=0, help='hits to pass over from now on')
+    parser.add_argument('count', metavar='COUNT', type=_count, nargs='?', default=0,
+                        help='number of hits to skip from now on')
 
 
 def _catch_arguments(parser: argparse.ArgumentParser) -> None:
@@ -365,15 +366,15 @@ BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _b
                  examples=('breaks', 'breaks --save'))
 ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _numbered_many, needs_program=True,
                  examples=('enable 2', 'enable all'))
-DISABLE = Command('disable', 'keep breakpoints, and do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
+DISABLE = Command('disable', 'keep breakpoints, but do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
                   needs_program=True,
                   examples=('disable 1 2',))
-CLEAR = Command('clear', 'take breakpoints away', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),
+CLEAR = Command('clear', 'delete breakpoints', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),
                 needs_program=True, examples=('clear 2', 'clear all', 'cl model.py:41'))
 CONDITION = Command('condition', 'give a breakpoint another condition, or none', 'stop', _condition, draw_changed,
                     _condition_arguments, needs_program=True, expression='condition',
                     examples=('condition 2 if has_nan(out)', 'condition 2'), tail='[[if] CONDITION]')
-IGNORE = Command('ignore', 'pass over the next hits of a breakpoint', 'stop', _ignore, draw_changed, _ignore_arguments,
+IGNORE = Command('ignore', 'skip the next hits of a breakpoint', 'stop', _ignore, draw_changed, _ignore_arguments,
                  needs_program=True,
                  examples=('ignore 2 100',))
 CATCH = Command('catch', 'stop where a wrapped function raises', 'stop', _catch, _draw_catch, _catch_arguments,

@@ -24,7 +24,7 @@ SILENT = 'silent'
 def _commands(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
     match = _BLOCK.fullmatch(args.block)
-    assert match is not None                    # it fits everything
+    assert match is not None                    # the pattern matches any text
     if not breakpoints.entries:
         raise CommandError('commands: no breakpoint is set; ', TypedCommand('break SPEC'), ' sets one')
     number = int(match[1]) if match[1] else max(breakpoints.entries)
@@ -69,8 +69,8 @@ def _lines(stop: Stop, breakpoints: Breakpoints) -> list[str]:
     return [line for number in dict.fromkeys(numbers) if number in entries for line in entries[number].commands]
 
 
-AT_STOP = Command('commands', "carry out commands where a breakpoint (the newest) stops: one a line, then 'end'; 'silent' "
-                   "leaves the card out; 'end' alone takes them away", 'stop', _commands, draw_changed,
+AT_STOP = Command('commands', "run commands where a breakpoint (the newest) stops: one a line, then 'end'; 'silent' omits "
+                   "the card; 'end' alone removes them", 'stop', _commands, draw_changed,
                    needs_program=True, expression='block', tail='[BREAKPOINT] COMMAND ... end',
                    examples=('commands 2\nsilent\np x.mean()\nc\nend', 'commands 2 p x.mean() ;; c'))
 COMMANDS: tuple[Command, ...] = (AT_STOP,)

@@ -26,7 +26,7 @@ def selected_place(context: Context) -> Spec:
         return Spec(entry.site.name, 'name', entry.site.name)
     frame = selected_frame(context.stop) if context.stop is not None else None
     if frame is None:
-        raise CommandError('no line of Python is selected here: name a node, a function or FILE:LINE')
+        raise CommandError('no line of Python is selected here: give a node, a function or FILE:LINE')
     here = place(frame)
     return _line(here.filename, here.line)
 
@@ -38,7 +38,7 @@ def selected_line(context: Context, number: int) -> Spec:
         CommandError: There is none, or no such line.
     """
     if not number:
-        raise CommandError("'0': lines are counted from 1")
+        raise CommandError("'0': line numbers start at 1")
     filename = _file(context)
     if not filename:
         raise CommandError(f'line {number} of which file? No source is selected here: type FILE:LINE')

@@ -57,7 +57,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
                         help='python (default), op, gradient or all')
     parser.add_argument('--failed', action='store_true', help='calls that raised')
     parser.add_argument('--bad', action='store_true', help='calls with NaN or infinity in inputs or outputs')
-    parser.add_argument('--printed', action='store_true', help='calls that said something')
+    parser.add_argument('--printed', action='store_true', help='calls that printed, warned or logged')
     parser.add_argument('--changed', action='store_true', help='calls whose function wrote to an input')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
@@ -83,6 +83,6 @@ CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list
                 examples=('calls --bad', "calls --site 'layer*/norm' --sort duration -n 10"))
 CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument,
                examples=('call 17', 'call norm[3]'))
-OUT = Command('out', 'show what one call printed, warned and logged', 'look', _one, call_output, _one_argument,
+OUT = Command('out', 'show the output of one call: prints, warnings, log records', 'look', _one, call_output, _one_argument,
               examples=('out 17',))
 COMMANDS: tuple[Command, ...] = (CALLS, CALL, OUT)

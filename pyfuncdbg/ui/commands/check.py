@@ -61,11 +61,11 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
         if args.run is not None:
             trace.run(args.run)
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
-                               ' says which runs have some')
-        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+                               ' lists the runs that have some')
+        raise CommandError('no gradients were recorded: none were computed during the recording')
     if not is_here(trace):
-        raise CommandError("check makes calls again, and a finished trace holds no functions. Run the program, stop after "
-                           f"the gradients and ask there: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
+        raise CommandError("check repeats calls, and a finished trace holds no functions. Run the program, stop after "
+                           f"the gradients and type: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
     at = context.stop.call if context.stop is not None else None
     edges: list[CheckedEdge] = []
     with context.progress('checking gradients, backward steps') as tell:
@@ -109,7 +109,7 @@ def _draw(report: CheckReport) -> RenderableType:
                       foreign=report.foreign, host=report.host)
 
 
-CHECK = Command('check', 'compare gradients with differences of the recorded calls, made again', 'judge', _check, _draw,
+CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, _draw,
                 _arguments,
                 examples=('check', 'check --call 17'))
 COMMANDS: tuple[Command, ...] = (CHECK,)

@@ -13,7 +13,7 @@ from pyfuncdbg.errors import UsageError, nearest
 from pyfuncdbg.ui.commands.programs.stop_options import add_breaks
 
 _TRACE = 'folder that a recording left, NAME.pfd (default: the newest in this folder)'
-_FOLDER = "where they are (default: this folder, or 'traces' of the configuration)"
+_FOLDER = "folder to look in (default: this folder, or 'traces' in the configuration)"
 
 
 def _run() -> argparse.ArgumentParser:
@@ -21,7 +21,7 @@ def _run() -> argparse.ArgumentParser:
                      usage='pyfuncdbg run [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
     parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
-    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
     parser.add_argument('--live', action='store_true',
                         help='show calls, rates, memory and health on the full screen while the program runs')
     parser.add_argument('--hosted', metavar='FD', type=int, help=argparse.SUPPRESS)     # what the inspector starts
@@ -33,13 +33,14 @@ def _add_debugging(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group('debugging')
     add_breaks(group)
     group.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
-                       help='who is asked at a stop; inspector: the full screen, with the program in a pane; '
-                            'none: each stop is logged and the program goes on')
-    group.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file at the first stop')
+                       help='front end for stops; inspector: the full screen, with the program in a pane; '
+                            'none: stops are logged and the program continues')
+    group.add_argument('-x', metavar='FILE', dest='commands', help='run the commands in this file at the first stop')
     group.add_argument('--listen', action='store_true', help='let "pyfuncdbg connect" debug it from another terminal')
-    group.add_argument('--wait', action='store_true', help='the same, and begin when whoever connects has said "cont"')
+    group.add_argument('--wait', action='store_true',
+                       help='like --listen, and the program starts when a client types "cont"')
     group.add_argument('--on-eof', choices=('cont', 'abort'), default='cont',
-                       help='what happens at a stop when nobody is there any more (default: cont)')
+                       help='what to do at a stop after the end of input (default: cont)')
 
 
 def _show() -> argparse.ArgumentParser:
@@ -58,7 +59,7 @@ def _open() -> argparse.ArgumentParser:
 
 
 def _traces() -> argparse.ArgumentParser:
-    parser = _new_parser('traces', 'List the traces of a folder with program, date, size, and what went wrong in them.',
+    parser = _new_parser('traces', 'List the traces of a folder with program, date, size and failures.',
                      usage='pyfuncdbg traces [--json] [FOLDER]')
     parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
     parser.add_argument('--json', action='store_true', help='answer in JSON')
@@ -66,7 +67,7 @@ def _traces() -> argparse.ArgumentParser:
 
 
 def _clean() -> argparse.ArgumentParser:
-    parser = _new_parser('clean', 'Remove the traces of a folder: their own files, and nothing else.',
+    parser = _new_parser('clean', 'Remove the traces of a folder; other files stay.',
                      usage='pyfuncdbg clean [--keep N] [--yes] [FOLDER]')
     parser.add_argument('folder', metavar='FOLDER', nargs='?', help=_FOLDER)
     parser.add_argument('--keep', metavar='N', default='0', help='keep the newest N (default: none)')
@@ -84,25 +85,25 @@ def _verify() -> argparse.ArgumentParser:
 
 
 def _doctor() -> argparse.ArgumentParser:
-    parser = _new_parser('doctor', 'Run a program as python would, and tell of faults at its Python functions: leaks, lost '
+    parser = _new_parser('doctor', 'Run a program as python would, and report faults at its Python functions: leaks, lost '
                                'shapes and gradients, bytes taken for str, dtypes, waiting; each with the code that mends '
                                'it. Findings go to stderr; the exit code is the program\'s.',
                      usage='pyfuncdbg doctor [options] (SCRIPT | -m MODULE) [ARGS ...]')
     parser.add_argument('--record', metavar='PATH', help='folder for the trace (default: NAME.pfd in this folder)')
-    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
     parser.add_argument('--json', action='store_true', help='answer in JSON, on stderr')
-    parser.add_argument('--examined', metavar='PATH', help=argparse.SUPPRESS)       # the process of the program itself
+    parser.add_argument('--examined', metavar='PATH', help=argparse.SUPPRESS)       # in the process of the program
     return parser
 
 
 def _connect() -> argparse.ArgumentParser:
-    parser = _new_parser('connect', 'The prompt for a program that listens: one under "pyfuncdbg run --listen", or one that '
+    parser = _new_parser('connect', 'Debug a listening program: one under "pyfuncdbg run --listen", or one that '
                      'imports pyfuncdbg and has PYFUNCDBG_LISTEN=1 in its environment.',
                      usage='pyfuncdbg connect [options] [PID]')
     parser.add_argument('pid', metavar='PID', nargs='?', type=int,
-                        help='its process number (default: the only one that listens)')
-    parser.add_argument('-x', metavar='FILE', dest='commands', help='carry out the commands in this file first')
-    parser.add_argument('--json', action='store_true', help='print what the program sends as JSON, a message a line')
+                        help='its process id (default: the only listening program)')
+    parser.add_argument('-x', metavar='FILE', dest='commands', help='run the commands in this file first')
+    parser.add_argument('--json', action='store_true', help='print the messages of the program as JSON, one a line')
     return parser
 
 
@@ -121,7 +122,8 @@ def _help() -> argparse.ArgumentParser:
 
 
 def _completion() -> argparse.ArgumentParser:
-    parser = _new_parser('completion', 'Print what makes a shell complete commands, options, traces and what is in them.',
+    parser = _new_parser('completion',
+                         'Print a script for a shell that completes commands, options, traces and their contents.',
                          usage='pyfuncdbg completion (bash | zsh | fish)')
     parser.add_argument('shell', metavar='SHELL', nargs='?', choices=('bash', 'zsh', 'fish'), help='for which')
     parser.add_argument('--line', metavar='TEXT', help=argparse.SUPPRESS)       # what is typed so far
@@ -151,14 +153,14 @@ SUBCOMMANDS = {
     'open': Subcommand('look at a trace on the full screen', _open),
     'traces': Subcommand('list the traces of a folder', _traces),
     'clean': Subcommand('remove the traces of a folder', _clean),
-    'verify': Subcommand('prove that a program does the same while it is watched, and what that costs', _verify,
+    'verify': Subcommand('check that a program behaves the same when recorded, and measure the cost', _verify,
                          takes_program=True),
-    'doctor': Subcommand('run a program and tell of faults at its Python functions, with the code to paste', _doctor,
+    'doctor': Subcommand('run a program and report faults at its Python functions, with code that fixes them', _doctor,
                          takes_program=True),
-    'connect': Subcommand('the prompt for a program that runs with --listen', _connect),
-    'demo': Subcommand('train a network whose loss turns NaN, recorded', _demo),
+    'connect': Subcommand('debug a program that runs with --listen', _connect),
+    'demo': Subcommand('record the training of a network whose loss turns NaN', _demo),
     'help': Subcommand('the manual: topics such as stops, tensors, tensorflow', _help),
-    'completion': Subcommand('make a shell complete what is typed after pyfuncdbg', _completion)}
+    'completion': Subcommand('print a completion script for a shell', _completion)}
 
 
 def top_parser(version: str) -> argparse.ArgumentParser:
@@ -169,7 +171,7 @@ def top_parser(version: str) -> argparse.ArgumentParser:
     parser.epilog = 'commands:\n' + ''.join(f'  {name:<13} {each.help}\n' for name, each in SUBCOMMANDS.items())
     parser.add_argument('-V', '--version', action='version', version=f'pyfuncdbg {version}')
     parser.add_argument('command', metavar='COMMAND', nargs='?', default='',
-                        help='one of those below; pyfuncdbg COMMAND --help tells more')
+                        help='see below; pyfuncdbg COMMAND --help explains one')
     return parser
 
 

@@ -192,7 +192,7 @@ def _sites(context: Context) -> Iterator[CallSite | SiteRecord]:
     """Of the run that is stopped, and of the trace."""
     if context.stop is not None:
         yield from RunTensors(context.stop, context.stop.run).sites()
-    with contextlib.suppress(PyfuncdbgError):   # a trace that cannot be read is told of by the command
+    with contextlib.suppress(PyfuncdbgError):   # the command reports an unreadable trace
         yield from context.trace.sites()
 
 
@@ -272,7 +272,7 @@ def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
     if context.stop is None:
         return start, ()
     if start > 0 and line[start - 1] == '.' and match[1] is None:
-        return len(line), ()                    # an attribute of something that would have to be computed
+        return len(line), ()                    # completing it would run code
     try:
         names = scope_of(context.stop, '')[1]
         if match[1] is None:

@@ -66,7 +66,7 @@ def configuration(say: Say = lambda text: None) -> Configuration:
         text = _text(path) if path is not None else None
         data = _parsed(text) if text is not None else {}
     except (OSError, ValueError) as error:
-        say(f'{path}: {_reason(error)}; it is passed over')
+        say(f'{path}: {_reason(error)}; the setting is ignored')
         return Configuration()
     fields: dict[str, Any] = {}
     for name, value in data.items():
@@ -86,14 +86,14 @@ def keep(changes: Mapping[str, str | bool]) -> str:
     """
     path = location()
     if path is None:
-        return 'there is no home folder'
+        return 'no home folder'
     try:
         before = _text(path) or ''
         after = before
         for name, value in changes.items():
             after = _edited(after, name, value)
         if _parsed(after) != {**_parsed(before), **changes}:
-            return f'{path}: its lines for {", ".join(changes)} are written in a way that cannot be changed here'
+            return f'{path}: its lines for {", ".join(changes)} have a form that cannot be changed here'
         if after != before:
             _write(Path(os.path.realpath(path)), after)     # it may be a link into a repository
     except (OSError, ValueError) as error:
@@ -122,7 +122,7 @@ def _text(path: Path) -> str | None:
             raise ValueError('no file')
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:
-        raise ValueError(f'more than {_LARGEST >> 20} MB, so it is no file of settings')
+        raise ValueError(f'more than {_LARGEST >> 20} MB, not a file of settings')
     return data.decode('utf-8')
 
 
@@ -131,12 +131,12 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(f'no TOML: {error}') from None
+        raise ValueError(f'not TOML: {error}') from None
 
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
-        return 'no TOML: it is not in UTF-8'
+        return 'not TOML: the encoding is not UTF-8'
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
@@ -153,7 +153,7 @@ def _mistake(name: str, value: Any) -> str:
             byte_size(str(value))
         except UsageError as error:
             return f'budget: {error}'
-    return 'traces: a null byte is in no path' if name == 'traces' and '\0' in str(value) else ''
+    return 'traces: a path cannot contain a null byte' if name == 'traces' and '\0' in str(value) else ''
 
 
 def _edited(text: str, name: str, value: str | bool) -> str:

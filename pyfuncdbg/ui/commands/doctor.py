@@ -50,7 +50,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help=f'only this kind: {", ".join(NAMES)}')
 
 
-DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and what mends them', 'judge',
+DOCTOR = Command('doctor', 'faults at script ops: leaks, lost shapes, bytes for str, waiting; and how to fix them', 'judge',
                  _doctor, doctor_view, _arguments,
                  examples=('doctor', 'doctor --kind leak'))
 
@@ -104,7 +104,7 @@ def _now_and_then(gather: Callable[[], bool], ended: Sequence[bool]) -> None:
         time.sleep(interval)
         if ended or os.getpid() != owner:
             return
-        with contextlib.suppress(Exception):    # the program changes what is looked at: the next time may see it whole
+        with contextlib.suppress(Exception):    # the program changes these tables meanwhile; the next pass reads them again
             if gather():
                 interval = min(interval * _LONGER, _LONGEST)
 
@@ -131,7 +131,7 @@ def attend(args: Sequence[str], path: Path, as_json: bool, unasked: bool) -> int
         shutil.rmtree(path, ignore_errors=True)
     if code >= 0:
         return code
-    if -code in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):     # as if the program had been here: a shell's loop ends
+    if -code in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):     # end by the same signal, so that a loop in a shell ends
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     return 128 - code

@@ -165,7 +165,7 @@ def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
     if at_stop and context.stop is not None:
         stop = context.stop
         ended = stop.run.id if stop.phase == 'end' and stop.run is not None else None
-        if ended is not None:                   # nothing holds its values any more but the record
+        if ended is not None:                   # its values exist only in the recording
             text, plain = without_colons(text, tensors_of(context))
             read |= {word: partial(recorded, context, tensor, ended) for word, tensor in plain.items()}
         text, names = scope_of(stop, text)
@@ -182,7 +182,7 @@ def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
     except CommandError as error:
         raise CommandError(_as_typed(str(error), text, args.expression)) from None
     if args.write and value.array is None:
-        raise CommandError(f'eval -w: this gave no array but a {value.type}')
+        raise CommandError(f'eval -w: expected an array, got a {value.type}')
     file = written(value.array, args.write) if args.write and value.array is not None else ''
     return EvaluatedValue(args.expression, value, args.n, file)
 
@@ -214,7 +214,7 @@ def _draw(result: EvaluatedValue) -> RenderableType:
     return evaluated_view(result.expression, result.value, limit=result.limit, written=result.written)
 
 
-EVAL = Command('eval', 'the value of an expression over tensors, recorded ones too', 'look', _evaluate,
+EVAL = Command('eval', 'print the value of an expression over tensors, also recorded ones', 'look', _evaluate,
                _draw, _arguments, expression='expression',
                examples=('eval np.abs(#17:0 - norm:0).max()', 'eval has_nan(norm:0)'))
 COMMANDS: tuple[Command, ...] = (EVAL,)

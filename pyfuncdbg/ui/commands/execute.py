@@ -62,7 +62,7 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
     if first is None:
         raise CommandError('no command given: ', TypedCommand('help'), ' lists the commands.')
     if context.stop is None and (first.text.startswith(('$', '!')) or (first.text.endswith('?') and first.text != '?')):
-        raise CommandError(f'{first.text!r} asks a thread that is stopped, and none is stopped here')
+        raise CommandError(f'{first.text!r} needs a stopped thread, and no thread is stopped')
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
     command = find_command(first.text, table, context)
@@ -161,9 +161,9 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
     if command.expression:
         setattr(args, command.expression, expression)
     if command.needs_stop and context.stop is None:
-        raise CommandError(f'{command.name!r} acts on a stopped thread, and none is stopped here')
+        raise CommandError(f'{command.name!r} needs a stopped thread, and no thread is stopped')
     if command.needs_program and context.debugger is None:
-        raise CommandError(f'{command.name!r} acts on a program that runs, and this is a finished trace')
+        raise CommandError(f'{command.name!r} needs a running program, and this is a finished trace')
     try:
         with divert(context.receive) if context.debugger is not None else nullcontext():
             return Answer(command, command.run(context, args), args.json)
@@ -189,10 +189,10 @@ def _refuse_foreign(name: str) -> None:
     if not path.exists():
         return
     if not path.is_file():
-        raise CommandError(f'cannot write {name!r}: it is no regular file')
+        raise CommandError(f'cannot write {name!r}: it is not a regular file')
     with path.open('rb') as file:
         if file.read(len(MARK)) not in (MARK.encode(), b''):
-            raise CommandError(f'{name!r} is there already, and is no picture of pyfuncdbg: choose another name')
+            raise CommandError(f'{name!r} exists already, and pyfuncdbg did not write it: choose another name')
 
 
 _QUESTION = re.compile(r'\s*(?:(?P<front>\?\??)\s*(?P<after>[^?\s]+)|(?P<before>[^?\s]+)\s*(?P<back>\?\??))\s*')

@@ -81,7 +81,7 @@ def _backtrace(context: Context, args: argparse.Namespace) -> Backtrace:
 
 
 def _backtrace_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--all', action='store_true', help="every frame: libraries', and all of a deep recursion")
+    parser.add_argument('--all', action='store_true', help="all frames, also those of libraries and of a deep recursion")
     parser.add_argument('--locals', action='store_true', help='the variables of the innermost frames too')
 
 
@@ -92,7 +92,7 @@ def _moved(context: Context, by: int) -> StackRow | None:
 
 
 def _count(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('count', metavar='N', type=positive, nargs='?', default=1, help='so many entries (default 1)')
+    parser.add_argument('count', metavar='N', type=positive, nargs='?', default=1, help='number of entries (default 1)')
 
 
 def _at(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
@@ -105,9 +105,9 @@ def _at(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
     if isinstance(entry, NodeEntry):
         made = created_at(entry.site)
         if made is None:
-            raise CommandError(f'it is not known where the node {entry.site.name!r} was created')
+            raise CommandError(f'the line that created the node {entry.site.name!r} is not known')
         return made.filename, made.line, 0, made.function
-    raise CommandError('a run has no source: "up" goes to the frame that asked for it')
+    raise CommandError('a run has no source: "up" selects the frame that called it')
 
 
 def _list(context: Context, args: argparse.Namespace) -> Listing:
@@ -119,8 +119,8 @@ def _list(context: Context, args: argparse.Namespace) -> Listing:
     count = len(source_lines(filename, module))
     if first > count > 0:
         if args.lines.strip() not in ('', '.'):
-            raise CommandError(f'list: {filename} has {count} lines: there is no line {args.lines.strip()}')
-        raise CommandError(f'this was the end of the file, line {count}. "list ." goes back to line {current}.')
+            raise CommandError(f'list: {filename} has {count} lines, no line {args.lines.strip()}')
+        raise CommandError(f'the listing ended at the last line, {count}. "list ." goes back to line {current}.')
     found = listing(filename, first, last, function=function, current=current, raised=raised, module=module,
                     marks=marks_of(context))
     stop.listed = found.last
@@ -137,7 +137,7 @@ def _range(text: str, current: int, listed: int) -> tuple[int, int]:
         return first, first + _LISTED - 1
     match = re.fullmatch(r'(\d{1,9})(?:\s*[,\s]\s*(\d{1,9}))?', text)
     if match is None:
-        raise CommandError(f"list: {text!r} is no range: expected nothing, '.', a line, or 'FIRST, LAST'")
+        raise CommandError(f"list: {text!r} is not a range: expected nothing, '.', a line, or 'FIRST, LAST'")
     first = int(match[1])
     if match[2] is None:
         first = max(1, first - 5)
@@ -147,7 +147,7 @@ def _range(text: str, current: int, listed: int) -> tuple[int, int]:
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = ("Nothing: 11 lines around the current one, then those after the last ones shown. '.': around the "
+    parser.epilog = ("Nothing: 11 lines around the current one, then the next ones. '.': around the "
                      "current line again. LINE: around that line. FIRST, LAST: these; a LAST below FIRST is a number of "
                      "lines.")
 
@@ -196,7 +196,7 @@ def chain_of(error: BaseException) -> list[BaseException]:
 def _exceptions(context: Context, args: argparse.Namespace) -> list[ErrorRow]:
     stop = stop_of(context)
     if stop.error is None:
-        raise CommandError('exceptions: nothing was raised here')
+        raise CommandError('exceptions: no exception was raised here')
     chain = stop.chain or tuple(chain_of(stop.error))
     stop.chain = chain
     if args.number is not None:
@@ -218,7 +218,7 @@ def _said(error: BaseException) -> str:
 
 def _number(text: str) -> int:
     if not text.isdecimal() or len(text) > 6:
-        raise argparse.ArgumentTypeError(f'{text!r} is no number of an exception')
+        raise argparse.ArgumentTypeError(f'{text!r} is not the number of an exception')
     return int(text)
 
 
@@ -244,12 +244,12 @@ def _context(context: Context, args: argparse.Namespace) -> int:
 
 
 def _context_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('lines', metavar='N', type=_few, nargs='?', help=f'so many, 1 to {_MOST}; at first 5')
+    parser.add_argument('lines', metavar='N', type=_few, nargs='?', help=f'number of lines, 1 to {_MOST}; at first 5')
 
 
 def _few(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text[:9]) <= _MOST:
-        raise argparse.ArgumentTypeError(f'{text!r} is no number of lines from 1 to {_MOST}')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of lines from 1 to {_MOST}')
     return int(text)
 
 
@@ -261,10 +261,10 @@ BT = Command('bt', 'the stack: run, graph nodes and Python frames, the innermost
              lambda result: stack_view(result.rows, everything=result.everything), _backtrace_arguments, ('where', 'w'),
              needs_stop=True,
              examples=('bt', 'w --locals'))
-UP = Command('up', 'look at the entry of the stack that is further out', 'look',
+UP = Command('up', 'select the next outer entry of the stack', 'look',
              lambda context, args: _moved(context, -args.count), row_view, _count, ('u',), needs_stop=True,
              repeats=True, examples=('up', 'u 2'))
-DOWN = Command('down', 'look at the entry of the stack that is further in', 'look',
+DOWN = Command('down', 'select the next inner entry of the stack', 'look',
                lambda context, args: _moved(context, args.count), row_view, _count, ('d',), needs_stop=True,
                repeats=True, examples=('down',))
 LIST = Command('list', 'source around the current line; at a node, around where it was created', 'look', _list, listing_view,
@@ -278,6 +278,6 @@ SOURCE = Command('source', 'source of an object', 'look', _source, _draw_source,
 EXCEPTIONS = Command('exceptions', 'the errors that led to this one, and the frames of one of them', 'look', _exceptions,
                      _draw_exceptions, _exceptions_arguments, needs_stop=True,
                      examples=('exceptions', 'exceptions 0'))
-CONTEXT = Command('context', "how many lines of source a stop shows; ipdb's", 'look', _context, _draw_context,
+CONTEXT = Command('context', "number of source lines at a stop, as in ipdb", 'look', _context, _draw_context,
                   _context_arguments, needs_program=True, examples=('context 11', 'context'))
 COMMANDS: tuple[Command, ...] = (BT, UP, DOWN, LIST, LONGLIST, SOURCE, EXCEPTIONS, CONTEXT)

@@ -50,7 +50,7 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
                              call=lambda name: values.call(nodes[name]) if name in nodes else None)
     rows.sort(key=SORTS[args.sort])
     plan = graph.plan
-    assert plan is not None                     # of `plan_of`
+    assert plan is not None                     # `plan_of` chose it
     shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
         kind='op', run=run) > 0 or context.trace.info().ops
@@ -65,8 +65,9 @@ def _value(graph: RecordedGraph, values: NodeValues, row: NodeListRow) -> Tensor
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive,
-                        help='of run N (default: the run that is stopped, else all runs of the newest graph)')
-    parser.add_argument('--site', metavar='GLOB', help="nodes, op types or functions so named, such as 'layer*/norm'")
+                        help='of run N (default: the stopped run, else all runs of the newest graph)')
+    parser.add_argument('--site', metavar='GLOB',
+                        help="nodes, op types or functions of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='order',
                         help=', '.join(SORTS) + '; of numbers the most first')
     parser.add_argument('-n', metavar='K', type=positive,

@@ -59,12 +59,12 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     trace = context.trace
     if args.line is not None:
         if args.run is not None or args.call is not None:
-            raise CommandError('--line makes one call again and takes no further filter')
+            raise CommandError('--line repeats one call and takes no other filter')
         at = context.stop.call if context.stop is not None else None
         return lines_of(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
     asked = None if args.call is None else find_call(trace, args.call, context.stop).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
-        trace.run(args.run)                     # says which runs there are
+        trace.run(args.run)                     # raises an error that lists the runs
     with context.progress(LOOKING) as tell:
         health = judge(trace, tell=tell)
     found = [finding for finding in health.findings
@@ -80,8 +80,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
     parser.add_argument('--call', metavar='N', help='one call, by number or label')
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
-    parser.add_argument('--line', metavar='N', help='make Python call N again on its recorded inputs, line by line, and '
-                                                    'name the line and the variable where the first bad value appeared')
+    parser.add_argument('--line', metavar='N', help='repeat Python call N on its recorded inputs, and print the line and '
+                                                    'the variable where the first bad value appeared')
 
 
 def _draw(result: HealthReport | LineReport) -> RenderableType:
@@ -92,7 +92,8 @@ def _draw(result: HealthReport | LineReport) -> RenderableType:
                        stepped=result.stepped)
 
 
-HEALTH = Command('health', 'where NaN and Inf began, who inherited or masked them, which fetches they reached', 'judge',
+HEALTH = Command('health', 'where NaN and Inf began, which calls inherited or masked them, and which fetches they reached',
+                 'judge',
                  _health, _draw, _arguments,
                  examples=('health', 'health --line 17'))
 COMMANDS: tuple[Command, ...] = (HEALTH,)

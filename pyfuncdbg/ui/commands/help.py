@@ -140,7 +140,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
     if command is not None:
         return described(command, width)
     known = (*TOPICS, *more, *table.names)
-    raise CommandError(f'no topic and no command is called {name!r}.{not_there(name) or nearest(name, known)} ',
+    raise CommandError(f'no topic or command named {name!r}.{not_there(name) or nearest(name, known)} ',
                        TypedCommand('help'), ' lists them.')
 
 
@@ -170,11 +170,11 @@ def _help(context: Context, args: argparse.Namespace) -> Help:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='show all about this one')
+    parser.add_argument('name', metavar='TOPIC|COMMAND', nargs='?', help='the topic or command to explain')
 
 
-SHOWS_HELP = Command('help', 'show all about one', 'keep', lambda context, args: None, help_view)
+SHOWS_HELP = Command('help', 'explain one', 'keep', lambda context, args: None, help_view)
 """For an answer that no command line asked for: `lt -h`, `pyfuncdbg help lt`."""
 COMMANDS: tuple[Command, ...] = (
-    Command('help', 'list the topics of the manual and the commands, or show all about one', 'keep', _help, help_view,
+    Command('help', 'list the topics of the manual and the commands, or explain one', 'keep', _help, help_view,
             _arguments, ('h', '?'), examples=('help', 'help stops', 'help break')),)

@@ -95,7 +95,7 @@ class TensorDifferences:
 def _inject(context: Context, args: argparse.Namespace) -> Injection:
     stop = stop_of(context)
     if stop.run is None:
-        raise CommandError('no call and no graph runs here: there is no tensor to replace')
+        raise CommandError('no call or graph runs here: there is no tensor to replace')
     text, names = scope_of(stop, args.expr)
     host = stop.run.host
     places = list(_places(stop, args.tensor))
@@ -206,7 +206,7 @@ def _inject_arguments(parser: argparse.ArgumentParser) -> None:
 def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
     stop, debugger = stop_of(context), debugger_of(context)
     if stop.run is None or stop.phase in ('run', 'end', 'post-mortem'):
-        raise CommandError('no call and no node is at hand here: stop at one first')
+        raise CommandError('no call or node is selected here: stop at one first')
     node, expression = _node_and_function(stop, args.func)
     if stop.call is not None and node in ('', *names_of_site(stop.call.site)):
         function = _evaluated(stop, expression)
@@ -216,7 +216,7 @@ def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
     function = _evaluated(stop, expression)
     control = stop.control
     if stop.phase not in ('node', 'error') or control is None:
-        raise CommandError(f"{site.name!r} is another node than the one that runs: 'node' leads to where it can be swapped")
+        raise CommandError(f"{site.name!r} is not the node that runs: 'node' goes on to a place where it can be swapped")
     original, before = site.function, _name(site.function)
     done = place.done
     others = [name for one in place.sites[position:done] for name in one.outputs]
@@ -258,8 +258,7 @@ def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
     stop = stop_of(context)
     call, begins = stop.call, at_start(stop)
     if call is None or call.site.kind != 'python' or not (stop.phase == 'before' or begins):
-        raise CommandError('no call of a Python function is about to be made here: skip one before it, or where its '
-                           'function begins')
+        raise CommandError('no call of a Python function is next here: skip one before it, or where its function begins')
     value = _evaluated(stop, args.value)
     try:
         SkippedCall(call, value)
@@ -295,7 +294,7 @@ def _python_site(place: RunPlace, name: str) -> tuple[int, CallSite]:
     else:
         if place.name(place.done) in functions:
             return place.done, place.sites[place.done]
-        what = f"{place.name(place.done) or 'the end of the run'!r} has no Python function: say whose by 'swap NODE FUNC'."
+        what = f"{place.name(place.done) or 'the end of the run'!r} has no Python function: 'swap NODE FUNC' names a node."
     shown = [repr(one) for one in functions[:_LISTED]] + ['...'] * (len(functions) > _LISTED)
     raise CommandError(f"{what} Those of this run: {', '.join(shown) or 'none'}")
 
@@ -308,7 +307,7 @@ def _name(function: Any) -> str:
 def _differences(context: Context, args: argparse.Namespace) -> TensorDifferences:
     stop = stop_of(context)
     if not stop.differences:
-        raise CommandError("nothing was made again just now: 'swap' and 'retry' compare what comes out")
+        raise CommandError("no call was just repeated: 'swap' and 'retry' compare outputs")
     return TensorDifferences(stop.differences)
 
 
@@ -320,16 +319,16 @@ INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
                  lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
                  needs_stop=True, expression='expr',
                  examples=('inject mm:0 np.zeros((3, 4), np.float32)', 'inject x x * 2'))
-SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. What depends on it runs "
-               "again; 'quit' brings the program's own back", 'run', _swap,
+SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. Dependent nodes run "
+               "again; 'quit' restores the program's function", 'run', _swap,
                lambda result: swapped_view(result.node, result.before, result.after, result.again, result.inputs,
                                             result.changed),
                needs_stop=True, expression='func',
                examples=('swap lambda x: x * 2', 'swap norm other_norm'), tail='[NODE] FUNC')
-SKIP = Command('skip', 'do not run the function of the call that is about to be made: it returns a value instead, several '
-               'as a tuple', 'run', _skip, lambda result: skipped_view(result.node, result.value), needs_stop=True,
+SKIP = Command('skip', 'do not run the function of the next call: return a value instead, several as a tuple', 'run', _skip,
+               lambda result: skipped_view(result.node, result.value), needs_stop=True,
                expression='value', examples=('skip np.zeros(3, np.float32)', 'skip x * 2, 0'))
-DIFFERENCES = Command('differences', 'the tensors that came out differently after swap or retry', 'look', _differences,
+DIFFERENCES = Command('differences', 'tensors that changed by swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True,
                       examples=('differences',))
 COMMANDS: tuple[Command, ...] = (INJECT, SWAP, SKIP, DIFFERENCES)

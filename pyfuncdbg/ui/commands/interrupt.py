@@ -31,7 +31,7 @@ def _draw(result: InterruptReport) -> RenderableType:
     return Text(f'stops before {result.at}', 'dim')
 
 
-INTERRUPT = Command('interrupt', 'stop the running program before the next wrapped call, on whatever thread', 'stop',
+INTERRUPT = Command('interrupt', 'stop the running program before the next wrapped call of any thread', 'stop',
                     _interrupt, _draw, aliases=('pause',), needs_program=True,
                     examples=('interrupt',))
 COMMANDS: tuple[Command, ...] = (INTERRUPT,)

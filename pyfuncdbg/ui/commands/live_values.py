@@ -108,7 +108,7 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
         raise
     found = described(value, stop.run.host)
     if found.tensor is None or found.array is None:
-        raise CommandError(f'{spec.name} holds no tensor of values but a {found.type}')
+        raise CommandError(f'{spec.name} does not hold values but a {found.type}')
     return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
 
 

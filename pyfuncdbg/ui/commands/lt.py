@@ -135,11 +135,11 @@ def _begun(context: Context, run: int | None) -> float:
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--run', metavar='N', type=positive, help='tensors of run N')
-    parser.add_argument('--site', metavar='GLOB', help="outputs of nodes so named, such as 'layer*/norm'")
+    parser.add_argument('--site', metavar='GLOB', help="outputs of nodes of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('-t', '--type', metavar='GLOB', help="by kind: an op type such as 'MatMul', py, feed or fetch")
     parser.add_argument('--bad', action='store_true', help='tensors with NaN or infinity')
     parser.add_argument('-f', '--filter', metavar='PRED', type=TensorTest,
-                        help="tensors for which it is true: has_nan, or an expression such as 'absmax(out) > 100'")
+                        help="tensors that satisfy a condition: has_nan, or an expression such as 'absmax(out) > 100'")
     parser.add_argument('-s', '--sort', metavar='KEY', type=one_of((*SORT, *SHORT), 'sort key'), default='time',
                         help=', '.join(SORT))
     parser.add_argument('-r', '--reverse', action='store_true', help='the other way round')

@@ -43,7 +43,7 @@ def found_node(context: Context, text: str, run: int | None) -> FoundNode:
         try:
             return find_node(context.trace, text, here.id)
         except CommandError:
-            pass                                # of another run, perhaps
+            pass                                # the node may be of another run
     return find_node(context.trace, text, run)
 
 
@@ -55,8 +55,8 @@ def _card(context: Context, args: argparse.Namespace) -> NodeCard:
 def _card_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('node', metavar='NODE', help=_NODE)
     parser.add_argument('-a', '--attributes', action='store_true', help='all attributes, in full')
-    parser.add_argument('-d', '--dumps', action='store_true', help='list its newest calls, and what was kept of them')
-    parser.add_argument('-t', '--traceback', action='store_true', help="the whole creation stack, libraries' frames too")
+    parser.add_argument('-d', '--dumps', action='store_true', help='list its newest calls and their recorded values')
+    parser.add_argument('-t', '--traceback', action='store_true', help="the whole creation stack, with frames of libraries")
     parser.add_argument('--run', metavar='N', type=positive, help='as it was in run N')
 
 

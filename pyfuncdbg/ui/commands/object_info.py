@@ -81,7 +81,7 @@ def _source(value: object) -> tuple[str, str]:
     try:
         lines, first = inspect.getsourcelines(value)  # type: ignore[arg-type]
         return f'{inspect.getsourcefile(value)}:{max(first, 1)}', ''.join(lines)  # type: ignore[arg-type]
-    except (OSError, TypeError, CommandError):  # of no file, or made of no source
+    except (OSError, TypeError, CommandError):  # a builtin, or code without source
         return '', ''
 
 

@@ -68,7 +68,7 @@ def value_of(context: Context, expression: str) -> Any:
         return evaluate(text, names)
     except CommandError as error:
         if ':' in expression and str(error).startswith('SyntaxError') and _is_recorded(context, expression):
-            raise CommandError(f'{expression!r} is no Python, but the name of a tensor: ', TypedCommand(f'pt {expression}'),
+            raise CommandError(f'{expression!r} is the name of a tensor, not Python: ', TypedCommand(f'pt {expression}'),
                                ' prints it') from None
         raise
 
@@ -131,7 +131,7 @@ def _whatis(context: Context, args: argparse.Namespace) -> PrintedValue:
 
 
 def _draw(result: PrintedValue) -> RenderableType:
-    kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not get it", 'dim',
+    kept = [Text(f"${one_line(name, 60)} is a variable of this session; the graph and the program do not see it", 'dim',
                  overflow='fold') for name in result.kept]
     return value_page(result.value) if result.value is not None else Page(*kept)
 
@@ -174,7 +174,7 @@ def _locals(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
 
 def _draw_named(rows: list[NamedTensor]) -> RenderableType:
     if not rows:
-        return Page(Text('nothing here has a name', 'dim'))
+        return Page(Text('there are no names here', 'dim'))
     return variables_table([NamedValue(row.name, row.value, row.tensor) for row in rows])
 
 
@@ -184,7 +184,7 @@ def _returned(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     if stop.returns:
         return [NamedTensor('returns', described(stop.result, host, items=0))]
     if stop.outputs is None:
-        raise CommandError('retval: nothing was returned here; it is known where a function returns, and after a call')
+        raise CommandError('retval: no value was returned here; it exists where a function returns, and after a call')
     names = stop.call.site.outputs if stop.call is not None else ()
     return [NamedTensor(names[i] if i < len(names) else f'out {i}', described(value, host, items=0))
             for i, value in enumerate(stop.outputs)]
@@ -197,7 +197,7 @@ def _display(context: Context, args: argparse.Namespace) -> list[Displayed]:
 
 def _draw_displays(rows: list[Displayed]) -> RenderableType:
     if not rows:
-        return Page(Text('nothing is displayed here: "display EXPR" shows an expression at each stop', 'dim'))
+        return Page(Text('no expression is displayed here: "display EXPR" adds one', 'dim'))
     return Page(*(Text.assemble((one_line(row.expression, 60), 'bold'), '  ', inline(row.value),
                                 *(('  was ', inline(row.before)) if row.before is not None else ()), overflow='fold')
                   for row in rows))
@@ -221,10 +221,10 @@ def _interact(context: Context, args: argparse.Namespace) -> None:
     stop = stop_of(context)
     front_end = context.debugger.broker.front_end() if context.debugger is not None else None
     if front_end is not None and front_end.name in ('remote', 'inspector'):
-        raise CommandError('interact: needs the terminal of the program; here, type Python line by line')
+        raise CommandError('interact: needs the terminal of the program; type Python line by line instead')
     _, names = scope_of(stop, '')
     if not isinstance(selected_entry(stop), FrameEntry):
-        raise CommandError('interact: possible in a Python frame; "down" or "up" goes to one')
+        raise CommandError('interact: needs a Python frame; "down" or "up" selects one')
     _Interpreter(names).interact(banner='Python; the names are those of the frame. Ctrl-D goes back.', exitmsg='')
 
 
@@ -286,13 +286,13 @@ RETVAL = Command('retval', 'what the function returns, or the call gave', 'look'
 DISPLAY = Command('display', 'show an expression at each stop in this function where it has changed', 'look', _display,
                   _draw_displays, needs_stop=True, expression='expression',
                   examples=('display sd.min()', 'display'), tail='[EXPRESSION]')
-UNDISPLAY = Command('undisplay', 'show an expression no more; without one, none', 'look', _undisplay, _draw_undisplay,
+UNDISPLAY = Command('undisplay', 'stop showing an expression; without one, all', 'look', _undisplay, _draw_undisplay,
                     needs_stop=True, expression='expression',
                     examples=('undisplay sd.min()', 'undisplay'), tail='[EXPRESSION]')
-PYTHON = Command('!', 'carry out Python in the frame: for names that are commands too', 'look', _python, _draw,
+PYTHON = Command('!', 'run Python in the frame, also where a name is a command', 'look', _python, _draw,
                  needs_stop=True, expression='statement',
                  examples=('!n = 5', '!c'))
-INTERACT = Command('interact', "Python's own prompt over the names of the frame", 'look', _interact, lambda result: Page(),
+INTERACT = Command('interact', "the Python prompt with the names of the frame", 'look', _interact, lambda result: Page(),
                    needs_stop=True,
                    examples=('interact',))
 COMMANDS: tuple[Command, ...] = (P, PP, WHATIS, ARGS, LOCALS, RETVAL, DISPLAY, UNDISPLAY, PYTHON, INTERACT)

@@ -52,14 +52,14 @@ def duration(text: str) -> float:
     """'1.5ms' in seconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is no time: expected something like 1.5ms, 200us or 2s')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a time: expected a form such as 1.5ms, 200us or 2s')
     return float(match[1]) * _UNITS[match[2]]
 
 
 def _profile(context: Context, args: argparse.Namespace) -> Profile:
     trace = context.trace
     if args.run is not None:
-        trace.run(args.run)                     # says which runs there are
+        trace.run(args.run)                     # raises an error that lists the runs
     sites = trace.sites()
     forward = by_name(sites)
     times = [time for time in trace.profile(args.run) if args.kind in ('all', time.site.kind)
@@ -84,12 +84,13 @@ def _is_in(site: SiteRecord, forward: dict[tuple[int, str], SiteRecord], name: s
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--by', metavar='WHAT', type=one_of(BY, 'way to add up calls'), default='node',
                         help='node (default), function, line, type or file')
-    parser.add_argument('--site', metavar='GLOB', help="nodes, op types or functions so named, such as 'layer*/norm'")
+    parser.add_argument('--site', metavar='GLOB',
+                        help="nodes, op types or functions of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('--file', metavar='FILE', help='what lines of this file made')
     parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
     parser.add_argument('--kind', metavar='KIND', type=one_of(KINDS, 'kind of call'), default='all',
                         help='all (default), python, op or gradient')
-    parser.add_argument('--over', metavar='TIME', type=duration, default=0.0, help='at least this much of its own: 1.5ms')
+    parser.add_argument('--over', metavar='TIME', type=duration, default=0.0, help='at least this much self time: 1.5ms')
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='self',
                         help=', '.join(SORTS) + '; the most first')
     parser.add_argument('-r', '--reverse', action='store_true', help='the other way round')
@@ -101,7 +102,7 @@ def _draw(result: Profile) -> RenderableType:
                         ops=result.ops, stepped=result.stepped)
 
 
-LP = Command('lp', 'list the profile: time of their own of nodes, functions or lines', 'judge', _profile, _draw, _arguments,
+LP = Command('lp', 'list the profile: self time of nodes, functions or lines', 'judge', _profile, _draw, _arguments,
              ('list_profile',),
              examples=('lp', 'lp --by line --file train.py'))
 COMMANDS: tuple[Command, ...] = (LP,)

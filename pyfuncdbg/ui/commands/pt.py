@@ -89,7 +89,7 @@ printed = LastTensor()
 def _elements_of_last(text: str) -> str:
     """'norm:0[10, 0]' for tfdbg's '@1,0' and '@[10, 0]' after `pt norm:0`."""
     if not printed.tensor:
-        raise CommandError(f"{text}: elements of the tensor that 'pt' printed last, and none was")
+        raise CommandError(f"{text}: elements of the tensor that 'pt' printed last, and there is none")
     index = text[1:].strip()
     return f'{printed.tensor}{index}' if index.startswith('[') else f'{printed.tensor}[{index}]'
 
@@ -152,10 +152,10 @@ def _one_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', metavar='K', type=positive, help='list at most K elements')
     parser.add_argument('--no-picture', action='store_true', help='no heat map and no curve')
     parser.add_argument('--run', metavar='N', type=positive, help='as it was in run N')
-    parser.add_argument('--diff', action='store_true', help='what is different since the call before, of the same node')
-    parser.add_argument('--against', metavar='CALL', help='what is different since that call')
+    parser.add_argument('--diff', action='store_true', help='the differences from the previous call of the same node')
+    parser.add_argument('--against', metavar='CALL', help='the differences from that call')
     parser.add_argument('-w', '--write', metavar='FILE',
-                        help='write the values to a .npy file, or as text to a .txt file that is not there yet')
+                        help='write the values to a .npy file, or as text to a new .txt file')
 
 
 def _draw_one(result: TensorValue | TensorChange) -> RenderableType:
@@ -165,7 +165,7 @@ def _draw_one(result: TensorValue | TensorChange) -> RenderableType:
                       ranges=result.ranges, written=result.written, origin=result.origin, drawn=result.drawn)
 
 
-PT = Command('pt', 'print a tensor or a slice of it, or what has changed in it', 'look', _one, _draw_one, _one_arguments,
+PT = Command('pt', 'print a tensor, a slice of it, or its changes', 'look', _one, _draw_one, _one_arguments,
              ('print_tensor',),
              examples=('pt norm:0', 'pt norm:0[1:3, ..., -1]', "pt -r '[0, 1]' '#17:in0'", 'pt --diff norm:0', '@1,0'))
 COMMANDS: tuple[Command, ...] = (PT,)

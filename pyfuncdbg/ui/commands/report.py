@@ -21,8 +21,8 @@ def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
     return context.trace.info()
 
 
-REPORT = Command('report', 'what went wrong, what ran, what was not kept', 'judge', _report, report,
+REPORT = Command('report', 'failures, calls, and what was not kept', 'judge', _report, report,
                  examples=('report', 'report --json'), answer=TraceSummary)
-INFO = Command('info', 'what this trace is and holds', 'keep', _info, info_view,
+INFO = Command('info', 'the program and the contents of this trace', 'keep', _info, info_view,
                examples=('info',), answer=TraceInfo)
 COMMANDS: tuple[Command, ...] = (REPORT, INFO)

@@ -46,7 +46,7 @@ def stop_of(context: Context) -> Stop:
 def debugger_of(context: Context) -> Debugger:
     """The debugger of the program that runs here."""
     if context.debugger is None:
-        raise CommandError('this is a finished trace, not a program that runs')
+        raise CommandError('this is a finished trace, not a running program')
     return context.debugger
 
 
@@ -62,7 +62,7 @@ def refuse_after_death(stop: Stop, verb: Verb) -> None:
         CommandError: It is such a stop.
     """
     if stop.phase == 'post-mortem':
-        raise CommandError(f'{verb!r} is not possible: what raised is over. "quit" leaves.')
+        raise CommandError(f'{verb!r} is not possible: the call that raised is over. "quit" leaves.')
 
 
 def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -> ResumeReport:
@@ -87,14 +87,14 @@ def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Com
 
 def count_argument(parser: argparse.ArgumentParser) -> None:
     """Add the argument COUNT, the number of repetitions."""
-    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='so many times')
+    parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1, help='number of times')
 
 
 def _continue(context: Context, args: argparse.Namespace) -> ResumeReport:
     if not args.all:
         stopped = args.count == 1 or _ignore_more(context, args.count - 1)
         resumed = resume(context, 'cont')
-        return resumed if stopped else replace(resumed, note='no breakpoint stopped here, so there is no hit to pass over')
+        return resumed if stopped else replace(resumed, note='no breakpoint stopped here, so there is no hit to skip')
     return ResumeReport('cont', debugger_of(context).broker.release('cont') - 1)
 
 
@@ -121,19 +121,20 @@ def _quit(context: Context, args: argparse.Namespace) -> ResumeReport:
     if debugger is None or debugger.quit_explained:
         return ResumeReport('quit')
     debugger.quit_explained = True
-    return ResumeReport('quit', note='debugging ends, the program goes on without stops; "abort" ends the run instead')
+    return ResumeReport('quit', note='debugging ends, the program continues without stops; "abort" ends the run instead')
 
 
 def _continue_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('count', metavar='COUNT', type=positive, nargs='?', default=1,
-                        help='at a breakpoint: stop at its hit that comes so many after this one')
-    parser.add_argument('--all', action='store_true', help='let every thread that waits go on, not only this one')
+                        help='at a breakpoint: stop at its Nth hit after this one')
+    parser.add_argument('--all', action='store_true', help='resume all waiting threads, not only this one')
 
 
-CONT = Command('cont', 'go on to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
+CONT = Command('cont', 'continue to the next stop', 'run', _continue, draw_resumed, _continue_arguments, ('c', 'continue'),
                needs_stop=True, needs_program=True,
                examples=('cont', 'c 3'))
-QUIT = Command('quit', "stop debugging and let the program go on, unlike pdb's; 'abort' ends the run. Ctrl-D does the same",
+QUIT = Command('quit',
+               "stop debugging and let the program continue, unlike in pdb; 'abort' ends the run. Ctrl-D does the same",
                'run', _quit, draw_resumed, aliases=('q', 'exit', 'quit()', 'exit()'), needs_stop=True, examples=('quit',))
 ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
 NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',

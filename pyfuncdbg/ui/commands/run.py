@@ -75,11 +75,11 @@ def _run(context: Context, args: argparse.Namespace) -> ResumeReport:
     order = _order(args)
     debugged = debugger_of(context).runs.on_thread(stop.thread)
     if debugged is None:
-        raise CommandError("no run is debugged here: 'run' acts at the stops before, in and after the runs of a "
-                           "DebugSession or of debug(). 'cont' goes on.")
+        raise CommandError("no run is debugged here: 'run' works at the stops of a DebugSession or of debug(). "
+                           "'cont' goes on.")
     if stop.phase not in ('run', 'end'):
         if order.plain:
-            raise CommandError("'run -n' is said before a run, and this one is under way. 'cont' goes on to the next "
+            raise CommandError("'run -n' is for the stop before a run, and this run has started. 'cont' goes on to the next "
                                "breakpoint, 'quit' without stopping any more.")
         debugged.obey(order)
     return resume(context, 'run', order)
@@ -88,9 +88,9 @@ def _run(context: Context, args: argparse.Namespace) -> ResumeReport:
 def _order(args: argparse.Namespace) -> RunOrder:
     given = [name for name, on in (('-n', args.plain), ('-t', args.times is not None), ('-f', args.filter)) if on]
     if len(given) > 1:
-        raise CommandError(f'run: {" and ".join(given)} do not go together: give one of -n, -t N and -f PRED')
+        raise CommandError(f'run: {" and ".join(given)} exclude each other: give one of -n, -t N and -f PRED')
     if args.pred and not args.filter:
-        raise CommandError(f'run: {args.pred!r} is no option: expected nothing, -n, -t N or -f PRED. '
+        raise CommandError(f'run: {args.pred!r} is not an option: expected nothing, -n, -t N or -f PRED. '
                            f"'run -f {args.pred}' runs until a tensor passes it")
     if not args.filter:
         return RunOrder(times=args.times or 0, plain=args.plain)
@@ -102,7 +102,7 @@ def _order(args: argparse.Namespace) -> RunOrder:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', dest='plain', action='store_true', help='this run without debugging: full speed, no stops')
     parser.add_argument('-t', dest='times', metavar='N', type=positive,
-                        help='N runs with no stop but at breakpoints and errors; then stop, at the end of the last one')
+                        help='N runs that stop only at breakpoints and errors; then stop at the end of the last one')
     parser.add_argument('-f', dest='filter', action='store_true',
                         help='run after run until a tensor passes PRED, such as has_inf_or_nan or absmax(out) > 1e3; '
                              'stop after that run and list the tensors that passed')

@@ -82,8 +82,9 @@ def _list(context: Context, args: argparse.Namespace) -> FileList:
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('-p', '--path', metavar='GLOB', help="files so named, such as 'model*.py' or '*/data/*'")
-    parser.add_argument('--all', action='store_true', help="libraries' files too")
+    parser.add_argument('-p', '--path', metavar='GLOB',
+                        help="files of this name or pattern, such as 'model*.py' or '*/data/*'")
+    parser.add_argument('--all', action='store_true', help="files of libraries too")
     parser.add_argument('--run', metavar='N', type=positive, help='calls of run N')
     parser.add_argument('--sort', metavar='KEY', type=one_of(tuple(SORTS), 'sort key'), default='time',
                         help=', '.join(SORTS) + '; the most first')
@@ -93,7 +94,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
     trace = context.trace
     if args.run is not None:
-        trace.run(args.run)                     # says which runs there are
+        trace.run(args.run)                     # raises an error that lists the runs
     marks = marks_by_line(trace, args.run)
     name, line = _named(args.file, marks)
     filename = _found(name, marks)
@@ -104,7 +105,7 @@ def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
     current = at.line if at is not None and at.filename == filename else 0
     last = max([source.length, *text, *marks[filename]])
     if line is not None and line > last:
-        raise CommandError(f'{filename} has {last} lines: there is no line {line}')
+        raise CommandError(f'{filename} has {last} lines, no line {line}')
     wanted = _wanted(marks[filename], last, current, line, whole=args.all)
     lines = tuple(_line(trace, number, text, marks[filename].get(number, ()), args.nodes, args.run) for number in wanted)
     here = [mark for marked in marks[filename].values() for mark in marked]
@@ -132,7 +133,7 @@ def _found(name: str, marks: Mapping[str, Marks]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give more of the path')
+        raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give a longer part of the path')
     ends = {known.replace('\\', '/').rpartition('/')[2]: known for known in marks}
     close = nearest(path.rpartition('/')[2], [*ends, *marks])
     more = (close,) if close else (' ', TypedCommand('ls --all'), ' lists the files.')
@@ -152,7 +153,7 @@ def _text(source: FileText, filename: str, marks: Marks) -> tuple[dict[int, str]
     if source.missing:
         warnings.append(f'{source.missing}: only lines that the trace holds are shown')
     if source.versions > 1:
-        warnings.append('the file changed while it was recorded: these are lines of its last version')
+        warnings.append('the file changed during the recording: these are lines of its last version')
     return text, tuple(warnings)
 
 
@@ -195,9 +196,9 @@ def _value(trace: Queries, mark: LineMark, run: int | None) -> TensorRecord | No
 def _source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', metavar='FILE[:LINE]', help="a file of 'ls', by the end of its path: train.py; train.py:40 "
                                                             'for the lines around that one')
-    parser.add_argument('--all', action='store_true', help='lines that have no nodes near them too')
+    parser.add_argument('--all', action='store_true', help='also lines without nodes near them')
     parser.add_argument('--nodes', metavar='K', type=positive, default=NODES,
-                        help=f'nodes of one line, those that cost most (default {NODES})')
+                        help=f'list at most K nodes of a line, the most expensive first (default {NODES})')
     parser.add_argument('--run', metavar='N', type=positive, help='calls and values of run N')
 
 

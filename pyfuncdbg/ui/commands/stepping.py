@@ -26,14 +26,14 @@ def _until(context: Context, args: argparse.Namespace) -> ResumeReport:
     frame = selected_frame(stop_of(context))
     if args.line is not None and frame is not None and args.line <= frame_line(frame):
         here = place(frame)
-        raise CommandError(f'until: line {args.line} is not below line {here.line}, where {here.function} is. '
-                           'A line further up is reached by a breakpoint.')
+        raise CommandError(f'until: line {args.line} is not after line {here.line}, where {here.function} is. '
+                           'Use a breakpoint for an earlier line.')
     return resume(context, 'until', args.line)
 
 
 def _until_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('line', metavar='LINE', type=positive, nargs='?',
-                        help='a line further down; by default the next greater one, so that loops are run to their end')
+                        help='a later line; by default the next one, so that loops run to their end')
 
 
 def _jump(context: Context, args: argparse.Namespace) -> StackRow | None:
@@ -41,11 +41,11 @@ def _jump(context: Context, args: argparse.Namespace) -> StackRow | None:
     frame = stop.frame
     refuse_after_death(stop, 'jump')
     if not stop.jumpable or frame is None:
-        raise CommandError(f"jump: possible where the thread is at a line of Python, and it is at '{stop.phase}'")
+        raise CommandError(f"jump: needs a thread at a line of Python, and this one is at '{stop.phase}'")
     if selected_frame(stop) is not frame:
-        raise CommandError('jump: possible in the innermost frame only; "down" goes there')
+        raise CommandError('jump: needs the innermost frame; "down" selects it')
     if frame.f_code.co_flags & CO_OPTIMIZED and args.line == frame.f_code.co_firstlineno:
-        # Python would begin the call once more: that kills the process in a generator, and wraps cells in cells elsewhere.
+        # Python would start the call again: that crashes in a generator, and nests cells elsewhere.
         raise CommandError(f'jump: line {args.line} begins the definition of {frame.f_code.co_name!r}: give a line in it')
     try:
         _set_line(frame, args.line)
@@ -73,17 +73,17 @@ def _set_line(frame: FrameType, line: int) -> None:
 
 def _jump_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('line', metavar='LINE', type=positive,
-                        help='a line of the same function, to be carried out next; from Python 3.12 on, variables that '
-                             'have no value yet are None then')
+                        help='the line of the same function that runs next; from Python 3.12 on, unset variables '
+                             'become None')
 
 
-STEP = resuming('step', 'go to the next line, into functions that are called', 's', counted=True)
-NEXT = resuming('next', 'go to the next line of this function; at a call or node, over it', 'n', counted=True)
-RETURN = resuming('return', 'go on until this function returns', 'r')
-UNTIL = Command('until', 'go to a line further down, or until this function returns', 'run', _until, draw_resumed,
+STEP = resuming('step', 'go to the next line, into called functions', 's', counted=True)
+NEXT = resuming('next', 'go to the next line of this function; at a call or node, past it', 'n', counted=True)
+RETURN = resuming('return', 'continue until this function returns', 'r')
+UNTIL = Command('until', 'go to a later line, or until this function returns', 'run', _until, draw_resumed,
                 _until_arguments, ('unt',), needs_stop=True, repeats=True,
                 examples=('until', 'until 45'))
-JUMP = Command('jump', 'carry out another line next, without what is between', 'run', _jump, row_view, _jump_arguments,
+JUMP = Command('jump', 'set the line that runs next; lines between are skipped', 'run', _jump, row_view, _jump_arguments,
                ('j',), needs_stop=True,
                examples=('jump 43',))
 COMMANDS: tuple[Command, ...] = (STEP, NEXT, UNTIL, RETURN, JUMP)

@@ -28,5 +28,5 @@ def _draw(result: _Result) -> RenderableType:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command('stop', 'where this thread has stopped: the place, the source, the values', 'look', _stop, _draw,
+    Command('stop', 'the place, source and values of this stop', 'look', _stop, _draw,
             needs_stop=True, examples=('stop',)),)

@@ -36,7 +36,7 @@ def _draw(result: Tape | Diagram) -> RenderableType:
     return diagram_text(result) if isinstance(result, Diagram) else tape_view(result)
 
 
-TAPE = Command('tape', 'the gradients of a run as a tree, with magnitudes, and what check found beside them', 'judge', _tape,
+TAPE = Command('tape', 'the gradients of a run as a tree, with magnitudes and results of check', 'judge', _tape,
                _draw, _arguments,
                examples=('tape', 'tape --as mermaid'))
 COMMANDS: tuple[Command, ...] = (TAPE,)

@@ -38,7 +38,7 @@ def _switch(context: Context, args: argparse.Namespace) -> ThreadSwitch:
     broker = debugger_of(context).broker
     text = args.number.removeprefix('#')
     if not text.isdigit():
-        raise CommandError(f'{args.number!r} is no number; ', TypedCommand('threads'), ' lists the stops that wait')
+        raise CommandError(f'{args.number!r} is not a number; ', TypedCommand('threads'), ' lists the stops that wait')
     stop = broker.find(int(text))
     already = broker.focus is stop
     broker.switch(stop)

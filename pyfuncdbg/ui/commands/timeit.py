@@ -47,7 +47,7 @@ class Timing:
 
 def _timeit(context: Context, args: argparse.Namespace) -> Timing:
     text, names = scope_of(stop_of(context), args.statement)
-    carry_out(text, names)                      # what is wrong with it is told as anywhere else
+    carry_out(text, names)                      # reports errors of the statement as usual
     code = repeated(text)
     rounds = args.rounds or _ROUNDS
     loops = args.loops or _loops(code, names)
@@ -73,8 +73,8 @@ def _round(code: CodeType, names: Namespace, loops: int) -> int:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', dest='loops', metavar='N', type=positive,
-                        help='so often in each round (default: what takes 0.1 s)')
-    parser.add_argument('-r', dest='rounds', metavar='R', type=positive, help=f'so many rounds (default {_ROUNDS})')
+                        help='repetitions in each round (default: as many as take 0.1 s)')
+    parser.add_argument('-r', dest='rounds', metavar='R', type=positive, help=f'number of rounds (default {_ROUNDS})')
 
 
 def _draw(result: Timing) -> RenderableType:
@@ -83,7 +83,7 @@ def _draw(result: Timing) -> RenderableType:
                               (f'  {result.rounds} rounds of {result.loops:,}', 'dim'), overflow='fold'))
 
 
-TIMEIT = Command('timeit', "how long Python takes here, carried out many times; IPython's %timeit", 'judge', _timeit, _draw,
+TIMEIT = Command('timeit', "measure the time of a Python statement, as %timeit of IPython", 'judge', _timeit, _draw,
                  _arguments, ('%timeit',), needs_stop=True, expression='statement',
                  examples=('timeit x.mean()', '%timeit -n 10 -r 3 np.linalg.norm(x)'))
 COMMANDS: tuple[Command, ...] = (TIMEIT,)

@@ -32,14 +32,14 @@ def moment(text: str) -> float:
     """'12.5', '12.5ms' or '1.2s' since the trace began, in seconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise argparse.ArgumentTypeError(f'{text!r} is no time: expected milliseconds since the start, or 2s, 12.5ms, 300us')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a time: expected milliseconds, 2s, 12.5ms or 300us')
     return float(match[1]) * _UNITS[match[2]]
 
 
 def _window(context: Context, args: argparse.Namespace) -> Window:
     trace = context.trace
     if args.run is not None:
-        trace.run(args.run)                     # says which runs there are
+        trace.run(args.run)                     # raises an error that lists the runs
     kind = None if args.kind == 'all' else args.kind
     first, last = trace.extent(args.run)
     if args.call is not None:
@@ -60,11 +60,12 @@ def _window(context: Context, args: argparse.Namespace) -> Window:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--from', dest='start', metavar='T', type=moment,
-                        help='from this time on: milliseconds since the start as in the column "t ms" of lists, or 1.2s')
-    parser.add_argument('--to', dest='end', metavar='T', type=moment, help='up to this time')
+                        help='start of the window: milliseconds since the start, as in the column "t ms" of lists, or 1.2s')
+    parser.add_argument('--to', dest='end', metavar='T', type=moment, help='end of the window')
     parser.add_argument('--run', metavar='N', type=positive, help='run N')
     parser.add_argument('--call', metavar='N', help='around one call, by number or label')
-    parser.add_argument('--site', metavar='GLOB', help="nodes, op types or functions so named, such as 'layer*/norm'")
+    parser.add_argument('--site', metavar='GLOB',
+                        help="nodes, op types or functions of this name or pattern, such as 'layer*/norm'")
     parser.add_argument('--kind', metavar='KIND', type=one_of(KINDS, 'kind of call'), default='all',
                         help='python, op, gradient or all (default)')
     parser.add_argument('--levels', metavar='K', type=positive, default=4, help='calls inside of calls, K deep (default 4)')

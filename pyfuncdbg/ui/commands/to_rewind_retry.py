@@ -100,11 +100,10 @@ class RunPlace:
 
     def __init__(self, stop: Stop) -> None:
         if not pausable(stop.run) and stop.run is not None and len(stop.run.sites) > 1:
-            raise CommandError("this run goes at full speed and cannot be stopped between its nodes, as those of a "
-                               "DebugSession can: 'break NODE' and 'cont' stop where a node calls a Python function")
+            raise CommandError("this run cannot stop between nodes, unlike those of a DebugSession: 'break NODE' and "
+                               "'cont' stop where a node calls a Python function")
         if not pausable(stop.run):
-            raise CommandError("this is not inside a graph that runs: 'node' goes on to the next call, 'step' and 'next' to "
-                               'the next line')
+            raise CommandError("no graph runs here: 'node' goes on to the next call, 'step' and 'next' to the next line")
         run: Any = stop.run
         self.view: RunView | None = run.control.look()
         at = self.view.position if self.view is not None else 0
@@ -136,7 +135,7 @@ class RunPlace:
             if name == site.name or name in site.outputs:
                 return index
         if self.view is not None and name in {word for feed in self.view.feeds for word in (feed, feed.rpartition(':')[0])}:
-            raise CommandError(f'{name!r} is fed: it has its value from the start')
+            raise CommandError(f'{name!r} is fed: it has a value from the start')
         way = f"'break {name} --once' and 'cont' stop there"
         if bare in self.around:
             raise CommandError(f'{name!r} is outside of the loop or branch that runs here: {way}')
@@ -155,10 +154,10 @@ def _to(context: Context, args: argparse.Namespace) -> MoveReport:
     place = RunPlace(stop)
     position = place.find(args.node)
     if stop.phase == 'error' and position >= place.done:
-        raise CommandError(f"{args.node!r} cannot be reached: {place.name(place.done)!r} has raised, and the run ends with "
-                           "that. 'retry' makes it again, 'rewind' goes back")
+        raise CommandError(f"{args.node!r} cannot be reached: {place.name(place.done)!r} has raised, and the run ends. "
+                           "'retry' repeats it, 'rewind' goes back")
     if position == place.done and stop.phase == 'node':
-        raise CommandError(f"{args.node!r} is the next node: the run is before it already; 'node' runs it")
+        raise CommandError(f"{args.node!r} is the next node; 'node' runs it")
     if position == place.done and place.running and not place.repeats:
         raise CommandError(f"{args.node!r} runs now: 'node' goes to the one after it")
     if position < place.done and not place.repeats:
@@ -178,8 +177,7 @@ def _rewind(context: Context, args: argparse.Namespace) -> RewindReport:
     position = _target(place, args.to)
     later = stop.phase != 'node' and not (stop.phase == 'error' and stop.call is None)
     if later and stop.phase == 'error' and not place.paused:
-        raise CommandError("this run was not paused before the error, so it cannot go back from here: 'retry' makes the "
-                           'call again')
+        raise CommandError("this run was not paused before the error, so it cannot go back: 'retry' repeats the call")
     if place.view is not None and (obstacle := place.view.obstacle(min(position, place.view.position))):
         raise CommandError(obstacle)
     made = tuple(site.name for site in place.sites[position:place.done + place.running] if site.kind == 'python')
@@ -222,19 +220,19 @@ def _rewind_arguments(parser: argparse.ArgumentParser) -> None:
 def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
     stop = stop_of(context)
     if stop.phase in ('before', 'run'):
-        raise CommandError("the call has not been made yet: 'cont' makes it")
+        raise CommandError("the call has not started yet: 'cont' makes it")
     refuse_after_death(stop, 'retry')
     if stop.phase == 'end':
         if args.into:
-            raise CommandError("--into is for one call: 'retry' makes all of the run again")
+            raise CommandError("--into is for one call: 'retry' repeats the whole run")
         stop.decide('retry')
         return RetryReport('retry', stop.call.site.name if stop.call is not None else '', None, took=_took(stop))
     site = _again(stop)
     refuse_next_element(site)
     if args.into and site.function is None:
-        raise CommandError(f"{site.name!r} calls no Python function that could be gone into: 'retry' makes it again")
+        raise CommandError(f"{site.name!r} calls no Python function to step into: 'retry' repeats it")
     found = reloaded(site.function) if site.function is not None else None
-    if at_start(stop):                          # nothing of it has run that had to be made again
+    if at_start(stop):                          # no line of it has run
         stop.anew = True
         stop.decide('retry')
         return RetryReport('retry', site.name, found, 'not begun')
@@ -258,14 +256,14 @@ def refuse_next_element(site: CallSite) -> None:
         CommandError: Why.
     """
     if source := site.attrs.get(SOURCE):
-        raise CommandError(f'this call of {site.name!r} cannot be made again: {taken(str(source))}')
+        raise CommandError(f'this call of {site.name!r} cannot be repeated: {taken(str(source))}')
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:
     """The inputs with which the call of a stop is executed again, and those that its function has written to by now."""
     call = stop.call
     if call is None or call.site.kind != 'python':
-        return '', ()                           # between two nodes the run has the values
+        return '', ()                           # between two nodes the run holds the values
     return ('as left', ()) if call.saved is None else ('restored', changes(call))
 
 
@@ -288,11 +286,11 @@ def _again(stop: Stop) -> CallSite:
 
 TO = Command('to', 'run up to a node', 'run', _to, draw_resumed, _to_arguments, needs_stop=True,
              examples=('to loss',))
-REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states as they were there', 'run',
+REWIND = Command('rewind', 'go back to before a node, or some nodes; variables and random states are restored', 'run',
                  _rewind, lambda result: rewound_view(result.node, result.later, result.made, result.calls),
                  _rewind_arguments, needs_stop=True,
                  examples=('rewind', 'rewind mm'))
-RETRY = Command('retry', 'make the same call once more (-i: step into it); an edited function is read again first', 'run',
+RETRY = Command('retry', 'repeat the call (-i: step into it); an edited function is reloaded first', 'run',
                 _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
                                                     result.held, result.took), _retry_arguments, needs_stop=True,
                 examples=('retry', 'retry --into'))

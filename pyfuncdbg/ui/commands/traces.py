@@ -118,7 +118,7 @@ def trace_and_command(args: Sequence[str]) -> tuple[str, list[str]]:
         from pyfuncdbg.ui.commands.table import TABLE
         names = TABLE.names
         if first not in names:
-            if Path(first).exists():            # whoever opens it says why it is none
+            if Path(first).exists():            # opening it raises the error
                 return first, list(args[1:])
             known = [*names, *(path.name for path, _ in traces_in(Path()))]
             raise UsageError(f'show: {first!r}: no such file or folder, and no command of that name.'
@@ -139,7 +139,7 @@ def newest_here(command: str) -> str:
         newest = None                           # a configured folder that is not there yet
     if newest is None:
         raise UsageError(f"{command}: {none_in(folder)}; 'pyfuncdbg run SCRIPT' records one, "
-                         f"'pyfuncdbg {command} TRACE' takes one from elsewhere")
+                         f"'pyfuncdbg {command} TRACE' opens another one")
     place = 'here' if folder == Path() else 'there'
     print(f'pyfuncdbg: {one_line(str(newest), 200)}, the newest trace {place}', file=sys.stderr)
     return str(newest)

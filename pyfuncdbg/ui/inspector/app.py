@@ -364,7 +364,7 @@ class Inspector(KeyByKey):
     def action_call_by(self, by: int) -> None:
         """To the next call, or the one before."""
         self._call_search.step(lambda desk, scene: call_after(desk, scene, by), self.scene,
-                               'there is no further call' if by > 0 else 'there is no call before')
+                               'this is the last call' if by > 0 else 'this is the first call')
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
@@ -398,12 +398,12 @@ class Inspector(KeyByKey):
         elif self._lines.busy:
             self._break_off()
         else:
-            self.say('nothing runs here; q leaves the inspector')
+            self.say('no program runs here; q leaves the inspector')
 
     def _break_off(self) -> None:
         waiting = self._lines.cancel()
         if waiting:
-            self.say(f'not carried out: {" ;; ".join(waiting)}')
+            self.say(f'not executed: {" ;; ".join(waiting)}')
 
     def action_pane(self, name: str) -> None:
         """To a pane."""

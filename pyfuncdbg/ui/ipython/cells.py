@@ -104,7 +104,7 @@ class ShellCells:
             if not options.help:
                 running.begun = self.begin(options, label)
         except UsageError:
-            return                              # which the transformer has said already
+            return                              # the transformer has reported it already
         except PyfuncdbgError as error:
             say(f'the cell is not recorded: {one_line(str(error))}')
 
@@ -124,7 +124,7 @@ class ShellCells:
                 self._ahead += running.count - result.execution_count
             self._note_file(running.count)
             if running.begun is not None and result is not None and result.error_before_exec is not None:
-                self._recordings.end(running.begun)     # no Python: nothing has run
+                self._recordings.end(running.begun)     # a syntax error: nothing has run
             elif running.begun is not None:
                 self.finish(running.begun)
             if result is None or running.info is result.info:
@@ -132,7 +132,7 @@ class ShellCells:
         self._recordings.tidy()
         if not self._running:
             if self._recordings.session is not None:
-                self._recordings.session.flush()    # whatever becomes of the kernel, this cell is in the trace
+                self._recordings.session.flush()    # the cell is in the trace even if the kernel dies
             for text in left_behind(self._shell.user_ns, notebook_cell.label):
                 print(f'pyfuncdbg: {one_line(text)}')
 

@@ -34,7 +34,7 @@ def rows_of(command: str, data: Any) -> Sequence[Any]:
         rows = getattr(data, name, None)
         if isinstance(rows, list | tuple):
             return rows
-    raise CommandError(f'{command!r} gave no list: its parts are in .data, or as dicts in .to_dict()')
+    raise CommandError(f'{command!r} returned no list: see .data, or .to_dict() for dicts')
 
 
 def array_of(command: str, data: Any) -> np.ndarray:
@@ -53,7 +53,7 @@ def array_of(command: str, data: Any) -> np.ndarray:
     value = data.value if isinstance(data, EvaluatedValue | PrintedValue) else None
     if value is not None and value.array is not None:
         return np.asarray(value.array)
-    raise CommandError(f"{command!r} gave no tensor: '%pyfunc pt TENSOR' gives one, '%pyfunc lt' lists them")
+    raise CommandError(f"{command!r} returned no tensor: '%pyfunc pt TENSOR' returns one, '%pyfunc lt' lists them")
 
 
 def frame_of(command: str, data: Any) -> Any:
@@ -72,7 +72,7 @@ def frame_of(command: str, data: Any) -> Any:
         try:
             rows = rows_of(command, data)
         except CommandError:
-            raise CommandError(f'{command!r} gave neither a list nor a tensor: .to_dict() has its parts') from None
+            raise CommandError(f'{command!r} returned neither a list nor a tensor: see .to_dict()') from None
         frame = pandas.DataFrame([columns_of(row) for row in rows])
         if 'time ms' in frame:                  # counted from where the list on the screen counts from
             frame['time ms'] -= getattr(data, 'begun', 0.0) * 1e3

@@ -81,7 +81,7 @@ def _replace(table: dict[str, Any], key: str, value: Any, undo: ExitStack) -> No
 
     def restore() -> None:
         if table.get(key) is not value:
-            return                              # somebody else's by now
+            return                              # replaced by other code meanwhile
         if had:
             table[key] = before
         else:

@@ -58,7 +58,7 @@ def recording_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of a recording."""
     parser.add_argument('--record', metavar='PATH', help='folder for the trace')
     parser.add_argument('--ops', action='store_true', help='record every node of the graph too')
-    parser.add_argument('--budget', metavar='SIZE', help='most bytes the trace may take, such as 256MB')
+    parser.add_argument('--budget', metavar='SIZE', help='largest size of the trace, such as 256MB')
     parser.add_argument('--capture', choices=('tee', 'only', 'off'), default='tee',
                         help='what wrapped functions print is recorded and shown (tee), only recorded, or only shown (off)')
 
@@ -68,7 +68,7 @@ def cell_arguments(parser: argparse.ArgumentParser) -> None:
     recording_arguments(parser)
     add_breaks(parser)
     parser.add_argument('--ui', choices=('auto', 'prompt', 'inspector', 'none'),
-                        help='who is asked at a stop; none: each stop is logged and the cell goes on')
+                        help='front end for stops; none: stops are logged and the cell continues')
 
 
 MAGIC = '%%pyfunc'

@@ -66,7 +66,7 @@ class Recordings:
         """That of every cell, while it is on."""
         self.lingering: list[tuple[str, LeftoverThreads]] = []
         self.shown = ''
-        """What the trace that commands look at is: 'In[3]', a path; '' if there is none."""
+        """What the trace that commands read is: 'In[3]', a path; '' if there is none."""
         self._trace: Trace | None = None
         self._recorder: Recorder | None = None  # whose trace it is
         self._opened = False
@@ -102,7 +102,7 @@ class Recordings:
                              interrupted)
 
     def end(self, begun: CellRecording) -> Trace:
-        """The cell is over: its trace, which is what commands look at from now on. Its threads go on being recorded."""
+        """The cell is over: its trace, which is what commands read from now on. Its threads go on being recorded."""
         for number in begun.breakpoints:
             if number in debugger.breakpoints.entries:
                 debugger.breakpoints.clear(number)
@@ -133,7 +133,7 @@ class Recordings:
         """A folder for the trace of a cell; the oldest of those that are kept goes."""
         if not self._folder:
             self._folder = tempfile.mkdtemp(prefix='pyfuncdbg-')
-            atexit.register(_remove, self._folder, os.getpid())     # done after the recorders' own, which come later
+            atexit.register(_remove, self._folder, os.getpid())     # runs after the handlers of recorders
         folder = self._folder
         open_ones = {held.recorder.path for _, held in self.lingering}
         while len(self._temporary) >= _KEPT and self._temporary[0] not in open_ones:
@@ -211,7 +211,7 @@ class Recordings:
         try:
             self._trace.refresh()
         except TraceError:
-            self.close_opened()                 # it is gone: the next command is about nothing
+            self.close_opened()                 # it is gone: the next command has no trace
             raise
         return self._trace
 

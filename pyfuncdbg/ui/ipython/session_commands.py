@@ -72,11 +72,11 @@ def commands_of(recordings: Recordings) -> CommandTable:
     def report(context: Context, args: argparse.Namespace) -> TraceSummary:
         found: TraceSummary = REPORT.run(context, args)
         return replace(found, ask='%pyfunc ')
-    own = (Command('status', 'what is recorded, and what commands look at', 'keep', status, _draw, examples=('status',)),
+    own = (Command('status', 'what is recorded, and which trace commands read', 'keep', status, _draw, examples=('status',)),
            Command('on', 'record every cell from now on, into one trace', 'run', on, _draw, recording_arguments,
                    examples=('on', 'on --ops')),
            Command('off', 'record single cells only', 'run', off, _draw, examples=('off',)),
-           Command('open', 'look at another trace; without one, at what this session records', 'keep', opened, _draw,
+           Command('open', 'open another trace; without one, the recording of this session', 'keep', opened, _draw,
                    _open_arguments, examples=('open train.pfd', 'open')))
     entries = (TableEntry.of(replace(REPORT, run=report)) if entry.names[0] == 'report' else entry
                for entry in TABLE.entries)
@@ -84,7 +84,7 @@ def commands_of(recordings: Recordings) -> CommandTable:
 
 
 def _open_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('trace', metavar='TRACE', nargs='?', help='folder that a recording left, or goes on writing')
+    parser.add_argument('trace', metavar='TRACE', nargs='?', help='folder of a recording, finished or not')
 
 
 def _status(recordings: Recordings, event: str, trace: Queries) -> Status:
@@ -96,7 +96,7 @@ def _status(recordings: Recordings, event: str, trace: Queries) -> Status:
             path, damage, calls = str(info.path), info.damage, trace.count(kind='python')
             failed = trace.count(kind='python', failed=True)
         except PyfuncdbgError:
-            pass                                # the trace is gone: the rest can be told
+            pass                                # the trace is gone: show the rest
     enabled = sum(entry.breakpoint.enabled for entry in debugger.breakpoints.entries.values())
     return Status(event, str(recordings.session.path) if recordings.session is not None else '', recordings.shown, path,
                   calls, failed, enabled, tuple((cell, tuple(held.names())) for cell, held in recordings.lingering), damage)
@@ -107,14 +107,14 @@ _USES = (
     ('%%pyfunc', 'above a cell: run it recorded, and show the report'),
     ('%%pyfunc --break norm --if has_nan(out)', 'the same, and stop in it'),
     ('%pyfunc on', 'record every cell; off ends it'),
-    ('%pyfunc report', 'what went wrong, what ran'),
+    ('%pyfunc report', 'failures and calls'),
     ('%pyfunc calls', 'every call of a wrapped function; call 17 shows one'),
     ('%pyfunc lt', 'the tensors; pt norm:0[0:3] prints one'),
     ('%pyfunc health', 'where NaN and infinities began'),
     ('%pyfunc break norm if has_nan(out)', 'stop in later cells'),
-    ('%pyfunc open TRACE', 'look at a trace from elsewhere'),
+    ('%pyfunc open TRACE', 'open another trace'),
     ('%debug', 'after an error: in the wrapped function that raised it'),
-    ('%pyfunc help', 'all commands; help COMMAND tells all about one'),
+    ('%pyfunc help', 'all commands; help COMMAND explains one'),
 )
 
 
@@ -131,17 +131,17 @@ def _state(status: Status) -> list[Text]:
     if status.recording:
         lines = [Text.assemble('every cell is recorded to ', (one_line(status.recording), 'bold'))]
     elif status.event == 'off':
-        lines = [Text('cells are recorded no more')]
+        lines = [Text('cells are not recorded any more')]
     else:
-        lines = [Text('cells are recorded where %%pyfunc stands above them')]
+        lines = [Text('cells with %%pyfunc above them are recorded')]
     if status.shown and status.event != 'on':
         failed = f', {status.failed:,} of them raised' if status.failed else ''
         where = '' if status.path in ('', status.shown, status.recording) else f' ({one_line(status.path)})'
         many = 'call of a wrapped function' if status.calls == 1 else 'calls of wrapped functions'
-        lines.append(Text.assemble('commands look at ', (one_line(status.shown), 'bold'), where,
+        lines.append(Text.assemble('commands read ', (one_line(status.shown), 'bold'), where,
                                    f': {status.calls:,} {many}{failed}'))
     elif status.event != 'on':
-        lines.append(Text('nothing is recorded yet that commands could look at'))
+        lines.append(Text('nothing is recorded yet'))
     if status.shown:
         lines += damage_lines(status.damage)
     for cell, names in status.lingering:

@@ -27,7 +27,7 @@ def pm(error: BaseException | None = None) -> None:
     if error is None:
         error = sys.exc_info()[1] or getattr(sys, 'last_exc', None) or getattr(sys, 'last_value', None)
     if error is None:
-        raise CommandError('pm: no error has been printed in this process yet; give one: pyfuncdbg.pm(error)')
+        raise CommandError('pm: no error was printed in this process; pass one: pyfuncdbg.pm(error)')
     if error.__traceback__ is None:
         raise CommandError(f'pm: this {type(error).__name__} was never raised: it has no frames')
     chain = tuple(chain_of(error))

@@ -479,7 +479,7 @@ def test_the_end_of_a_generator_is_no_error_and_no_look_takes_an_element(tf: Any
     assert found == [0, 1, 2, 3]
     assert user.phases == ['after'] and len(user.answers) == 4
     for text in user.answers[:3]:
-        assert 'cannot be made again: each call takes the next element from the generator' in text
+        assert 'cannot be repeated: each call takes the next element from the generator' in text
     with pyfuncdbg.load(recorder.path) as trace:
         assert [len(call.outputs) for call in trace.calls()] == [1, 1, 1, 1, 0]
         assert trace.calls(failed=True) == []

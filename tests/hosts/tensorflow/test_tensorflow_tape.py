@@ -570,7 +570,7 @@ def test_a_step_that_made_nodes_of_a_backward_function_is_unchecked_for_that(tf:
         steps = [step for step in trace.calls(kind='gradient') if step.site.op_type == 'EagerPyFunc']
         reasons = [[edge.outcome.reason for edge in checked(trace, step)] for step in steps
                    if all(tensor.dtype == 'object' for tensor in step.outputs)]
-    assert reasons == [['it made nodes of a backward pass, which have values where that runs']]
+    assert reasons == [['it created nodes of a backward pass, which have values only when they run']]
 
 
 UNNAMED = """

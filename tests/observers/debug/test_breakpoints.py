@@ -107,11 +107,11 @@ def test_default_timing():
 
 
 @pytest.mark.parametrize(('when', 'options', 'why'), [
-    ('out > 1', {'timing': 'before'}, "reads 'out', and there is no output before the call"),
+    ('out > 1', {'timing': 'before'}, "uses 'out', and there is no output before the call"),
     ('out > 1', {'timing': 'error'}, 'no output where it raised'),
-    ('error is None', {'timing': 'before'}, "reads 'error', which there is only with --error"),
+    ('error is None', {'timing': 'before'}, "uses 'error', which exists only with --error"),
     ('out is error', {}, "both 'out' and 'error'"), (None, {'timing': 'later'}, "no timing 'later'"),
-    (None, {'every': 0}, '--every takes a number from 1 on'), (None, {'after': -1}, 'cannot be negative'),
+    (None, {'every': 0}, '--every must be at least 1 on'), (None, {'after': -1}, 'cannot be negative'),
     (None, {'do': 'stp'}, "no action 'stp'; there are stop, log, snap. Did you mean 'stop'"),
     (3, {}, 'a condition is text'),
 ])
@@ -551,7 +551,7 @@ def test_a_line_is_refused_what_it_cannot_do():
                                    ('history[-1].out > 2', {}, "'history' is known in conditions of calls"),
                                    (lambda call: True, {}, "'call' is known in conditions of calls"),
                                    (lambda *names: True, {}, r'takes \*names, and at a line the parameters name variables'),
-                                   (dict, {}, 'dict does not tell its parameters')):
+                                   (dict, {}, 'dict has unknown parameters')):
             with pytest.raises(CommandError, match=why):
                 debugger.breakpoints.set(f'{__file__}:{LINE}', when, **options)
         assert not debugger.breakpoints.entries

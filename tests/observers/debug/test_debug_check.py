@@ -65,7 +65,7 @@ def test_an_op_whose_value_no_gradient_needs_is_not_there_to_check(report):
             session.run(tf.gradients(tf.sin(p), p), {p: 0.5})
     (edge,) = report(program)
     assert (edge.op_type, edge.outcome.verdict) == ('Sin', 'unchecked')
-    assert edge.outcome.reason.endswith('this run did not need it; fetch what it computes too')
+    assert edge.outcome.reason.endswith('the run did not execute it; fetch its output too')
 
 
 def outcomes(edges, op_type):

@@ -58,7 +58,7 @@ def test_a_generator_keeps_its_elements(recorder: Recorder) -> None:
     found, said = asked_after(call, 'rows', 'health --line PyFunc', 'retry', 'health --line PyFunc[0]')
     assert found == [0, 1, 2, 3, 4, 5] and len(said) == 3
     for text in said:
-        assert 'cannot be made again: each call takes the next element from the generator rows' in text, said
+        assert 'cannot be repeated: each call takes the next element from the generator rows' in text, said
 
 
 def test_no_parameter_of_a_generator_stands_for_the_number_of_the_iteration(recorder: Recorder) -> None:
@@ -122,7 +122,7 @@ def test_a_function_that_takes_from_something_is_not_called_again(recorder: Reco
 
     found, said = asked_after(call, 'taking', 'health --line taking')
     assert found == expected and len(said) == 1
-    assert all('cannot be made again: its function uses' in text for text in said), said
+    assert all('cannot be repeated: its function uses' in text for text in said), said
 
 
 class Client:
@@ -159,7 +159,7 @@ def test_standard_input_is_read_once(recorder: Recorder, function: Callable[[Any
 
     found, said = asked_after(call, 'reading', 'health --line reading')
     assert found == [1, 2, 3] and len(said) == 1
-    assert all('cannot be made again: its function uses sys.stdin, an open file' in text for text in said), said
+    assert all('cannot be repeated: its function uses sys.stdin, an open file' in text for text in said), said
 
 
 @pytest.mark.parametrize('kind', ['socket', 'object', 'pipe', 'process'])
@@ -186,7 +186,7 @@ def test_connections_are_read_once(recorder: Recorder, kind: str) -> None:
         found, said = asked_after(call, 'receiving', 'health --line receiving')
         pipe.read()
     assert found == [1, 2, 3] and len(said) == 1
-    assert all(f'cannot be made again: its function uses {names[kind]}' in text for text in said), said
+    assert all(f'cannot be repeated: its function uses {names[kind]}' in text for text in said), said
 
 
 def test_names_of_attributes_are_no_streams() -> None:

@@ -105,7 +105,7 @@ def test_a_series_of_more_than_a_number_is_a_mistake_told_at_the_next_call():
         call(np.ones(3))
         call(np.ones(3))
         assert front_end.stops == [
-            ('before', 'norm[1]', 'breakpoint 1: TypeError: history.ema() follows one real number, and its expression gave '
+            ('before', 'norm[1]', 'breakpoint 1: TypeError: history.ema() follows one real number, and its expression is '
              'float64[3], in its condition history.ema(x) > 1')]
 
 
@@ -121,7 +121,7 @@ def test_memory_is_bounded(monkeypatch):
         (phase, label, reason), = front_end.stops
         assert (phase, label) == ('before', 'norm[9]')
         assert "breakpoint 1: AttributeError: 'out' of call #" in reason
-        assert 'was let go: the history holds 1 MB, in its condition' in reason
+        assert 'was dropped: the history holds 1 MB, in its condition' in reason
         assert reason.endswith(', breakpoint 2')
 
 

@@ -65,7 +65,7 @@ def test_known_functions_are_asked_where_the_condition_is_set():
             debugger.breakpoints.set('PyFunc', 'd > 1')
         assert str(raised.value).split('\n') == [
             "bad condition: unknown name 'd'; the function has b, c.", '  d > 1', '  ^',
-            'PyFunc means the functions halved, added: name one of them in its place for a condition on its parameters']
+            'PyFunc means the functions halved, added: give one of them instead for a condition on its parameters']
 
 
 def test_a_function_that_is_defined_anew_counts_once():

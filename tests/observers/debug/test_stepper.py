@@ -378,8 +378,8 @@ def test_a_function_that_an_error_leaves_returns_nothing(way):
     assert typist.stops[-1][:2] == ('return', 'raising')
     card = ' '.join(typist.cards[-1].split())
     assert 'leaving raising' in card and 'left by ValueError' in card and 'returns' not in card
-    assert typist.shown('retval').startswith('*** retval: nothing was returned here')
-    assert typist.shown('p $_retval').startswith('*** $_retval is what was returned')
+    assert typist.shown('retval').startswith('*** retval: no value was returned here')
+    assert typist.shown('p $_retval').startswith('*** $_retval is the return value')
     assert typist.shown('p $_exception') == 'ValueError(array(4))\n'
 
 
@@ -393,7 +393,7 @@ def test_a_condition_that_raises_is_no_error_of_the_program_that_is_stepped():
         debugger.breakpoints.clear(number)
     assert [(phase, place) for phase, _, place in typist.stops] == [('before', 0), ('line', line - 1), ('line', line)]
     assert 'ZeroDivisionError: division by zero, in its condition' in ' '.join(typist.cards[-1].split())
-    assert typist.shown('p $_exception').startswith('*** $_exception is what was raised, and nothing was raised here')
+    assert typist.shown('p $_exception').startswith('*** $_exception is the exception raised here, and there is none')
 
 
 def test_the_stop_after_a_call_that_raised_says_that_the_call_is_over():

@@ -288,7 +288,7 @@ def test_a_trace_that_is_removed_is_told_at_once_and_once(tmp_path, removal):
     ''', folder=place)
     assert (done.returncode, done.stdout) == (0, 'ended\nTrue 0 0\n'), done.stderr
     assert done.stderr == (f'pyfuncdbg: {place / "t.pfd"}: the trace was removed or moved. '
-                           'Recording stops, the program goes on.\n')
+                           'Recording stops, the program continues.\n')
     left = {'moved': place / 't.pfd.moved', 'replaced': place / 't.pfd.moved',
             'parent moved': tmp_path / 'place.moved' / 't.pfd'}.get(removal)
     if left is not None:
@@ -378,7 +378,7 @@ def test_pyfuncdbg_run_reports_nothing_of_a_trace_that_is_gone(tmp_path):
                               timeout=100, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (3, '')
         assert done.stderr == (f'pyfuncdbg: {tmp_path / "script.pfd"}: the trace was removed or moved. '
-                               'Recording stops, the program goes on.\n')
+                               'Recording stops, the program continues.\n')
         if how == 'replace':
             assert list((tmp_path / 'script.pfd').iterdir()) == []
             (tmp_path / 'script.pfd').rmdir()

@@ -413,7 +413,7 @@ def test_a_recorder_is_used_once(tmp_path):
     recorder = Recorder(tmp_path / 't.pfd')
     with recorder:
         pass
-    with pytest.raises(TraceError, match='started before'):
+    with pytest.raises(TraceError, match='already used'):
         recorder.start()
 
 

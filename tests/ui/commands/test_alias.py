@@ -62,8 +62,8 @@ def test_a_trace_without_a_program_has_them_too():
 
 
 @pytest.mark.parametrize(('line', 'error'), [
-    ('alias p pp', "'p' is a command, which no alias can stand in front of"), ('alias pm pm', 'would stand for itself'),
-    ('alias pm n ;; other', 'would stand for itself'), ('alias x? p x', "'x?' is no name for an alias"),
+    ('alias p pp', "'p' is a command, and an alias cannot hide a command"), ('alias pm pm', 'would expand to itself'),
+    ('alias pm n ;; other', 'would expand to itself'), ('alias x? p x', "'x?' is not a valid alias name"),
     ('alias othr', "no alias 'othr'. Did you mean 'other'?"),
     ('alias nn ;;', 'holds no command'),
     ('unalias nn', "no alias 'nn'."), ('n1', "%1 is missing")])

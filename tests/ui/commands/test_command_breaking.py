@@ -160,14 +160,14 @@ def test_a_wrong_option_of_the_command_line(debugger, place, message):
 
 
 @pytest.mark.parametrize(('line', 'why'), [
-    ('break norm x > 3', "after SPEC comes 'if' and a condition, not 'x > 3'"), ('break norm if', "missing behind 'if'"),
+    ('break norm x > 3', "expected 'if' and a condition after SPEC, not 'x > 3'"), ('break norm if', "missing after 'if'"),
     ('break norm --befor', "Did you mean '--before'"), ('break norm --every 0', '0'), ('break norm --do jump', 'jump'),
     ('break norm --before --error', 'not allowed with'), ('break norm if x >> > 3', 'bad condition: invalid syntax\n'),
     ('break if x > 1', 'no line of Python is selected here'), ('break 12', 'line 12 of which file'),
-    ('enable', "name the breakpoints by number, or say 'all'"),
+    ('enable', "expected numbers of breakpoints, or 'all'"),
     ('disable 3', 'no breakpoint 3; none is set'), ('clear norm', "no breakpoint 'norm'"),
     ('condition 1 x', 'no breakpoint 1'),
-    ('ignore 1 -3', "'-3' is no number of hits"), ('catch maybe', 'maybe'), ('break #0', 'no call number'),
+    ('ignore 1 -3', "'-3' is not a number of hits"), ('catch maybe', 'maybe'), ('break #0', 'not a call number'),
     ('breaks --load /none.toml', 'cannot read'),
 ])
 def test_a_mistake_sets_nothing(debugger, typed, line, why):
@@ -182,7 +182,7 @@ def test_a_name_that_nothing_has_yet_waits(debugger, typed):
     text = typed('break norn').text(120)
     first, second = text.splitlines()
     assert first == 'breakpoint 1 set at norn   before'
-    assert second.startswith("nothing of that name is known yet: it waits until there is. Did you mean 'norm'")
+    assert second.startswith("nothing of that name is known yet: it waits for one. Did you mean 'norm'")
     assert 'nothing of that name' not in typed('break norm').text(120)
     assert 'nothing of that name' not in typed('break no*').text(120)
 
@@ -192,7 +192,7 @@ def test_at_a_stop_the_function_is_known(at_stop, debugger):
                              'break out if inputs[0].max() > 3', 'break #1', f'break {__file__}:{LINE} if y.sum() > 100')
     assert answers[0].startswith("! bad condition: unknown name 'q'; the function has x, k.")
     assert answers[1] == 'breakpoint 2 set at function if x.sum() > 2 and k == 2   inside   norm\n'
-    assert 'has been made already' in answers[3]
+    assert 'is over already' in answers[3]
     assert stops == [('before', 'breakpoint 1'), ('call', 'breakpoint 2'), ('before', 'breakpoint 3')]
 
 
@@ -288,7 +288,7 @@ def test_a_bare_line_is_one_of_the_file_that_is_looked_at(at_stop, debugger, at)
     place = f'{os.path.relpath(__file__)}:{LINE}'
     assert answers[0].startswith(f'breakpoint 2 set at {place}   before')
     assert answers[1].startswith(f'breakpoint 2 is there already at {place}')
-    assert answers[2] == "! '0': lines are counted from 1"
+    assert answers[2] == "! '0': line numbers start at 1"
     assert [reason for _, reason in stops] == ['breakpoint 1', *['breakpoint 2'] * (at == 'norm[0]')]
 
 

@@ -60,7 +60,7 @@ def test_cont_passes_over_hits_of_the_breakpoint_that_stopped(place):
 def test_cont_with_a_count_is_about_a_breakpoint():
     with typing('c 2', 'cont', at_next_call=True) as typist:
         call(3)
-    assert typist.shown('c 2') == 'no breakpoint stopped here, so there is no hit to pass over\n'
+    assert typist.shown('c 2') == 'no breakpoint stopped here, so there is no hit to skip\n'
     assert len(typist.stops) == 1
 
 

@@ -57,7 +57,7 @@ def test_a_run_can_be_named(context):
     ('nrm', "name 'nrm' is not defined. Did you mean 'norm'"), ('`nrm:0`', "Did you mean 'norm:0'"),
     ('', 'expression is missing'),
     ('norm +', 'SyntaxError'), ('`norm[7]:0`', 'There is no call norm[7]'), ('norm[9, 9, 9]', 'IndexError'),
-    ('`norm:0[9]`', 'out of bounds'), ('--run 7 norm', "not recorded in run 7"), ('-w /tmp/x.npy 3', 'gave no array'),
+    ('`norm:0[9]`', 'out of bounds'), ('--run 7 norm', "not recorded in run 7"), ('-w /tmp/x.npy 3', 'expected an array'),
     ('`norm[0]:0`.mena()', '`norm[0]:0`.mena()'),
 ])
 def test_mistakes(context, expression, message):
@@ -187,7 +187,7 @@ def test_text_files_are_new_and_read_back(context, tmp_path: Path):
     execute(['pt', '#3:0', '-w', str(path)], context)
     np.testing.assert_array_equal(np.loadtxt(path).reshape(3, 4), sample().call(3).outputs[0].to_numpy())
     path.write_text('mine')
-    with pytest.raises(CommandError, match='is there already'):
+    with pytest.raises(CommandError, match='exists already'):
         execute(['pt', '#3:0', '-w', str(path)], context)
     assert path.read_text() == 'mine'
 

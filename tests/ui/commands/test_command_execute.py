@@ -178,13 +178,14 @@ def test_what_was_not_kept_is_said():
 @pytest.mark.parametrize(('line', 'message'), [
     ('', 'no command given'), ('cals', "unknown command 'cals'. Did you mean 'calls'"),
     ('calls --faild', "Did you mean '--failed'"),
-    ('calls --run x', "'x' is no whole number from 1"), ('calls -n 0', "'0' is no whole number"),
+    ('calls --run x', "'x' is not an integer from 1"), ('calls -n 0', "'0' is not an integer"),
     ('calls --sort tim', "'time'"),
     ('calls extra', 'unrecognized arguments: extra'), ('call', 'the following arguments are required: CALL'),
     ('call 99', 'There is no call 99'), ('call nrm[1]', "Did you mean 'norm'"), ('pt nom:0', "Did you mean 'norm:0'"),
     ('pt norm:7', "no tensor 'norm:7'"), ('pt #5:0', 'call #5 norm[2] has 0 recorded outputs: it raised'),
-    ('pt #3:in4', 'there is no input 4'), ('pt norm:0[9]', 'out of bounds'), ('pt norm:0[a]', "'a' in '[a]' is no index"),
-    ('pt norm:0 -r 1', 'is no range'), ("pt ''", 'no tensor named'), ('help cals', "Did you mean 'calls'"),
+    ('pt #3:in4', 'there is no input 4'), ('pt norm:0[9]', 'out of bounds'),
+    ('pt norm:0[a]', "'a' in '[a]' is not an index"),
+    ('pt norm:0 -r 1', 'is not a range'), ("pt ''", 'expected a tensor'), ('help cals', "Did you mean 'calls'"),
     ("call '3", 'is not closed'), ('calls --json=1', 'ignored explicit argument'), ('calls\x1b', 'unknown command'),
 ])
 def test_wrong_lines_are_explained(line, message, context):
@@ -234,7 +235,7 @@ def test_a_picture_of_an_answer_is_a_document_of_its_own(context, tmp_path):
 def test_a_picture_replaces_nothing_but_a_picture_of_ours(kept, context, tmp_path):
     file = tmp_path / 'mine.svg'
     file.write_text(kept)
-    with pytest.raises(CommandError, match='is no picture of pyfuncdbg'):
+    with pytest.raises(CommandError, match='pyfuncdbg did not write it'):
         execute(f'calls >> {file}', context)
     assert file.read_text() == kept
 
@@ -263,7 +264,7 @@ def test_commands_that_need_a_stop_and_expressions(context, tmp_path):
     echo = Command('echo', 'evaluate', 'look', lambda c, a: [c.stop, a.n, a.text], str, arguments, ('e',), needs_stop=True,
                    expression='text')
     table = CommandTable((*TABLE.entries, TableEntry.of(echo)))
-    with pytest.raises(CommandError, match="'echo' acts on a stopped thread"):
+    with pytest.raises(CommandError, match="'echo' needs a stopped thread"):
         execute('echo x', context, table)
     stopped = replace(context, stop='here')
     assert execute('e -n 2 x["a b"] >> 1 -- it\'s', stopped, table).result == ['here', 2, 'x["a b"] >> 1 -- it\'s']

@@ -49,13 +49,13 @@ def test_a_finished_trace_says_how_to_ask_and_that_works(run):
     assert run('run', '--record', 'first.pfd', 'program.py', '2')[0] == 0
     code, out, err = run('show', 'first.pfd', 'health', '--line', 'root[1]')
     assert (code, out) == (2, '')
-    assert err.endswith(" root[1] cannot be made again: a finished trace holds no function. Run the program, stop after "
-                        "the call and ask there: pyfuncdbg run --break 'root[1]' program.py 2, then 'return' and "
+    assert err.endswith(" root[1] cannot be repeated: a finished trace holds no function. Run the program, stop after "
+                        "the call: pyfuncdbg run --break 'root[1]' program.py 2, then 'return' and "
                         "'health --line root[1]'\n") and err.count('\n') == 1
     code, out, err = run('show', 'first.pfd', 'check')
     assert (code, out) == (2, '')
-    assert err == ("pyfuncdbg: check makes calls again, and a finished trace holds no functions. Run the program, stop "
-                   "after the gradients and ask there: pyfuncdbg run --ops --break SPEC program.py 2, then 'check'\n")
+    assert err == ("pyfuncdbg: check repeats calls, and a finished trace holds no functions. Run the program, stop "
+                   "after the gradients and type: pyfuncdbg run --ops --break SPEC program.py 2, then 'check'\n")
 
     _, out, err = run('run', '--ui', 'prompt', '--break', 'root[1]', 'program.py', '2',
                       given='return\nhealth --line root[1]\ncont\n')

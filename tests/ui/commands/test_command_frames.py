@@ -147,8 +147,8 @@ def test_listing_goes_on_and_comes_back():
     assert len(typist.shown(f'list {FIRST}, 2').splitlines()) == 3
     assert typist.shown(f'list {FIRST}').splitlines()[5].split()[0] == str(FIRST)
     assert len(typist.said[6][1].splitlines()) == 6
-    assert typist.shown('list x').startswith("*** list: 'x' is no range")
-    assert 'there is no line 100000' in typist.shown('list 100000')
+    assert typist.shown('list x').startswith("*** list: 'x' is not a range")
+    assert 'lines, no line 100000' in typist.shown('list 100000')
     assert "b = tf.numpy_function(function, [w], tf.float32, name='b')" in next(
         line for line in typist.said[10][1].splitlines() if line.startswith(' >'))
     assert typist.said[11][1].splitlines()[0].split()[0] == str(FIRST)
@@ -160,7 +160,7 @@ def test_a_function_without_source_has_none():
     exec(compile('def made(x):\n    y = x + 1\n    return y\n', '/nowhere/made.py', 'exec'), names)
     with typing('step', 'list', 'longlist', 'next', 'p y', 'bt') as typist:
         tf.numpy_function(names['made'], [np.ones(2)], tf.float64)
-    assert typist.shown('list') == '*** the source of /nowhere/made.py is not to be had'
+    assert typist.shown('list') == '*** the source of /nowhere/made.py is not available'
     assert typist.shown('longlist').startswith('*** the source of /nowhere')
     assert typist.lines[-1] == ('made', 3)
     assert 'made.py:3 in made' in typist.shown('bt')
@@ -232,11 +232,11 @@ def test_jump_sets_the_next_line_or_python_refuses(recwarn):
         assert typist.shown('p z') == 'None\n'
     assert not recwarn.list
     assert typist.shown('p n') == '5\n'
-    assert 'innermost frame only' in typist.shown(f'jump {FIRST + 1}')
+    assert 'needs the innermost frame' in typist.shown(f'jump {FIRST + 1}')
 
 
 def test_jump_is_refused_where_there_is_no_line():
-    assert typed('jump 3').shown('jump 3') == ("*** jump: possible where the thread is at a line of Python, and it is at "
+    assert typed('jump 3').shown('jump 3') == ("*** jump: needs a thread at a line of Python, and this one is at "
                                                "'before'")
 
 
@@ -257,9 +257,9 @@ def test_jump_to_the_line_of_the_def_is_refused():
 
 def test_until_goes_down_only():
     typist = typed('step', f'until {FIRST}', f'until {FIRST + 4}', 'until x')
-    assert typist.shown(f'until {FIRST}').startswith(f'*** until: line {FIRST} is not below line {FIRST + 1}')
+    assert typist.shown(f'until {FIRST}').startswith(f'*** until: line {FIRST} is not after line {FIRST + 1}')
     assert typist.lines == [('function', FIRST + 1), ('function', FIRST + 4)]
-    assert 'no whole number' in typist.shown('until x')
+    assert 'not an integer' in typist.shown('until x')
 
 
 def test_display_shows_what_changed_and_comes_again_with_the_next_call():
@@ -272,7 +272,7 @@ def test_display_shows_what_changed_and_comes_again_with_the_next_call():
     debugger.plan(threading.get_native_id())
     again = typed('step', 'display', 'undisplay', 'display')
     assert again.said[1][1].startswith('n  NameError')
-    assert again.said[3][1].startswith('nothing is displayed here')
+    assert again.said[3][1].startswith('no expression is displayed here')
 
 
 def test_arguments_and_what_is_returned():
@@ -280,7 +280,7 @@ def test_arguments_and_what_is_returned():
                    'whatis helper', 'source helper', 'return', 'return', 'retval', 'cont')
     assert typist.said[1][1].splitlines()[1].split() == ['eps', '1e-06']
     assert typist.said[6][1].startswith('v  float32[2, 3]  [[0, 2, 4], [6, 8, 10]]')
-    assert typist.said[7][1].startswith('*** retval: nothing was returned')
+    assert typist.said[7][1].startswith('*** retval: no value was returned')
     assert typist.said[9][1].startswith('returns  float32[2, 3]  [[3, 5, 7], [9, 11, 13]]')
     assert typist.shown('whatis v') == 'numpy.ndarray\n'
     assert typist.shown('whatis helper') == 'Function helper\n'
@@ -433,7 +433,7 @@ def test_pm_refuses_to_go_on(line):
             fail()
         except tf.errors.OpError as error:
             pyfuncdbg.pm(error)
-    assert typist.shown(line) == f"*** '{line.split()[0]}' is not possible: what raised is over. \"quit\" leaves."
+    assert typist.shown(line) == f"*** '{line.split()[0]}' is not possible: the call that raised is over. \"quit\" leaves."
     assert typist.said[-1][0] == 'quit'
 
 
@@ -507,7 +507,7 @@ def test_pm_without_an_error_says_so():
     from pyfuncdbg.errors import CommandError
     kept = {name: sys.__dict__.pop(name) for name in ('last_exc', 'last_value') if hasattr(sys, name)}
     try:
-        with pytest.raises(CommandError, match='no error has been printed'):
+        with pytest.raises(CommandError, match='no error was printed'):
             pyfuncdbg.pm()
         with pytest.raises(CommandError, match='was never raised'):
             pyfuncdbg.pm(ValueError())

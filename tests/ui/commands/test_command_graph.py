@@ -247,7 +247,7 @@ def test_swap_refuses_what_cannot_be_called(program: Program):
     with typing('to out', 'swap py lambda: 0', 'swap py 3', 'swap py missing', 'swap half replacement',
                 'swap p replacement', 'swap replacement', 'cont') as typist:
         assert program.run() == PLAIN
-    assert "'out' has no Python function: say whose by 'swap NODE FUNC'. Those of this run: 'py', 'scal" in typist.refusal(6)
+    assert "'out' has no Python function: 'swap NODE FUNC' names a node. Those of this run: 'py', 'scal" in typist.refusal(6)
     assert 'cannot be called with 1 argument' in typist.refusal(1) and 'expected a function, got int' in typist.refusal(2)
     assert "name 'missing' is not defined" in typist.refusal(3)
     assert "'half' is a Mul" in typist.refusal(4) and "Those of this run: 'py', 'scaled'" in typist.refusal(4)
@@ -327,7 +327,7 @@ def test_retry_where_nothing_was_made(program: Program):
     assert 'no node has run yet' in typist.refusal(0)
     with typing('retry', 'cont', nodes=False) as typist:
         program.run()
-    assert "has not been made yet: 'cont' makes it" in typist.refusal(0)
+    assert "has not started yet: 'cont' makes it" in typist.refusal(0)
 
 
 def test_retry_makes_the_same_call_again(program: Program):
@@ -393,7 +393,7 @@ def test_retry_reads_an_edited_function_again(edited: tuple[Path, Any], nodes: b
 
 
 @pytest.mark.parametrize(('text', 'words'), [
-    (MODULE.replace('return a', 'return (a'), 'is no Python now'),
+    (MODULE.replace('return a', 'return (a'), 'is not valid Python'),
     (MODULE.replace('def made(scale):', 'def made(scale):\n    other = 1').replace('a * scale', 'a * scale + other'),
      'uses other variables of the functions around it (other, scale, before: scale)'),
 ])
@@ -473,8 +473,8 @@ def test_the_handle_of_a_variable_is_shown_by_name_and_value(value, shown):
     assert typist.shown('p w').strip() == shown
 
 
-@pytest.mark.parametrize(('nodes', 'why'), [(2, 'goes at full speed and cannot be stopped between its nodes'),
-                                            (0, 'not inside a graph that runs')])
+@pytest.mark.parametrize(('nodes', 'why'), [(2, 'cannot stop between nodes'),
+                                            (0, 'no graph runs here')])
 def test_to_says_why_a_run_without_control_cannot_go_to_a_node(nodes, why):
     sites = [CallSite(f'n{index}', 'Add', 'op', None) for index in range(nodes)]
     run = Run('Session.run', None, 0, sites=lambda: sites)

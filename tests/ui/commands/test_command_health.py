@@ -259,7 +259,7 @@ def test_only_where_no_nodes_were_asked_for_they_are_said_to_be_missing(recorded
 @pytest.mark.parametrize(('line', 'message'), [
     ('health --run 999999999', 'There is no run 999999999'), ('health --call 999999999', 'There is no call 999999999'),
     ('health --line 999999999', 'There is no call 999999999'), ('health --line nowhere', 'There is no call'),
-    ('health --run x', 'no whole number'), ('health --line 1 --run 1', 'takes no further filter')])
+    ('health --run x', 'not an integer'), ('health --line 1 --run 1', 'takes no other filter')])
 def test_mistakes(recorded, line, message):
     def program():
         in_session(np.negative, np.ones(2, np.float32))

@@ -80,8 +80,8 @@ def test_ranges(text, ranges):
 
 
 @pytest.mark.parametrize(('text', 'message'), [
-    ('1,2', 'is no range'), ('[1]', 'is no range'), ('[1,2', 'is no range'), ('[[1,2][3,4]]', 'is no range'),
-    ('[a, 2]', "'a' in the range"), ('[1, nan]', "'nan' in the range"), ('[2, 1]', 'is empty'), ('', 'is no range'),
+    ('1,2', 'is not a range'), ('[1]', 'is not a range'), ('[1,2', 'is not a range'), ('[[1,2][3,4]]', 'is not a range'),
+    ('[a, 2]', "'a' in the range"), ('[1, nan]', "'nan' in the range"), ('[2, 1]', 'is empty'), ('', 'is not a range'),
 ])
 def test_what_is_no_range(text, message):
     with pytest.raises(CommandError, match=message):

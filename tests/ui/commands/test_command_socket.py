@@ -113,7 +113,7 @@ def test_two_users_look_and_the_decision_of_one_is_news_for_the_other(tmp_path: 
         assert second.line('cont')['left'] == number
         news = first.event('resumed')
         assert (news['stop'], news['verb'], news['by']) == (number, 'cont', second.hello['client'])
-        assert 'none is stopped' in first.line('cont')['error']
+        assert 'no thread is stopped' in first.line('cont')['error']
 
 
 def test_when_one_of_two_users_is_gone_the_other_is_still_asked(tmp_path: Path) -> None:

@@ -331,7 +331,7 @@ def test_a_module_and_the_picture(tmp_path):
 @pytest.mark.parametrize(('args', 'message'), [
     ((), 'verify needs a SCRIPT'), (('nowhere.py',), "no such file: 'nowhere.py'"),
     (('-m',), '-m needs the name of a module'),
-    (('-m', 'no_such_module_here'), "no module named 'no_such_module_here'"), (('--repeat', '0', 'x.py'), 'no whole number'),
+    (('-m', 'no_such_module_here'), "no module named 'no_such_module_here'"), (('--repeat', '0', 'x.py'), 'not an integer'),
     (('--nothing', 'x.py'), 'unrecognized arguments')])
 def test_bad_command_lines(tmp_path, args, message):
     code, out, err = verify(tmp_path, *args)

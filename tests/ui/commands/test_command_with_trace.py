@@ -193,8 +193,8 @@ def test_a_name_of_a_tensor_that_p_cannot_read_is_said_to_be_one_for_pt():
         debugger.stop_at_next_call(threading.get_native_id())
         tf.numpy_function(double, [np.ones(2)], tf.float64, name='second')
     at_node, in_frame, value, misspelt, bad = [user.answers[i] for i in (0, 3, 4, 5, 6)]
-    assert at_node == "'first:0' is no Python, but the name of a tensor: 'pt first:0' prints it"
-    assert in_frame == "'first:0[1]' is no Python, but the name of a tensor: 'pt first:0[1]' prints it"
+    assert at_node == "'first:0' is the name of a tensor, not Python: 'pt first:0' prints it"
+    assert in_frame == "'first:0[1]' is the name of a tensor, not Python: 'pt first:0[1]' prints it"
     assert value.values.tolist() == [2.0, 2.0]
     assert misspelt.startswith('SyntaxError') and bad.startswith('SyntaxError')
 

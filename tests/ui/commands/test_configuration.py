@@ -40,7 +40,7 @@ def test_a_folder_that_is_not_absolute_is_ignored_as_xdg_says(monkeypatch, tmp_p
     assert location() == tmp_path / '.config' / 'pyfuncdbg' / 'config.toml'
     monkeypatch.setenv('HOME', '')
     monkeypatch.setattr(os.path, 'expanduser', lambda path: path)
-    assert location() is None and configuration() == Configuration() and keep({'theme': 'nord'}) == 'there is no home folder'
+    assert location() is None and configuration() == Configuration() and keep({'theme': 'nord'}) == 'no home folder'
 
 
 def test_all_settings(path: Path) -> None:
@@ -53,7 +53,8 @@ def test_all_settings(path: Path) -> None:
     ('ui = "promt"', "ui is 'promt', expected auto, inspector, prompt, none. Did you mean 'prompt'?"),
     ('ui = 3', 'ui is 3, expected a text'), ('zoomed = "yes"', "zoomed is 'yes', expected true or false"),
     ('zoomed = 1', 'zoomed is 1, expected true or false'), ('budget = "much"', "budget: 'much' is not a size"),
-    ('traces = ["a"]', "traces is ['a'], expected a text"), ('traces = "a\\u0000"', 'traces: a null byte'),
+    ('traces = ["a"]', "traces is ['a'], expected a text"), ('traces = "a\\u0000"',
+                                                             'traces: a path cannot contain a null byte'),
     ('[ui]\nx = 1', "ui is {'x': 1}, expected a text"), ('[inspector]\n', "no setting 'inspector'"),
     ('"\\u001b[31m" = 1', "no setting '\\x1b[31m'"), ('x' * 500 + ' = 1', "no setting 'xxxx")])
 def test_a_mistake_is_said_in_one_line_and_the_rest_holds(path: Path, text: str, told: str) -> None:
@@ -81,7 +82,7 @@ def test_a_damaged_file_stops_nothing_and_is_not_written_over(path: Path, damage
     before = path.read_bytes() if path.is_file() else b''
     said: list[str] = []
     assert configuration(said.append) == Configuration()
-    assert len(said) == 1 and said[0].startswith(f'{path}: ') and said[0].endswith('; it is passed over')
+    assert len(said) == 1 and said[0].startswith(f'{path}: ') and said[0].endswith('; the setting is ignored')
     assert '\n' not in said[0] and len(said[0]) < 400
     assert keep({'theme': 'nord'}).startswith(f'{path}: ')
     assert (path.read_bytes() if path.is_file() else b'') == before and len(list(path.parent.iterdir())) == 1

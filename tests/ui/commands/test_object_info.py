@@ -76,7 +76,7 @@ def test_a_long_docstring_is_whole_with_two_marks():
 
 @pytest.mark.parametrize('line', ['$x', 'norm?', '!x = 1', '$x = 5'])
 def test_without_a_stop_there_is_nothing_to_ask(line):
-    with pytest.raises(CommandError, match='asks a thread that is stopped, and none is stopped here'):
+    with pytest.raises(CommandError, match='needs a stopped thread, and no thread is stopped'):
         execute(line, Context(sample()))
 
 

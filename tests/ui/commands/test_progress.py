@@ -56,5 +56,6 @@ def test_it_tells_how_far_it_has_come(trace: Trace, line: str, what: str, monkey
 
 
 def test_a_condition_of_a_tensor_by_another_name_says_what_it_is_called(trace: Trace) -> None:
-    with pytest.raises(CommandError, match="unknown name 'value'; here the tensor is 'out', as in absmax\\(out\\) > 1e3"):
+    with pytest.raises(CommandError,
+                       match="unknown name 'value'; the tensor is called 'out' here, as in absmax\\(out\\) > 1e3"):
         execute('lt -f "norm(value) > 0"', Context(trace))

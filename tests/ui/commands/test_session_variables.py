@@ -56,9 +56,9 @@ def test_functions_and_loops_know_them():
 
 @pytest.mark.parametrize(('line', 'error'), [
     ('p $nothing', "*** $nothing has no value: '$nothing = EXPR' sets it."),
-    ('p $_', '*** $_ is the value that was printed last at this stop, and none was'),
-    ('p $_exception', '*** $_exception is what was raised, and nothing was raised here'),
-    ('p $_retval', '*** $_retval is what was returned: it is known where a function returns, and after a call'),
+    ('p $_', '*** $_ is the last value printed at this stop, and there is none'),
+    ('p $_exception', '*** $_exception is the exception raised here, and there is none'),
+    ('p $_retval', '*** $_retval is the return value: it exists where a function returns, and after a call'),
     ('$_ = 1', '*** $_ is set by the debugger at each stop; choose another name'),
     ('p $x + )', "*** SyntaxError: unmatched ')'\n    $x + )\n         ^")])
 def test_what_has_no_value_says_so(line, error):
@@ -108,7 +108,7 @@ def test_a_printed_value_is_not_kept_when_the_thread_goes_on():
 # ---------------------------------------------------------------- at a node
 def test_what_is_assigned_at_a_node_is_kept_and_said():
     typist = typed('y = 5', 'p y + 1', 'into', 'p y', 'p $y', 'c', 'del y', 'p y', times=2)
-    assert typist.shown('y = 5') == '$y is a variable of this session; the graph and the program do not get it\n'
+    assert typist.shown('y = 5') == '$y is a variable of this session; the graph and the program do not see it\n'
     assert typist.shown('p y + 1').strip() == '6'
     assert typist.shown('p $y').strip() == '5'
 
@@ -123,7 +123,7 @@ def test_a_variable_can_be_deleted():
     assert typist.shown('p y').startswith("*** NameError: name 'y' is not defined")
 
 
-@pytest.mark.parametrize(('line', 'part'), [('SCALE = 3.0', '"$SCALE = ..." is a variable of your own'),
+@pytest.mark.parametrize(('line', 'part'), [('SCALE = 3.0', '"$SCALE = ..." is a variable of the session'),
                                             ('x = 1', 'set it by "inject TENSOR EXPR"'), ('np = 1', '"$np = ..."')])
 def test_names_of_the_program_are_not_hidden_by_ones_of_the_session(line, part):
     assert part in typed(line).shown(line)
@@ -160,8 +160,8 @@ def test_a_condition_on_a_variable_that_is_not_set_stops_once_and_says_so(place)
 def test_what_has_a_value_at_a_stop_only_is_refused_in_a_condition():
     typist = typed('break norm if $_exception', f'break {__file__}:20 if $_ > 1')
     assert typist.shown('break norm if $_exception') == (
-        '*** bad condition: $_exception has a value at a stop only\n  $_exception\n  ^')
-    assert '$_ has a value at a stop only' in typist.shown(f'break {__file__}:20 if $_ > 1')
+        '*** bad condition: $_exception exists only at a stop\n  $_exception\n  ^')
+    assert '$_ exists only at a stop' in typist.shown(f'break {__file__}:20 if $_ > 1')
 
 
 def test_what_is_cleared_is_not_watched_any_more():

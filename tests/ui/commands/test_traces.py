@@ -189,7 +189,7 @@ def test_a_folder_named_like_a_command_hides_none_and_a_trace_of_that_name_is_sh
     (['show', 'empty.pfd'], 'empty.pfd: not a trace; a trace is a folder with a manifest.json in it'),
     (['show', 'no/such.pfd', 'calls'], 'no/such.pfd: no such file or folder'),
     (['traces', 'nowhere'], 'nowhere: cannot be read: No such file or directory'),
-    (['clean', '--keep', 'two'], "clean: --keep 'two' is no whole number from 0 on")])
+    (['clean', '--keep', 'two'], "clean: --keep 'two' is not an integer from 0 on")])
 def test_a_mistake_is_one_line(folder: Path, words: list[str], said: str) -> None:
     done = ours(folder, *words)
     assert (done.returncode, done.stdout, done.stderr) == (2, '', f'pyfuncdbg: {said}\n')
@@ -200,7 +200,7 @@ def test_where_there_is_no_trace_it_says_what_to_do(tmp_path: Path) -> None:
         done = ours(tmp_path, command)
         assert done.returncode == 2
         assert done.stderr == (f"pyfuncdbg: {command}: no trace in this folder; 'pyfuncdbg run SCRIPT' records one, "
-                               f"'pyfuncdbg {command} TRACE' takes one from elsewhere\n")
+                               f"'pyfuncdbg {command} TRACE' opens another one\n")
     assert ours(tmp_path, 'traces').stdout == 'no trace in this folder\n'
 
 

@@ -60,7 +60,7 @@ def test_quit_says_once_what_it_does():
         with typing(line) as typist:
             call()
         notes.append(typist.shown(line))
-    assert notes == ['debugging ends, the program goes on without stops; "abort" ends the run instead\n', '']
+    assert notes == ['debugging ends, the program continues without stops; "abort" ends the run instead\n', '']
 
 
 def test_timeit():
@@ -86,7 +86,7 @@ def test_context_says_how_much_of_the_source_a_stop_shows():
     sources = [[line for line in card.splitlines() if any(word in line for word in words)] for card in typist.cards]
     assert [len(lines) for lines in sources[2:4]] == [1, 6]
     assert typist.shown('context') == 'a stop shows 7 lines of source\n'
-    assert 'no number of lines from 1 to 200' in typist.shown('context 0')
+    assert 'not a number of lines from 1 to 200' in typist.shown('context 0')
 
 
 def test_elements_of_the_tensor_that_was_printed_last():

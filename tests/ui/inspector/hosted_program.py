@@ -22,7 +22,7 @@ ROOT = Path(pyfuncdbg.__file__).resolve().parents[1]
 PATIENCE = 60.0
 INSPECTOR = ('--ui', 'inspector')
 LIVE = ('--live',)
-ITS_KEYS = 'Ctrl-] gives them back'
+ITS_KEYS = 'Ctrl-] takes them back'
 """Said while the program has the keys."""
 _MODES = {'1049': 'alternate screen', '1000': 'mouse', '1002': 'mouse', '1003': 'mouse', '1006': 'mouse',
           '2004': 'paste', '25': 'cursor'}

@@ -78,7 +78,7 @@ def test_the_screen_is_killed_and_the_program_goes_on_in_the_terminal(tmp_path: 
         person.until('begin')
         person.until(ITS_KEYS)
         os.kill(person.screen_process, number)
-        person.until(f'pyfuncdbg: the inspector was killed by {number.name}; the program goes on here')
+        person.until(f'pyfuncdbg: the inspector was killed by {number.name}; the program continues here')
         assert person.left_on == set()
         assert runs_on(tmp_path)
         (tmp_path / 'enough').touch()

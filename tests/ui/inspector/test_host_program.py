@@ -354,7 +354,7 @@ sys.exit(6)
 
 
 @pytest.mark.parametrize(('options', 'environment', 'why'), [
-    (INSPECTOR, {'TERM': 'dumb'}, 'the terminal (TERM=dumb) cannot show a full screen; stops are asked for'),
+    (INSPECTOR, {'TERM': 'dumb'}, 'the terminal (TERM=dumb) cannot show a full screen; stops are shown'),
     (LIVE, {'TERM': 'dumb'}, 'the terminal (TERM=dumb) cannot show a full screen; running without --live')])
 def test_a_terminal_that_shows_no_screen_is_told_of_in_one_line(
         tmp_path: Path, options: tuple[str, ...], environment: dict[str, str], why: str) -> None:
@@ -377,14 +377,14 @@ def test_output_to_a_pipe_runs_as_ever(tmp_path: Path) -> None:
                            capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
                            env={**os.environ, 'PYTHONPATH': str(Path(__file__).resolve().parents[3])})
     assert (found.stdout, found.returncode) == ('done\n', 0)
-    assert found.stderr.startswith('pyfuncdbg: stdin and stdout are not a terminal; stops are asked for without')
+    assert found.stderr.startswith('pyfuncdbg: stdin and stdout are not a terminal; stops are shown without')
 
 
 @pytest.mark.parametrize('options', [('--live', '--break', 'x'), ('--live', '--catch'), ('--live', '--ui', 'prompt')])
 def test_live_is_without_the_debugger(tmp_path: Path, options: tuple[str, ...]) -> None:
     with under(tmp_path, "print('done')", *options) as person:
         assert person.end() == 2
-        assert 'pyfuncdbg: run: --live only shows; for stops take --ui inspector instead' in person.text
+        assert 'pyfuncdbg: run: --live cannot be combined with stops; use --ui inspector' in person.text
 
 
 WAITING = '''

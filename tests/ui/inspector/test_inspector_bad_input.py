@@ -74,7 +74,7 @@ def test_hostile_names_prints_and_tensors(hostile, size) -> None:
             assert '[red]markup[/]' in words and '\\x1b[31mred\\x1b[0m' in words and '[@click=app.quit]quit[/]' in words
             assert 'NaN 3, nothing finite' in words and ('n' * 10 + '...' + 'n' * 5) in words
             if size[0] == 160:
-                assert 'float32 [0] 0 B empty' in words and 'lambda' in words and 'there is no further call' in words
+                assert 'float32 [0] 0 B empty' in words and 'lambda' in words and 'this is the last call' in words
             for line in ('report', 'call ' + 'n' * 500, 'out 1'):
                 shown = await type_line(pilot, line)
                 assert 'failed here' not in shown and not any(escape in shown for escape in ESCAPES)

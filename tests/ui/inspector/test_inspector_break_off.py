@@ -124,12 +124,12 @@ def test_lines_that_wait_for_the_program(trace) -> None:
             while not app._lines.held:
                 await asyncio.sleep(0)
             app.action_leave()
-            await until(pilot, 'not carried out: info ;; health')
+            await until(pilot, 'not executed: info ;; health')
             await asyncio.sleep(0.5)            # the program would have gone on by now
             await settled(pilot)
             assert desk.asked == ['next']
             await press(pilot, 'escape')
-            assert 'not carried out' not in screen(pilot)
+            assert 'not executed' not in screen(pilot)
     drive(test)
 
 
@@ -140,7 +140,7 @@ def test_the_second_key_is_for_the_lines_behind(trace) -> None:
             send(pilot, 'r', 'colon', *'info', 'enter')
             await asyncio.sleep(0.2)
             send(pilot, 'escape', 'ctrl+c')
-            await until(pilot, 'not carried out: info')
+            await until(pilot, 'not executed: info')
             desk.may_end.set()
             await settled(pilot)
             assert desk.asked == ['report']

@@ -80,7 +80,7 @@ def test_keys_for_a_program_that_runs_are_not_offered_on_a_saved_trace(trace) ->
     async def test() -> None:
         async with opened(trace) as pilot:
             before = screen(pilot)
-            assert "'next' acts on a stopped thread, and none is stopped here" in await type_line(pilot, 'next')
+            assert "'next' needs a stopped thread, and no thread is stopped" in await type_line(pilot, 'next')
             assert ' n ' not in before.split('\n')[-1]
     drive(test)
 
@@ -235,7 +235,7 @@ def test_a_program_cannot_send_commands_without_end(trace) -> None:
         desk = Endless(trace)
         async with opened(desk) as pilot:
             shown = await type_line(pilot, 'info')
-            assert 'info: for one line the program wants more than 1,000 others; they are left out' in shown
+            assert 'info: a line expands to more than 1,000 commands; the rest is dropped' in shown
             answered = desk.answered
             assert answered < 1_000
             await type_line(pilot, 'calls')     # the user's own comes

@@ -30,7 +30,7 @@ def test_all_panes_begin_at_the_first_call_that_went_wrong(trace) -> None:
             assert 'def normalize(x, eps):' in shown and 'x float32[3,4]' in shown and 'eps float32' in shown
             assert 'in 0 x  hidden:0  float32 [3, 4]  48 B' in shown and 'out 0  norm:0  float32 [3, 4]' in shown
             assert 'row 1 is [bold]constant[/]' in shown
-            assert 'nothing was differentiated in run #5' in shown
+            assert 'no gradients were computed in run #5' in shown
     drive(test)
 
 
@@ -48,7 +48,7 @@ def test_every_pane_follows_from_call_to_call(trace) -> None:
             assert 'norm[2]' in (await press(pilot, 'full_stop')).split('\n')[0]
             for _ in range(5):
                 shown = await press(pilot, 'comma')
-            assert 'there is no call before' in shown and 'norm[0]' in shown.split('\n')[0]
+            assert 'this is the first call' in shown and 'norm[0]' in shown.split('\n')[0]
     drive(test)
 
 
@@ -82,7 +82,7 @@ def test_keys_in_one_burst_go_as_far_as_one_by_one(trace, keys) -> None:
                 reached.append(shown.split('\n')[0])
             assert reached[0] == reached[1] and ('#14 ' in reached[0]) == (keys.count('comma') == 3)
             shown = await press(pilot, *['full_stop'] * 20)
-            assert '#14 ' in shown.split('\n')[0] and 'there is no further call' in shown
+            assert '#14 ' in shown.split('\n')[0] and 'this is the last call' in shown
     drive(test)
 
 
@@ -125,11 +125,11 @@ def test_a_small_terminal_has_one_pane_at_a_time(trace, size) -> None:
     async def test() -> None:
         async with opened(trace, size) as pilot:
             seen = {'1': '> norm', '2': '> 11     return', '3': 'out 0  norm:0', '4': 'row 1 is [bold]constant[/]',
-                    '5': 'nothing was differentiated', '6': '#13'}
+                    '5': 'no gradients were computed', '6': '#13'}
             for key, text in seen.items():
                 shown = await press(pilot, key)
                 assert text in shown, key
-                assert [other for other in ('> norm', '> 11     return', 'out 0  norm:0', 'nothing was differentiated')
+                assert [other for other in ('> norm', '> 11     return', 'out 0  norm:0', 'no gradients were computed')
                         if other in shown and other != text] == []
             shown = await press(pilot, '1', 'tab')
             assert '[2 source]' in shown and '> 11     return' in shown

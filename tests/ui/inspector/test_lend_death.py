@@ -23,7 +23,7 @@ def test_the_inspector_dies_and_the_prompt_goes_on(tmp_path, name) -> None:
         time.sleep(1.6)
         os.kill(terminal.inspector(), getattr(signal, f'SIG{name}'))
         screen = terminal.until(r'\(pfd\)', '1st run of|1st of session 1', full=False)
-        assert 'held' in screen and 'the inspector is gone, the prompt asks from here: its process has ended' in screen
+        assert 'held' in screen and 'the inspector is gone, the prompt replaces it: its process has ended' in screen
         assert screen.index('held') < screen.index('the inspector is gone') < screen.index('(pfd)')
         assert not terminal.display.mouse()
         terminal.child.send('run\r')
@@ -107,7 +107,7 @@ if any('inspector.lease' in word for word in sys.orig_argv):
     source = "import os\nos.environ['PYTHONPATH'] += ':' + os.path.abspath('broken')\ntrain(2, 'inspector')"
     with Terminal(tmp_path, source) as terminal:
         screen = terminal.until(r'\(pfd\)$', full=False)
-        assert "prompt asks from here: KeyError: 'a mistake" in ' '.join(screen.split()) and 'Traceback' not in screen
+        assert "prompt replaces it: KeyError: 'a mistake" in ' '.join(screen.split()) and 'Traceback' not in screen
         terminal.child.send('quit\r')
         terminal.end()
         assert terminal.code == 0 and terminal.restored() and b'Traceback' not in terminal.raw

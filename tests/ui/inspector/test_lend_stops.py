@@ -263,7 +263,7 @@ def test_commands_of_a_file_come_first(tmp_path) -> None:
 @pytest.mark.parametrize(('size', 'term', 'ui', 'told'), [
     ((20, 100), 'xterm', 'inspector', 'no inspector: the terminal is smaller than 80 columns and 24 rows'),
     ((30, 70), 'xterm', 'auto', ''),
-    ((30, 100), 'dumb', 'inspector', 'no inspector: TERM=dumb names a terminal without a screen'),
+    ((30, 100), 'dumb', 'inspector', 'no inspector: TERM=dumb is a terminal without a screen'),
 ])
 def test_a_terminal_that_cannot_show_it_asks_at_the_prompt(tmp_path, size, term, ui, told) -> None:
     with Terminal(tmp_path, f"train(1, {ui!r})", size=size, environment={'TERM': term}) as terminal:

@@ -104,7 +104,7 @@ def test_every_cell_goes_into_one_trace_and_each_is_a_run(shell: Shell) -> None:
     shell.shown(CALL)
     shell.shown(f'{CALL}\n{FAIL}')
     shell.shown(f'%%pyfunc\n{CALL}')
-    assert 'cells are recorded no more' in shell.shown('%pyfunc off')
+    assert 'cells are not recorded any more' in shell.shown('%pyfunc off')
     shell.shown(CALL)
     with pyfuncdbg.load('all.pfd') as trace:
         labels = {run.id: run.label for run in trace.runs()}
@@ -189,7 +189,7 @@ def test_a_breakpoint_that_stopped_nothing_is_told_of_below_the_report(shell: Sh
 
 @pytest.mark.parametrize(('options', 'said'), [
     ('--brek norm', "%%pyfunc: unrecognized arguments: --brek norm. Did you mean '--break'"),
-    ('--if x > 1', '%%pyfunc: --if x > 1: it belongs to the --break before it, and there is none'),
+    ('--if x > 1', '%%pyfunc: --if x > 1: it needs a --break before it, and there is none'),
     ('--break norm --if len(', "%%pyfunc: bad condition: '(' was never closed"),
     ('--record taken', '%%pyfunc: --record taken: is a folder with other files in it'),
     ('--record no/such/place', "%%pyfunc: --record no/such/place: there is no folder 'no/such'"),

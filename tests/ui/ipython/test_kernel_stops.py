@@ -102,7 +102,7 @@ def test_a_thread_that_stops_between_two_cells_asks_in_the_next(notebook: Notebo
     notebook.run(TWICE.format(stop='breakpoint()'))
     first = notebook.run(THREAD.format(first='import time; time.sleep(0.5)'))
     assert (first.status, first.asked) == ('ok', [])
-    notebook.until(lambda: 'the next cell that you run asks' in first.text)
+    notebook.until(lambda: 'the next cell shows its prompt' in first.text)
     second = notebook.run('print("second")', 'p y * 0 + 77', 'cont')
     assert (second.status, len(second.asked)) == ('ok', 2)
     assert 'STOPPED in twice' in second.text
@@ -180,6 +180,6 @@ def test_lines_that_are_said_aside_stand_where_they_belong(notebook: Notebook) -
     first, said, call, *_, last = cell.text.splitlines()
     assert (first, call, last) == ('first', 'in the call 2.0', 'last')
     assert re.fullmatch(r'pyfuncdbg: not stopped entering twice at \S+:1, PyFunc\[\d+\]: '
-                        r'breakpoint \d+ \(nobody is there to ask\)', said)
+                        r'breakpoint \d+ \(no user is connected\)', said)
     notebook.run('install(debugger, "auto")\n[debugger.breakpoints.clear(number) '
                  'for number in list(debugger.breakpoints.entries)]')

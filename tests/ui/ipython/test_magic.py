@@ -69,7 +69,7 @@ def test_an_assignment_or_a_semicolon_shows_nothing(cell: str, shell: Shell) -> 
     ('open nowhere.pfd', '%pyfunc: nowhere.pfd: no such file or folder'),
     ('off', "%pyfunc: cells are not recorded: '%pyfunc on' begins"),
     ('on --budget many', "%pyfunc: --budget: 'many' is not a size"),
-    ('step', "%pyfunc: 'step' acts on a stopped thread, and none is stopped here"),
+    ('step', "%pyfunc: 'step' needs a stopped thread, and no thread is stopped"),
     ('break In[99]:2', "%pyfunc: 'In[99]:2': In[99] has not run in this session"),
 ])
 def test_a_mistake_is_one_line(line: str, said: str, shell: Shell) -> None:
@@ -92,7 +92,7 @@ def test_alone_it_tells_how_things_stand(shell: Shell) -> None:
     shell.shown(f'%%pyfunc\n{CALL}')
     shell.shown('%pyfunc break double')
     text = shell.shown('%pyfunc')
-    assert 'commands look at In[4] (' in text
+    assert 'commands read In[4] (' in text
     assert '1 call of a wrapped function\n' in text
     assert '1 breakpoint is set' in text
     assert '%%pyfunc --break norm --if has_nan(out)' in text

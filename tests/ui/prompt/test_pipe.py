@@ -188,7 +188,7 @@ def test_steps_end_with_the_program_and_go_on_in_no_library(verb: str, tmp_path:
     done = run(tmp_path, '--break', 'twice', '--if', 'x[0] == 2', given='next\n' * 5 + f'{verb}\n' * 5, source=source)
     assert (done.returncode, done.stdout) == (0, '0\n2\n4\nbye\n')
     assert done.stderr.count('STOPPED') == 6 and 'STOPPED returning from <module>' in done.stderr
-    assert 'Exception ignored' not in done.stderr and 'nobody is there' not in done.stderr
+    assert 'Exception ignored' not in done.stderr and 'the user is gone' not in done.stderr
 
 
 STEPPED = MODEL + 'import sys\nprint(sys.gettrace())\n'
@@ -220,7 +220,7 @@ def test_an_error_below_a_line_that_is_the_only_breakpoint(tmp_path: Path) -> No
 def test_when_the_pipe_ends_the_run_goes_on_or_ends_as_set(end: str, code: int, printed: str, tmp_path: Path) -> None:
     done = run(tmp_path, '--break', 'twice', '--on-eof', end, given='cont\n')
     assert (done.returncode, done.stdout) == (code, printed)
-    assert done.stderr.count('nobody is there to ask any more') == 1
+    assert done.stderr.count('the user is gone') == 1
     assert done.stderr.count('STOPPED') == 2
     assert '-> model.pfd' in done.stderr
 
@@ -250,11 +250,11 @@ def test_breakpoint_needs_no_option(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(('options', 'said'), [
-    (['--if', 'x'], 'it belongs to the --break before it, and there is none'),
+    (['--if', 'x'], 'it needs a --break before it, and there is none'),
     (['--break', 'f', '--if', 'x', '--if', 'y'], 'there is another --if'),
     (['--break', ''], 'no place given'),
     (['--break', 'f', '--if', 'x +'], 'bad condition'),
-    (['--break', 'f if'], "a condition is missing behind 'if'"),
+    (['--break', 'f if'], "a condition is missing after 'if'"),
     (['--break', 'f if x', '--if', 'y'], 'there is another --if'),
     (['--ui', 'screen'], "invalid choice: 'screen'"),
     (['--on-eof', 'wait'], "invalid choice: 'wait'"),

@@ -249,7 +249,7 @@ def test_run_listen_wait_begins_at_cont(tmp_path: Path) -> None:
         said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], env=env, capture_output=True, text=True,
                               input='break norm --once\ncont\np x\n', timeout=60)
         printed, _ = process.communicate(timeout=60)
-    assert 'the program waits to begin' in said.stdout
+    assert 'the program waits to start' in said.stdout
     assert "STOPPED before call 1 of node 'norm'" in said.stdout, said
     assert 'total 6.0' in printed
     assert process.returncode == 0

@@ -154,7 +154,7 @@ class HitCount:
         """Count a hit in a call, if it is in one; whether the breakpoint acts at it."""
         with self._lock:
             if breakpoint.once and self._acted:
-                return False                    # another thread was first, and it is being disabled
+                return False                    # another thread was first and is disabling it
             beyond = self._number(call) - breakpoint.after
             acts = beyond > 0 and beyond % breakpoint.every == 0
             self._acted |= acts
@@ -208,14 +208,14 @@ def timing_of(where: Spec, when: Predicate | None, timing: Timing | None, do: Ac
         return 'before'
     reads = when.reads if when is not None else frozenset()
     if 'error' in reads and timing not in (None, 'error'):
-        raise CommandError(f"the condition reads 'error', which there is only with --error, not with --{timing}")
+        raise CommandError(f"the condition uses 'error', which exists only with --error, not with --{timing}")
     if 'out' in reads and timing in ('before', 'error'):
         there = 'before the call' if timing == 'before' else 'where it raised'
-        raise CommandError(f"the condition reads 'out', and there is no output {there}: leave --{timing} out")
+        raise CommandError(f"the condition uses 'out', and there is no output {there}: remove --{timing}")
     if timing is not None:
         return timing
     if 'error' in reads:
         if 'out' in reads:
-            raise CommandError("the condition reads both 'out' and 'error': a call has one or the other")
+            raise CommandError("the condition uses both 'out' and 'error': a call has only one of them")
         return 'error'
     return 'after-call' if reads & {'out', 'tensors'} else 'before'

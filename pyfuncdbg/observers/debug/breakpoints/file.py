@@ -55,7 +55,7 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
         CommandError: The file cannot be written, or is there and holds something else.
     """
     if path.exists():
-        _read(path)                             # somebody's file of that name is not overwritten
+        _read(path)                             # do not overwrite a file that another tool wrote
     kept: list[Breakpoint] = []
     left_out: list[str] = []
     lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions and commands are Python.\n"]
@@ -133,11 +133,11 @@ def _read(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise CommandError(f'cannot read {str(path)!r}: {error.strerror or error}') from None
     if len(data) > _LARGEST:
-        raise CommandError(f'{path}: more than {_LARGEST >> 20} MB, so it is no file of breakpoints')
+        raise CommandError(f'{path}: more than {_LARGEST >> 20} MB, not a file of breakpoints')
     try:
         content = tomllib.loads(data.decode('utf-8'))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CommandError(f'{path}: no TOML: {error}') from None
+        raise CommandError(f'{path}: not TOML: {error}') from None
     tables = content.get(_TABLE, [])
     wrong = [name for name in content if name != _TABLE]
     if wrong or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

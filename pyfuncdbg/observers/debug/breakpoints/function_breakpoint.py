@@ -64,7 +64,7 @@ def function_condition(one: Breakpoint) -> FunctionCondition | None:
     try:
         read = LineCondition(one.when)
         condition = InlineCondition(read.expression, read.functions, shown(one.when))
-    except CommandError:                        # there is no such expression over variables
+    except CommandError:                        # not an expression over variables
         return None
     return None if condition.bare or condition.names & _OF_CALLS else FunctionCondition(condition)
 

@@ -70,7 +70,7 @@ class SiteCatalogue:
         if sites and key not in self._runs:
             if len(self._runs) >= _MOST:
                 self._runs.clear()
-            self._runs.add(key)                 # a tuple at the address of one that is gone costs some names, no stop
+            self._runs.add(key)                 # a reused id costs some names, but no stop
             for site in sites:
                 self.add(site, announced=True)
 
@@ -104,7 +104,7 @@ class SiteCatalogue:
             functions: Further names of functions.
             others: Sites that are known from elsewhere.
         """
-        import difflib  # when something is wrong is early enough
+        import difflib  # only needed for an error message
         sites = [*self._sites.values()]
         nodes = {*(site.name for site in sites), *(site.name for site in others)}
         if not spec.function and (scoped := sorted(name for name in nodes if name.endswith(f'/{spec.name}'))[:_SCOPED]):

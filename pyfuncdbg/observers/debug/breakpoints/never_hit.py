@@ -55,7 +55,7 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
         return f'{begin}{state.condition!r} was never true{at}.'
     if kind == 'line':
         return f'{begin}the program never came to {", ".join(state.where)}.'
-    such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: the others were there
+    such = 'such ' if state.spec.endswith(']') else ''   # norm[3]: only this call is missing
     if entry.breakpoint.looks_at_output:
         return f'{begin}no {such}call{at} returned.'
     return f'{begin}there was no {such}{_RARE.get(state.timing, "call")}{at}.'

@@ -69,14 +69,14 @@ def _test(condition: OfValues, owner: PrefilterOwner) -> OfValues:
     wanted = owner.breakpoint.spec.ordinal
 
     def opens(run: Run, ordinal: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
-        # What NumPy would report of the condition's arithmetic is nothing that the program did.
+        # Floating-point errors of the condition are not the program's.
         token = _ignoring.set(numpy_errstate.IGNORE)
         try:
             if wanted is None or ordinal == wanted:
                 owner.evaluated = True
             value = condition(run, ordinal, inputs, outputs)
             return bool(value if type(value) is not _ndarray else truth(value))
-        except Exception:                       # the user's condition: shown where the call is tested
+        except Exception:                       # an error of the condition: shown where the call is tested
             return True
         finally:
             _ignoring.reset(token)

@@ -77,12 +77,12 @@ class SiteTest:
             memory.begin(call)
         if self._snaps:
             if len(self._inputs) > _UNFINISHED:
-                self._inputs.clear()            # calls that were aborted have no end
+                self._inputs.clear()            # aborted calls have no end
             self._inputs[call.id] = [kept(self._read(value)) for value in call.inputs], False
 
     def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
         """The hit if the thread shall stop here; what logs or snaps is done."""
-        # What NumPy would report of the condition's arithmetic is nothing that the program did.
+        # Floating-point errors of the condition are not the program's.
         token = _ignoring.set(numpy_errstate.IGNORE)
         try:
             for memory in self._memories:
@@ -94,9 +94,9 @@ class SiteTest:
             return None                         # such as `history[-1].out` at the first call: nothing to compare with
         except NameError as raised:
             if self.owner.elsewhere(raised.name):
-                return None                     # of the functions that are meant, the condition is about another
+                return None                     # the condition is about another of the functions
             return self._failed(raised)
-        except Exception as raised:             # the user's condition: shown where it was asked
+        except Exception as raised:             # an error of the condition: shown at the stop
             return self._failed(raised)
         finally:
             _ignoring.reset(token)

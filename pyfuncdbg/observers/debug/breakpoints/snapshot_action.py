@@ -37,7 +37,7 @@ class _Frames:
         return np.asarray(value)
 
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        raise ValueError('values of a line are only looked at')
+        raise ValueError('the values of a line are read-only')
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
         raise ValueError(f'{site.name} is a line: it cannot be called')

@@ -103,14 +103,14 @@ def spec(text: str) -> Spec:
     if text.startswith('#'):
         number = _NUMBER.fullmatch(text)
         if number is None or not int(number[1]):
-            raise CommandError(f"{text!r} is no call number; expected one such as '#17'")
+            raise CommandError(f"{text!r} is not a call number such as '#17'")
         return Spec(text, 'call', number=int(number[1]))
     line = _LINE.fullmatch(text)
     if line is not None and _CELL.fullmatch(line[1]) and line[1] not in notebook_cell.files and notebook_cell.label:
         raise CommandError(f'{text!r}: {line[1]} has not run in this session')
     if line is not None and (line[1] in notebook_cell.files or _is_file(line[1])):
         if not int(line[2]):
-            raise CommandError(f'{text!r}: lines are counted from 1')
+            raise CommandError(f'{text!r}: line numbers start at 1')
         return Spec(text, 'line', notebook_cell.files.get(line[1], line[1]), int(line[2]))
     if line is not None and not any(char.isspace() for char in text):
         return Spec(text, 'name', line[1])      # a tensor, 'norm:0': the node that makes it
@@ -122,7 +122,7 @@ def spec(text: str) -> Spec:
 
 def _of_function(text: str, name: str) -> Spec:
     if not name or ':' in name or name.startswith('#'):
-        raise CommandError(f"{text!r} names no function; expected one such as 'function:norm' or 'function:Model.step'")
+        raise CommandError(f"{text!r} names no function; expected a form such as 'function:norm' or 'function:Model.step'")
     ordinal = _ORDINAL.fullmatch(name)
     if ordinal is not None:
         return Spec(text, 'name', ordinal[1], ordinal=int(ordinal[2]), function=True)

@@ -76,9 +76,9 @@ class Breakpoints:
         """Whether calls of a site are needed for any of them; holds until they change."""
         entries = self._enabled()
         if any(entry.breakpoint.spec.kind == 'call' or entry.breakpoint.timing == 'gradient' for entry in entries):
-            return True                         # calls are numbered where they are watched, and gradients name theirs
+            return True                         # watched calls get ordinals; gradients have their own
         if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
-            return True                         # at a line one asks for the call around it, whichever that is
+            return True                         # at a line, any call may be meant
         self._meet(run, site)
         meant = [entry for entry in entries if entry.meant(site, self.known)]
         if not meant:
@@ -308,7 +308,7 @@ class Breakpoints:
         """The line breakpoints; made when the first one is set."""
         if self._lines is None:
             from pyfuncdbg.observers.debug.lines.line_breakpoints import (
-                LineBreakpoints,  # a program without line breakpoints need not have it
+                LineBreakpoints,  # loaded only with line breakpoints
             )
             self._lines = LineBreakpoints(VOCABULARY)
             tracing_notice.watch(self._lines.look_again)
@@ -360,7 +360,7 @@ def _fits(predicate: Predicate, parameters: Sequence[str]) -> bool:
 
 def _check_counts(every: int, after: int) -> None:
     if every < 1:
-        raise CommandError(f'--every takes a number from 1 on, not {every}')
+        raise CommandError(f'--every must be at least 1, not {every}')
     if after < 0:
         raise CommandError(f'a number of hits to ignore cannot be negative, as {after} is')
 

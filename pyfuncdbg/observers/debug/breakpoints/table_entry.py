@@ -199,7 +199,7 @@ class BreakpointEntry:
 
     def _set_line(self, one: Breakpoint) -> None:
         when = one.when
-        # A program without line breakpoints need not have it.
+        # Loaded only with line breakpoints.
         from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
         condition = None
         if isinstance(when, LineCondition):
@@ -245,7 +245,7 @@ class BreakpointEntry:
         try:
             if not condition.holds(frame):
                 return
-        except Exception as raised:             # the condition's: shown to the user at the stop
+        except Exception as raised:             # an error of the condition: shown at the stop
             error = raised
         if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
             return

@@ -216,7 +216,7 @@ def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
                Suggestion(f'break {functions[-1].name}', 'stop before each call of this node')] if functions else []),
             Suggestion('run -f has_inf_or_nan', 'run until a tensor has NaN or infinity'),
             Suggestion('run -t 10', 'stop after ten runs'), Suggestion('run -n', 'run without debugging'),
-            Suggestion('quit', 'let the program go on')]
+            Suggestion('quit', 'continue the program')]
 
 
 def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[PassedTensor],
@@ -224,7 +224,7 @@ def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, p
     found = []
     if failure is not None:
         if failure.call:
-            found += [Suggestion(f'call {failure.call}', 'all about the call that failed')]
+            found += [Suggestion(f'call {failure.call}', 'details of the failed call')]
             found += [Suggestion(f"pt '#{failure.call}:in0'", 'its first input')] if failure.inputs else []
         found.append(Suggestion(f'ni {failure.node}', 'the node'))
         found.append(Suggestion('bt', 'the stack, from the fetch to the line that raised'))
@@ -234,7 +234,7 @@ def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, p
         found.append(Suggestion(f'pt {place}', 'the first tensor that passed'))
     elif not failed and (names := [one.name for one in fetches if one.name]):
         found.append(Suggestion(f'pt {names[0]}', 'a value'))
-    found.append(Suggestion('health', 'where NaN and infinity come from'))
+    found.append(Suggestion('health', 'where NaN and infinity began'))
     found.append(Suggestion(f'lt --run {run}', 'all tensors of this run'))
-    found.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed else 'the program gets the error'))
+    found.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed else 'pass the error to the program'))
     return found

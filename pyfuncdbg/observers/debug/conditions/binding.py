@@ -87,7 +87,7 @@ class Memory:
                 series.take_back(call.retry_of)
         if self._keeps_inputs:
             if len(self._pending) > _UNFINISHED:
-                self._pending.clear()           # calls that were aborted have no end
+                self._pending.clear()           # aborted calls have no end
             self._pending[call.id] = [kept(self._read(value)) for value in call.inputs]
 
     def observe(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
@@ -120,7 +120,7 @@ class Memory:
         for series, get in self._series:
             try:
                 series.add(get(call, outputs, None), first_of(call))
-            except Exception as error:          # the user's expression: told when its value is asked for
+            except Exception as error:          # an error of the user's expression: raised when its value is used
                 series.fail(error.with_traceback(None))
         if self._keeps_calls:
             out = kept(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
@@ -130,7 +130,7 @@ class Memory:
 def _answer(change: ChangeTest, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
     try:
         return change.differs(get(call, outputs, error), first_of(call))
-    except Exception as raised:                 # the user's expression: told when the answer is asked for
+    except Exception as raised:                 # an error of the user's expression: raised when its value is used
         return raised.with_traceback(None)
 
 

@@ -152,14 +152,14 @@ def _parsed(text: str) -> ast.Expression:
     except SyntaxError as error:
         lines = text.split('\n')
         at = min(max(error.lineno or 1, 1), len(lines)) - 1
-        place = error.offset - 1 if error.offset else len(lines[at])         # 0: something is missing at the end
+        place = error.offset - 1 if error.offset else len(lines[at])         # 0: the end is incomplete
         column = sum(len(line) + 1 for line in lines[:at]) + place
         refuse(text, min(column, len(text)), error.msg)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise CommandError(f'bad condition: {error or type(error).__name__}') from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
-            refuse(text, _column(text, node), 'yield and await cannot stand in a condition')
+            refuse(text, _column(text, node), 'a condition cannot contain yield or await')
     return tree
 
 
@@ -236,7 +236,7 @@ class _Taken(ast.NodeTransformer):
         if node.id == 'changed':
             refuse(self._text, _column(self._text, node), 'changed needs an expression: changed(x)')
         if node.id == 'history' and self._inside:
-            refuse(self._text, _column(self._text, node), f'{self._inside} looks at one call: no history in it')
+            refuse(self._text, _column(self._text, node), f'{self._inside} is about one call: it cannot contain history')
         if node.id in BARE:
             asked = ast.Subscript(ast.Name(_TENSORS, ast.Load()), ast.Constant(node.id), ast.Load())
             return ast.fix_missing_locations(ast.copy_location(asked, node))
@@ -244,7 +244,7 @@ class _Taken(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if isinstance(node.value, ast.Name) and node.value.id == 'call' and 'call' in self._names and node.attr == 'ordinal':
-            return ast.copy_location(ast.Name(_ORDINAL, ast.Load()), node)      # known before there is a `Call`
+            return ast.copy_location(ast.Name(_ORDINAL, ast.Load()), node)      # available before a `Call` exists
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -264,7 +264,7 @@ class _Taken(ast.NodeTransformer):
         """The inner expression, compiled, and the value of `alpha` if it is given."""
         place = _column(self._text, node)
         if self._inside:
-            refuse(self._text, place, f'{name}() cannot stand inside of {self._inside}')
+            refuse(self._text, place, f'{name}() cannot be used inside {self._inside}')
         if len(node.args) != 1 or any(keyword.arg not in options for keyword in node.keywords):
             refuse(self._text, place, f'{name}() takes one expression' + (' and alpha=NUMBER' if options else ''))
         found: list[Any] = []

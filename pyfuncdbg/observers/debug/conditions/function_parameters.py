@@ -48,8 +48,8 @@ def now_called(names: Collection[str]) -> Iterator[tuple[str, ...]]:
     """The parameters of each function that a module of the program has under one of these names by now: a site that was met
     may be of one that has been defined anew."""
     for module in list(sys.modules.values()):
-        if issubclass(type(module), ModuleType):        # `isinstance` would ask a proxy for its class: code of the program's
-            namespace = object.__getattribute__(module, '__dict__')     # those that are loaded at first use stay as they are
+        if issubclass(type(module), ModuleType):        # `isinstance` would run the program's code for a proxy
+            namespace = object.__getattribute__(module, '__dict__')     # do not load lazy modules
             for value in [namespace.get(name) for name in names]:
                 file = value.__code__.co_filename if type(value) is FunctionType else ''
                 if file and not is_library(file) and not is_machinery(file):

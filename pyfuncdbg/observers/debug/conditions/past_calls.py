@@ -68,7 +68,7 @@ class PastCall:
         if name in self._parameters and not self._gone:
             return self._parameters[name](self)  # type: ignore[arg-type]  # reads inputs and site only
         if self._gone:
-            raise AttributeError(f'{name!r} of call #{self.number} was let go: the history holds {BYTES >> 20} MB')
+            raise AttributeError(f'{name!r} of call #{self.number} was dropped: the history holds {BYTES >> 20} MB')
         names = ', '.join(('out', 'inputs', 'number', *self._parameters))
         raise AttributeError(f'an earlier call has {names}, and not {name!r}')
 
@@ -190,7 +190,7 @@ class Series:
         array = np.asarray(value)
         if array.size != 1 or array.dtype.kind == 'c':
             what = f'{array.dtype}{list(array.shape)}'
-            raise TypeError(f'history.{self._method}() follows one real number, and its expression gave {what}')
+            raise TypeError(f'history.{self._method}() follows one real number, and its expression is {what}')
         return float(array.reshape(()))
 
     def fail(self, error: Exception) -> None:

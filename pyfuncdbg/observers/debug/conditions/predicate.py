@@ -186,7 +186,7 @@ class Test(Predicate):
         return (self.function,)
 
     def source(self, functions: dict[str, Callable[..., Any]]) -> str:
-        name = f'__when{len(functions)}__'      # no name of the program's, and the same in every class
+        name = f'__when{len(functions)}__'      # not a name of the program, and the same in every class
         text = f'{name}({", ".join(_asked(self.function))})'
         functions[name] = self.function
         return text
@@ -235,7 +235,7 @@ class _Joined(Predicate):
         return self.left, self.right
 
     def source(self, functions: dict[str, Callable[..., Any]]) -> str:
-        left = self.left.source(functions)      # first: it may be the first to name a function
+        left = self.left.source(functions)      # first: it may number a function
         return f'({left}) {self._word} ({self.right.source(functions)})'
 
     def __repr__(self) -> str:
@@ -333,7 +333,7 @@ def truth(value: Any) -> bool:
         ValueError: It is an array, which is neither.
     """
     if type(value) is np.ndarray and value.size != 1:
-        raise ValueError(f'the condition gave an array, {value.dtype}{list(value.shape)}, which is neither true nor false: '
+        raise ValueError(f'the condition is an array, {value.dtype}{list(value.shape)}, which is neither true nor false: '
                          'end it with .any() or .all()')
     return bool(value)
 
@@ -346,8 +346,7 @@ def _asked(function: Callable[..., Any]) -> list[str]:
     """
     signature = signature_of(function)
     if signature is None:
-        raise CommandError(f'{_name_of(function)} does not tell its parameters, which at a line name variables: '
-                           'use a lambda')
+        raise CommandError(f'{_name_of(function)} has unknown parameters, which name variables at a line: use a lambda')
     asked = []
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

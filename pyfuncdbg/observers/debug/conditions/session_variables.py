@@ -60,7 +60,7 @@ class SessionVariables:
         if name in self._values:
             return self._values[name]
         if name in PRESETS:
-            raise CommandError(f'${name} has a value at a stop only')
+            raise CommandError(f'${name} exists only at a stop')
         raise CommandError(f"${name} has no value: '${name} = EXPR' sets it."
                            f'{nearest("$" + name, ["$" + one for one in (*self._values, *presets)])}')
 
@@ -103,7 +103,7 @@ class AsCalls(ast.NodeTransformer):
     """In the tree of translated text, each variable as a call of `value_of`, under the name MARK.
 
     Args:
-        refuse: Is called for a preset one, which has a value at a stop only, with its node and what is wrong.
+        refuse: Is called for a preset one, which exists only at a stop, with its node and what is wrong.
 
     Attributes:
         used: Whether there is one.
@@ -118,7 +118,7 @@ class AsCalls(ast.NodeTransformer):
             return node
         name = node.id.removeprefix(MARK)
         if name in PRESETS:
-            self._refuse(node, f'${name} has a value at a stop only')
+            self._refuse(node, f'${name} exists only at a stop')
         self.used = True
         call = ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(name)], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))

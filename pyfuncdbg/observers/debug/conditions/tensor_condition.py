@@ -29,13 +29,13 @@ class TensorTest:
 
     def __init__(self, text: str) -> None:
         expression = CompiledExpression(text)
-        expression.check((), "here the tensor is 'out', as in absmax(out) > 1e3")
+        expression.check((), "the tensor is called 'out' here, as in absmax(out) > 1e3")
         wrong = [name for name in _OF_CALLS if name in expression.reads]
         if wrong or expression.changes:
             raise CommandError(f'{text!r} asks for {wrong[0] if wrong else "changed"!r}, and here one tensor is looked at: '
                                "'out', as in absmax(out) > 1e3. ", TypedCommand('break'), ' has conditions on calls.')
         if not expression.reads:
-            raise CommandError(f"{text!r} does not look at the tensor: name it as 'out', as in absmax(out) > 1e3, or say "
+            raise CommandError(f"{text!r} does not use the tensor: call it 'out', as in absmax(out) > 1e3, or use "
                                'has_nan, has_inf or has_inf_or_nan')
         self.text = expression.text
         self._evaluation = expression.whole

@@ -64,8 +64,8 @@ def norm(x: Any) -> np.float64:
     squares = np.float64(0)
     for array in _numbers(x, 'norm'):
         flat = array.astype(np.complex128 if array.dtype.kind == 'c' else np.float64).ravel()
-        parts = flat.view(np.float64)           # of complex infinities the product would be NaN
-        squares = squares + np.float64(np.vdot(parts, parts))         # unlike squaring, warns of no overflow
+        parts = flat.view(np.float64)           # the product of complex infinities would be NaN
+        squares = squares + np.float64(np.vdot(parts, parts))         # unlike squaring, does not warn of overflow
     return np.float64(np.sqrt(squares))
 
 
@@ -76,7 +76,7 @@ def absmax(x: Any) -> np.float64:
         if array.dtype.kind == 'c' and array.size:
             most = np.maximum(most, np.float64(np.abs(array).max()))
         elif array.size:
-            # The magnitude of the least integer is none of its type: both ends as floats.
+            # The magnitude of the least integer overflows its type: compute as floats.
             most = np.maximum(most, np.maximum(np.abs(np.float64(array.min())), np.abs(np.float64(array.max()))))
     return np.float64(most)
 
@@ -162,5 +162,5 @@ def _numbers(x: Any, word: str) -> list[np.ndarray]:
         if numbers is not None:
             found.append(numbers)
     if not found:
-        raise TypeError(f'{word}() needs numbers, and got {getattr(x, "dtype", type(x).__name__)}')
+        raise TypeError(f'{word}() needs numbers, not {getattr(x, "dtype", type(x).__name__)}')
     return found

@@ -52,7 +52,7 @@ class GraphContextHook:
                 self._read(call.site.id, reader)
 
     def _read(self, site: int, reader: Callable[[], Mapping[str, Any]]) -> None:
-        with contextlib.suppress(Exception):        # the program changes what is looked at: the next time may see it whole
+        with contextlib.suppress(Exception):        # the program changes it meanwhile; the next pass reads it again
             found = reader()
             with self._lock:
                 self._readers[site] = reader

@@ -28,11 +28,11 @@ from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.record_contents import load_output
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
 
-FINISHED = ("a finished trace holds no function. Run the program, stop after the call and ask there: {run}, then 'return' "
+FINISHED = ("a finished trace holds no function. Run the program, stop after the call: {run}, then 'return' "
             "and 'health --line {label}'")
 GONE = ('the program keeps its function no longer (a lambda or an inner function that was made for that call). Ask at a '
         'stop inside or after the call: `break {spec} --after-call`')
-GRAPH_GONE = 'the program has let its graph go. Ask while it lives, such as at a stop'
+GRAPH_GONE = 'the graph of the program is gone. Type this at a stop, while the graph exists'
 
 
 def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallSite:
@@ -47,10 +47,10 @@ def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallS
         CommandError: It is not, and how to get it; or another call would use up what the program is to get.
     """
     if source := call.site.attrs.get(SOURCE):
-        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {taken(str(source))}')
+        raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {taken(str(source))}')
     site = _found_site(trace, call, at)
     if call.site.kind == 'python' and (why := obstacle(site)):
-        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {why}')
+        raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {why}')
     return site
 
 
@@ -63,7 +63,7 @@ def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
     if site is None:
         why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
         told = why.format(spec=call.site.name, label=call.label, run='' if here else run_again(trace, '--break', call.label))
-        raise CommandError(f'call #{call.number} {call.label} cannot be made again: {told}')
+        raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {told}')
     return site
 
 
@@ -89,7 +89,7 @@ def kept_inputs(call: CallRecord) -> list[np.ndarray]:
             arrays.append(np.array(tensor.to_numpy()))
         except DroppedError:
             why = f' ({tensor.note})' if tensor.note else ''
-            raise CommandError(f'call #{call.number} {call.label} cannot be made again: its input {i} {tensor.name} was not '
+            raise CommandError(f'call #{call.number} {call.label} cannot be repeated: its input {i} {tensor.name} was not '
                                f"kept in full{why}; record with level='full', or a larger full_limit") from None
     return arrays
 
@@ -143,7 +143,7 @@ class CallRepeater:
         try:
             found = self._capture.around(call, made if within is None else lambda: within(made))
             outputs = tuple([np.asarray(site.host.to_numpy(value)) for value in found])
-        except (Exception, SystemExit) as raised:  # whatever the user's function raises is an answer here
+        except (Exception, SystemExit) as raised:  # an error of the user's function is a result here
             error = raised
         finally:
             current.reset(token)

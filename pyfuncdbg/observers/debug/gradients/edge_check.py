@@ -103,7 +103,7 @@ class EdgeCheck:
                 noisy = noisy or found
         if noisy is None:
             return EdgeOutcome('OK', self._error)
-        along = self._along(open_)              # where one element is too noisy, all together may not be
+        along = self._along(open_)              # the sum may be less noisy than one element
         return noisy if along.verdict == 'unchecked' else along
 
     def _along(self, open_: np.ndarray) -> EdgeOutcome:

@@ -68,7 +68,7 @@ def checked(trace: Queries, step: CallRecord, at: Call | None = None,
         if step.site.traits.reads_variable:     # eager code makes no call of it
             outcomes = {slot: _passed_on(step, slot) for slot in wanted}
         elif all(step.outputs[slot].dtype == 'object' for slot in wanted):
-            raise CommandError('it made nodes of a backward pass, which have values where that runs')
+            raise CommandError('it created nodes of a backward pass, which have values only when they run')
         else:
             forward = forward_call(trace, step)
             outcomes, calls = _outcomes(trace, step, forward, wanted, at, before_each)
@@ -101,7 +101,7 @@ def _passed_on(step: CallRecord, slot: int) -> EdgeOutcome:
 
 
 def _reason(error: CommandError) -> str:
-    return str(error).partition(' cannot be made again: ')[2] or str(error)
+    return str(error).partition(' cannot be repeated: ')[2] or str(error)
 
 
 def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
@@ -179,7 +179,7 @@ def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None])
     try:
         return WeightedOutputs(function, inputs, seeds, SECONDS)
     except NoValueError as error:
-        raise CommandError(f'made again on its recorded inputs it raises {error}') from None
+        raise CommandError(f'repeated on its recorded inputs, it raises {error}') from None
 
 
 def _input(tensor: TensorRecord, slot: int) -> np.ndarray:
@@ -224,11 +224,11 @@ def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Array
 
 def _compare(first: RepeatedResult, second: RepeatedResult, recorded: Arrays) -> None:
     if first.error is not None:
-        raise CommandError(f'made again on its recorded inputs it raises {type(first.error).__name__}: {first.error}')
+        raise CommandError(f'repeated on its recorded inputs, it raises {type(first.error).__name__}: {first.error}')
     if not _agree(first.outputs, second.outputs):
-        raise CommandError('two calls on the same inputs differ: it is random, or keeps something between calls')
+        raise CommandError('two calls on the same inputs differ: it is random, or has state between calls')
     if len(recorded) == len(first.outputs) and not _agree(first.outputs, recorded):
-        raise CommandError('it gives something else now than when it was recorded: it depends on more than its inputs')
+        raise CommandError('its result differs from the recorded one: it depends on more than its inputs')
 
 
 def _agree(one: Arrays, other: Arrays) -> bool:
@@ -249,14 +249,14 @@ def _agree(one: Arrays, other: Arrays) -> bool:
 def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> EdgeOutcome | None:
     """The outcome for an input that cannot be checked, or whose gradient is wrong at first sight; else None."""
     if slot >= len(inputs):
-        return EdgeOutcome('unchecked', reason='it is a variable or a tensor that the function met beside its inputs')
+        return EdgeOutcome('unchecked', reason='it is a variable or a tensor that the function captured')
     values = inputs[slot]
     if values.dtype.kind == 'O':
         return EdgeOutcome('unchecked', reason='it is a variable')
     if values.dtype.kind != 'f' or gradient.dtype.kind != 'f':
         return EdgeOutcome('unchecked', reason=f'inputs of type {forward.inputs[slot].dtype} are not checked')
     if forward.site.traits.takes_symmetric and not np.array_equal(values, values.swapaxes(-1, -2)):
-        return EdgeOutcome('unchecked', reason='its gradient is that of a symmetric matrix, and the input is none')
+        return EdgeOutcome('unchecked', reason='its gradient is for a symmetric matrix, and the input is not symmetric')
     if values.shape != gradient.shape:
         return EdgeOutcome('BAD', reason=f'the gradient has shape {list(gradient.shape)}, the input {list(values.shape)}')
     if not np.isfinite(values).all():

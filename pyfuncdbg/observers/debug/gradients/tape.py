@@ -183,9 +183,9 @@ def tape_of(trace: Queries, run: int | None = None, tell: Tell | None = None) ->
         counts[step.process, step.run] += 1
     outer = [key for key in counts if key not in inner] or list(counts)
     if run is None and not outer:
-        raise CommandError('no gradients were recorded: nothing was differentiated while the recorder was on')
+        raise CommandError('no gradients were recorded: none were computed during the recording')
     if run is not None and not any(run == known for _, known in counts):
-        trace.run(run)                              # says which runs there are
+        trace.run(run)                              # raises an error that lists the runs
         which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
         raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
     told = {(step.process, step.run) for step in found if is_source(step)}

@@ -87,7 +87,7 @@ def _value(stop: Stop, expression: str) -> Value:
     text, names = scope_of(stop, expression)
     try:
         return described(evaluate(text, names), host_of(stop))
-    except CommandError as error:               # a name that is not there yet, say
+    except CommandError as error:               # such as a name without a value yet
         return Value('error', str(error).partition('\n')[0])
 
 

@@ -200,8 +200,8 @@ class NodeNames(Namespace):
         if isinstance(self._outer, Namespace):
             self._outer.set_name(name, value)
         elif name in self._outer:
-            raise CommandError(f'{name!r} is a name of the program, and at a node of the graph there is no frame whose '
-                               f'variable it could be: "up" and "down" go to one. "${name} = ..." is a variable of your own')
+            raise CommandError(f'{name!r} is a name of the program, and a node has no frame to set a variable in: '
+                               f'"up" and "down" select a frame. "${name} = ..." is a variable of the session')
         else:
             super().set_name(name, value)
 
@@ -320,7 +320,7 @@ def _compiled(text: str, mode: str) -> CodeType:
     except SyntaxError as error:
         raise CommandError(_pointed(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno or 1)) from None
     except (ValueError, MemoryError, RecursionError) as error:
-        raise CommandError(f'this cannot be read as Python: {error}') from None
+        raise CommandError(f'this is not valid Python: {error}') from None
     return code
 
 
@@ -330,7 +330,7 @@ def _run(code: CodeType, text: str, names: Namespace) -> Any:
         return eval(code, names)
     except (CommandError, KeyboardInterrupt):
         raise
-    except BaseException as error:              # typed code may raise anything: told, and the stop goes on
+    except BaseException as error:              # typed code may raise anything: report it
         if isinstance(error, RunAborted):
             raise
         if names.refused is not None:

@@ -258,13 +258,13 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> FoundNode:
     graphs = _Graphs(trace, sites, run)
     name = text.strip()
     if not name:
-        raise CommandError("no node named: expected something like 'norm', 'norm:0', 'norm[3]' or '#17'")
+        raise CommandError("expected a node, such as 'norm', 'norm:0', 'norm[3]' or '#17'")
     for way in (_of_node, _exactly, _by_end, _by_function):
         for graph in graphs:
             names = way(graph, name)
             if len(names) > 1:
                 few = ', '.join(names[:8]) + (f' and {len(names) - 8} more' if len(names) > 8 else '')
-                raise CommandError(f'{name!r} could be {few}: give the whole name')
+                raise CommandError(f'{name!r} could be {few}: give the full name')
             if names:
                 return FoundNode(names[0], graph)
     for site in sites.values():
@@ -306,7 +306,7 @@ class _Graphs:
         graph = {_twin(node.site) for made in self._made for node in made.nodes.values()}
         sites = [site for key, site in self._sites.items() if site.kind in ('python', 'op') and key not in announced
                  and _twin(site) not in graph]
-        nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions last: they stand
+        nodes = _nodes(sorted(sites, key=lambda site: site.kind == 'python'), _twins(sites))     # functions come last
         return RecordedGraph(None, None, nodes, _constants(nodes), _users(nodes))
 
 

@@ -66,13 +66,13 @@ def _scope_of(stop: Stop, text: str) -> tuple[str, Namespace]:
 
 def _printed(stop: Stop) -> Any:
     if not stop.printed:
-        raise CommandError('$_ is the value that was printed last at this stop, and none was')
+        raise CommandError('$_ is the last value printed at this stop, and there is none')
     return stop.printed[0]
 
 
 def _exception(stop: Stop) -> BaseException:
     if stop.error is None:
-        raise CommandError('$_exception is what was raised, and nothing was raised here')
+        raise CommandError('$_exception is the exception raised here, and there is none')
     return stop.error
 
 
@@ -80,7 +80,7 @@ def _returned(stop: Stop) -> Any:
     if stop.returns:
         return stop.result
     if stop.outputs is None:
-        raise CommandError('$_retval is what was returned: it is known where a function returns, and after a call')
+        raise CommandError('$_retval is the return value: it exists where a function returns, and after a call')
     return stop.outputs[0] if len(stop.outputs) == 1 else tuple(stop.outputs)
 
 
@@ -131,11 +131,11 @@ class RunTensors:
         if tensor not in self.names():
             raise CommandError(f'no tensor {tensor!r} in this run.{nearest(tensor, self.names())}')
         if self._stop.phase == 'post-mortem':
-            raise CommandError(f"{tensor!r} cannot be had any more: the run is over. 'pt' shows it if it was recorded")
+            raise CommandError(f"{tensor!r} is gone: the run is over. 'pt' shows it if it was recorded")
         if self._stop.phase == 'run':
             raise CommandError(f'{tensor!r} has no value yet: no node of this run has been executed')
         if self._view is None:
-            raise CommandError(f'{tensor!r} cannot be had here: the run does not say what its tensors are in mid-run')
+            raise CommandError(f'{tensor!r} is not available: this run does not report its tensors before it ends')
         try:
             return self._view.value(tensor)
         except KeyError as error:

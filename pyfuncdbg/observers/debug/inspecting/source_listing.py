@@ -74,10 +74,10 @@ def listing(filename: str, first: int, last: int, *, function: str = '', current
     """
     lines = source_lines(filename, module)
     if not lines:
-        raise CommandError(f'the source of {filename} is not to be had')
+        raise CommandError(f'the source of {filename} is not available')
     first = max(1, first)
     if first > len(lines):
-        raise CommandError(f'{filename} has {len(lines)} lines: there is no line {first}')
+        raise CommandError(f'{filename} has {len(lines)} lines, no line {first}')
     return Listing(filename, function, first, tuple(lines[first - 1:max(first, last)]), current, raised, marks(filename))
 
 

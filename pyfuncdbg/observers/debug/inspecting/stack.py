@@ -195,7 +195,7 @@ class _Builder:
             self._begin(run, call)
             return
         if (run.id, site.name) in self._segment:
-            last = self._entries[-1]            # a hook on nodes and one on functions: two calls, one place
+            last = self._entries[-1]            # the node hook and the function hook report the same place
             if isinstance(last, NodeEntry) and call is not None and (last.call is None or site.kind == 'python'):
                 self._entries[-1] = NodeEntry(site, run, call)
             return
@@ -222,7 +222,7 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     """Every frame, ours too: from the outermost to the stopped one, then those that an error went through."""
     frames = _outwards(stop.frame)
     waits = stop.run.thread if stop.run is not None else 0
-    if waits not in (0, stop.thread):           # the program stands there, and waits for this thread
+    if waits not in (0, stop.thread):           # the program waits there for this thread
         idents = [one.ident for one in threading.enumerate() if one.native_id == waits]
         frames = [*_outwards(sys._current_frames().get(idents[0] or 0) if idents else None), *frames]
     known = {id(frame) for frame, _ in frames}

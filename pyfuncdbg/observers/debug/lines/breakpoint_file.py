@@ -233,7 +233,7 @@ class BreakpointFile:
     def _source_of(self, original: CodeType) -> int | None:
         """The index of the text that the module was compiled from."""
         for number, source in enumerate(self.sources):
-            with suppress(SyntaxError, ValueError, RecursionError):     # a text that was never run
+            with suppress(SyntaxError, ValueError, RecursionError):     # source that never ran
                 if same_code(source.module(), original):
                     return number
         return None

@@ -25,13 +25,13 @@ def loaded(name: str, known: Iterable[str]) -> str | None:
     known = set(known)
     if name in known:
         return name
-    if os.path.isfile(name):                    # as in a shell, whatever else is called so
+    if os.path.isfile(name):                    # as in a shell, before other files of that name
         return _same(name, known)
     tail = os.sep + os.path.normpath(name).lstrip(os.sep)
     fitting = sorted(one for one in known if one.endswith(tail))
     fitting = [one for one in fitting if not is_library(one)] or fitting
     if len(fitting) > 1:
-        raise CommandError(f'{name!r} may be any of {", ".join(fitting)}: give more of the path.')
+        raise CommandError(f'{name!r} may be any of {", ".join(fitting)}: give a longer part of the path.')
     return fitting[0] if fitting else _same(name, known)
 
 
@@ -41,7 +41,7 @@ def is_meant(name: str, filename: str) -> bool:
     if path is not None:
         return os.path.realpath(path) == os.path.realpath(filename)
     if is_library(filename) and os.sep not in name:
-        return False                            # the program may yet load one of its own
+        return False                            # the program may load its own file later
     return loaded(name, [filename]) is not None
 
 
@@ -69,4 +69,4 @@ def findable(name: str) -> str | None:
 def unknown(name: str, known: Iterable[str]) -> str:
     """Error message for a file that is neither loaded nor found: a program may yet add its folder to `sys.path`."""
     close = nearest(os.path.basename(name), {os.path.basename(one): one for one in known if not is_library(one)})
-    return f'no file {name!r} is loaded, or found where Python looks now.{close}'
+    return f'no file {name!r} is loaded or on the path of Python.{close}'

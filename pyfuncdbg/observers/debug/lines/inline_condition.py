@@ -15,10 +15,10 @@ from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 
-_REFUSED = {ast.NamedExpr: 'a walrus would set a variable of the function',
-            ast.Await: 'await would change the order in which the program runs',
-            ast.Yield: 'yield would make a generator of the function',
-            ast.YieldFrom: 'yield would make a generator of the function'}
+_REFUSED = {ast.NamedExpr: ':= would set a variable of the function',
+            ast.Await: 'await would change the order of execution',
+            ast.Yield: 'yield would make the function a generator',
+            ast.YieldFrom: 'yield would make the function a generator'}
 
 
 OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
@@ -88,7 +88,7 @@ class InlineCondition:
 
     def needs_value(self, word: str) -> CommandError:
         """Says that a word stands alone: of a line there is nothing that it would be asked of."""
-        return CommandError(f'{word} stands alone in {self.text!r}, and at a line it needs a value, as in {word}(x)')
+        return CommandError(f'{word} is used alone in {self.text!r}, and at a line it needs a value, as in {word}(x)')
 
     def expression(self) -> ast.expr:
         """A fresh tree of it."""
@@ -210,6 +210,6 @@ def _pointed(text: str, error: SyntaxError) -> str:
     line = lines[min(row, len(lines) - 1)]
     column = (error.offset or 1) - (2 if row == 0 else 1)       # of the text, without our parenthesis
     if row >= len(lines):
-        column = len(line)                      # something is missing at the end
+        column = len(line)                      # the end is incomplete
     caret = ' ' * max(0, min(column, len(line))) + '^'
-    return f'the condition cannot be read: {error.msg}\n  {line}\n  {caret}'
+    return f'the condition is not valid Python: {error.msg}\n  {line}\n  {caret}'

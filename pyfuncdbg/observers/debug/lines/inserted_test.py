@@ -64,7 +64,7 @@ class LineBreakpoint:
         """Hand it on."""
         try:
             self._on_hit(frame, error)
-        except Exception as ours:               # a mistake of a debugger must not become the program's
+        except Exception as ours:               # an internal error must not reach the program
             say_failed(f'breakpoint {self.number} at {self._place} failed', ours)
 
     def met(self, frame: FrameType, owner: str) -> None:
@@ -80,7 +80,7 @@ class LineBreakpoint:
             except UnsetError as unset:
                 self._say_unset(unset)
                 return
-            except Exception as raised:         # the condition's: shown to the user at the stop
+            except Exception as raised:         # an error of the condition: shown at the stop
                 error = raised
         self.tell(frame, error)
 
@@ -89,7 +89,7 @@ class LineBreakpoint:
             return
         self._said = True
         text = self.condition.text if self.condition is not None else ''
-        say(f'breakpoint {self.number} at {self._place}: {error}; as long as that is so, {text!r} counts as false.')
+        say(f'breakpoint {self.number} at {self._place}: {error}; until it does, {text!r} counts as false.')
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LineBreakpoint, (self.number, None, passing, self._place, {})

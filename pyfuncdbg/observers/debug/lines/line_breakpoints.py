@@ -209,7 +209,7 @@ class LineBreakpoints:
         try:
             with self._lock:
                 return self._loaded(code)
-        except Exception as ours:               # a mistake of a debugger must not keep the program from loading a module
+        except Exception as ours:               # an internal error must not prevent the program from loading a module
             say_failed(f'breakpoints in {os.path.basename(code.co_filename)} wait until its functions are there', ours)
             return code
 
@@ -270,7 +270,7 @@ class LineBreakpoints:
                         self._give_up(point, error)
             self._sum_up()
             if code is not None:
-                self._seen[id(code)] = weakref.ref(code)        # not before: other threads that call it wait until here
+                self._seen[id(code)] = weakref.ref(code)        # last: other threads wait until here
             return tested or self._placed != before
 
     def _knows(self, code: CodeType) -> bool:
@@ -382,7 +382,7 @@ class LineBreakpoints:
             code, line = installation.unmade[number]
             if point.line_breakpoint.condition is not None:
                 check_names(point.line_breakpoint.condition, code, file.spaces, self._vocabulary)
-            why = ('its source is missing or was changed since it was loaded' if installation.file.loose
+            why = ('its source is missing or was changed after it was loaded' if installation.file.loose
                    else 'it is at module level, which runs already')
             self._placed[number] = Placement(watched, file.filename, line, code.co_qualname,
                                              f'not compiled in: {why}')

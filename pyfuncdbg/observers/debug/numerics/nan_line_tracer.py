@@ -102,14 +102,14 @@ class LineTracer:
     def run(self, function: Callable[[], Any]) -> Any:
         """Call it, traced; also from inside of a trace function."""
         before = sys.gettrace()
-        sys.settrace(self._enter)               # first: what traces now would see the call
+        sys.settrace(self._enter)               # first: an active trace function would see the call
         try:
             return sys.call_tracing(self._traced, (function,))
         finally:
             sys.settrace(before)
 
     def _traced(self, function: Callable[[], Any]) -> Any:
-        sys.settrace(self._enter)               # 3.11 has tracing off inside of a trace function until it is set again
+        sys.settrace(self._enter)               # 3.11 disables tracing inside a trace function until it is set again
         return function()
 
     def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:

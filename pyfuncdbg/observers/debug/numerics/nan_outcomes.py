@@ -70,7 +70,7 @@ def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
         number = origin.call.number
         met = heirs.get(number, [])
         inherited = [finding for finding in met if finding.verdict == 'inherited' and not finding.call.site.attrs.get(
-            'source')]                          # that tells what has come to a source: no step
+            'source')]                          # a source row, not a step
         fetches = tuple(reached.get(number, ()))
         backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *met))
         certain = sum(finding.certain for finding in inherited)

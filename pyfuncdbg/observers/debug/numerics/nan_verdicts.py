@@ -260,7 +260,7 @@ class _Tracker:
                 return alike[-1]
             if place is not None and run in self._last:
                 can_be = (origin for (*of, origin) in reversed(self._origins) if (*of,) == run and (
-                    self._infinite.get(origin, True) or tensor.stats is None or tensor.stats.nan))  # no NaN becomes Inf
+                    self._infinite.get(origin, True) or tensor.stats is None or tensor.stats.nan))  # NaN never becomes Inf
                 return next(can_be, self._last[run])
         return self._first.get(call.process)
 

@@ -115,7 +115,7 @@ def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
     calls: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     for use in uses:
-        if not use.site.attrs.get('source'):    # that row tells what has come to a source: no step
+        if not use.site.attrs.get('source'):    # a source row, not a step
             calls[use.site.kind] += use.calls
         bad[use.site.kind] += use.bad
     sites = tuple(use for use in uses if use.site.kind == 'python')

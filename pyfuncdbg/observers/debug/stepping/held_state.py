@@ -42,15 +42,15 @@ _WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
 
 
 def obstacle(site: CallSite) -> str:
-    """The reason why a Python call cannot be made again without using up what the program is to get; '' if it can."""
+    """The reason why a Python call cannot be repeated without using up what the program is to get; '' if it can."""
     source = site.attrs.get(SOURCE, '')
     if source:
         return taken(source)
     for name, value in held(site.function):
         what = _used_up(value)
         if what:
-            return (f'its function uses {name}, {what}: another call would take from it what the program is to get. Look at '
-                    f'the call itself: stop in it and step')
+            return (f'its function uses {name}, {what}: another call would consume its data. Debug the '
+                    f'call itself: stop in it and step')
     return ''
 
 
@@ -87,9 +87,9 @@ def _module_generators(function: Any) -> dict[str, str]:
 
 
 def taken(source: str) -> str:
-    """The reason why a call that takes the next element of something cannot be made again."""
-    return (f'each call takes the next element from the {source}, and another call would take one that the program is to '
-            f'get. Stop in it and step')
+    """The reason why a call that takes the next element of something cannot be repeated."""
+    return (f'each call takes the next element from the {source}, and another call would consume one. '
+            f'Debug the call itself: stop in it and step')
 
 
 def _used_up(value: Any) -> str:

@@ -145,7 +145,7 @@ class _Pause:
         """The error goes on to the program."""
         if decision.verb in ('cont', 'quit', 'run'):
             control.resume()
-        else:                                   # to where the program meets it
+        else:                                   # the stepper continues where the error is handled
             self._threads.step_out(decision, thread)
 
     def _beyond(self, control: RunCursor, decision: Decision, thread: int) -> None:

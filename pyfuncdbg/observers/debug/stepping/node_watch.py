@@ -80,7 +80,7 @@ class NodeWatch:
         record = self._recorder is not None and call.site.name not in self._wrapping
         try:
             outputs = self._recorder.around(call, proceed) if record and self._recorder is not None else proceed()
-        except Exception:                       # the program's, on its way to whoever asked for the node
+        except Exception:                       # an error of the program, raised to the node's caller
             if self.failed is None:
                 self.failed = call.site
             raise
@@ -101,7 +101,7 @@ class NodeWatch:
             reason = ''
             try:
                 passes = bool(test(array))
-            except Exception as error:          # the user's expression: it is shown where it went wrong
+            except Exception as error:          # an error of the user's expression: shown where it occurred
                 passes, reason = True, f'{type(error).__name__}: {error}'
             if passes:
                 self.count += 1

@@ -56,8 +56,8 @@ def reloaded(function: Any) -> ReloadReport | None:
     except (OSError, ValueError):
         return None
     except SyntaxError as error:
-        raise CommandError(f'{filename}:{error.lineno}: {error.msg}: the file was edited and is no Python now. Correct it '
-                           "and type 'retry' again.") from None
+        raise CommandError(f'{filename}:{error.lineno}: {error.msg}: the edited file is not valid Python. Correct it and '
+                           "type 'retry' again.") from None
     found = [one for one in _codes(module) if one.co_qualname == name]
     if any(one == code for one in found):
         return ReloadReport(name, filename, code.co_firstlineno, False)

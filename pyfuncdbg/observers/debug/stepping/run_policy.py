@@ -95,7 +95,7 @@ class RunPolicy:
                 outputs = self._watched(threads, debugged, proceed)
             except RunAborted:
                 raise
-            except Exception as error:          # the program's: shown, and raised again unless the user retries
+            except Exception as error:          # an error of the program: shown, and raised again unless the user retries
                 if self._end(threads, debugged, error):
                     debugged.renew()
                     continue
@@ -111,7 +111,7 @@ class RunPolicy:
     def _begin(self, threads: ThreadControl, debugged: DebuggedRun) -> Decision | None:
         """Show the card, unless an earlier order covers this run; gives a decision about Python, for after the run."""
         if not self.stops or threads.broker.front_end() is None:
-            debugged.watched = False            # nobody will look at it
+            debugged.watched = False            # it will not be shown
             if str(debugged.number).strip('0') == '1':
                 _log(threads, self._card(debugged))         # the first, the tenth, ...: a training loop has a million
             return None
@@ -128,7 +128,7 @@ class RunPolicy:
         card = self._card(debugged)
         debugged.card = card.number
         decision = threads.stopped(card)
-        debugged.begun = debugged.call.started = perf_counter_ns()      # the run took its own time, not the user's
+        debugged.begun = debugged.call.started = perf_counter_ns()      # exclude the time that the user took
         verb = decision.verb
         self._carding = self._every or verb not in ('cont', 'quit')
         if verb == 'run':

@@ -27,7 +27,7 @@ class SkippedCall:
         self._function = call.site.function
         self._call: Call | None = call
         self._value = value
-        if isinstance(self._function, FunctionType):            # it goes by the function's name meanwhile
+        if isinstance(self._function, FunctionType):            # it has the function's name meanwhile
             self.__name__, self.__qualname__ = self._function.__name__, self._function.__qualname__
         call.site.host.replace(call.site, self, len(call.inputs))
 

@@ -108,13 +108,13 @@ class Broker:
                 try:
                     if known.usable():
                         return known
-                except Exception as error:      # a broken front end must not end the program that is debugged
+                except Exception as error:      # a broken front end must not end the debugged program
                     self._drop(known, error)
         return None
 
     def _drop(self, front_end: FrontEnd, error: Exception) -> None:
         self.remove(front_end)
-        say(f'the front end {front_end.name!r} failed and is not used any more: {type(error).__name__}: {error}')
+        say(f'the front end {front_end.name!r} failed and is disabled: {type(error).__name__}: {error}')
 
     # ------------------------------------------------------------------ stops
     @property
@@ -159,7 +159,7 @@ class Broker:
         count = 0
         self._repeats.clear()
         for stop in self._stops:
-            with contextlib.suppress(CommandError):     # somebody else has decided it just now
+            with contextlib.suppress(CommandError):     # another client has decided it just now
                 stop.decide(verb)
                 count += 1
         return count
@@ -167,7 +167,7 @@ class Broker:
     def hold(self, stop: Stop) -> Decision:
         """Wait for the user; on the thread that stops. What the prompt prints is no call's output."""
         if any(one.thread == stop.thread for one in self._stops):
-            return Decision('cont')             # it waits already, and does this for the user who looks there
+            return Decision('cont')             # the thread waits already and serves the user's requests
         again = self._repeats.pop(stop.thread, None)
         if again is not None and _is_step(stop):
             return self._repeated(stop, again)
@@ -231,7 +231,7 @@ class Broker:
         timer.daemon = True
         try:
             timer.start()
-        except RuntimeError:                    # no thread can be had, as at the interpreter's end
+        except RuntimeError:                    # no thread can start at interpreter shutdown
             give_up()
 
     def _turn(self, stop: Stop) -> None:
@@ -252,7 +252,7 @@ class Broker:
             else:
                 self.asking = front_end
                 front_end.interact(stop, self)
-        except Exception as error:              # a broken front end must not end the program that is debugged
+        except Exception as error:              # a broken front end must not end the debugged program
             if front_end is not None:
                 self._drop(front_end, error)
         finally:
@@ -274,8 +274,8 @@ class Broker:
         with contextlib.suppress(CommandError):                 # decided meanwhile
             stop.decide(self.lost)
         if not said:
-            end = 'ends' if self.lost == 'abort' else 'goes on without stops'
-            say(f'nobody is there to ask any more: the program {end}')
+            end = 'ends' if self.lost == 'abort' else 'continues without stops'
+            say(f'the user is gone: the program {end}')
 
     def forked(self) -> None:
         """In a forked child: the stops of other threads are the parent's."""

@@ -159,7 +159,7 @@ class Stop:
         """
         with self._lock:
             if self.decision is not None:
-                raise CommandError(f'this stop has been left already, by {self.decision.verb!r}')
+                raise CommandError(f'this stop is over already, by {self.decision.verb!r}')
             decision = self.decision = Decision(verb, argument, times)
         self._work.put(None)
         return decision
@@ -174,11 +174,11 @@ class Stop:
         if threading.get_native_id() == self.thread:
             return action()
         if self.decision is not None:
-            raise CommandError('the thread has gone on: it is not stopped any more')
+            raise CommandError('the thread is not stopped any more')
         future: Future[_Result] = Future()
         self._work.put((future, action))
         if self._left:
-            self.leave()                        # it went on meanwhile, and looks at its work no more
+            self.leave()                        # it has resumed and reads no more requests
         return future.result()
 
     def wake(self) -> None:
@@ -191,7 +191,7 @@ class Stop:
             future, action = work
             try:
                 future.set_result(action())
-            except BaseException as error:      # it belongs to the thread that asked, which raises it
+            except BaseException as error:      # raised by the thread that asked
                 future.set_exception(error)
 
     def leave(self) -> None:
@@ -203,7 +203,7 @@ class Stop:
             except queue.Empty:
                 return
             if work is not None:
-                work[0].set_exception(CommandError('the thread has gone on: it is not stopped any more'))
+                work[0].set_exception(CommandError('the thread is not stopped any more'))
 
     def __repr__(self) -> str:
         return f'<Stop {self.number} {self.phase} {self.call!r} thread {self.thread}>'

@@ -13,7 +13,7 @@ from pyfuncdbg.observers.record.recorder import recorders
 
 def log_stop(stop: Stop) -> None:
     """Say that a stop was passed, and note it."""
-    say(f'not stopped {whereabouts(stop)}: {stop.reason} (nobody is there to ask)')
+    say(f'not stopped {whereabouts(stop)}: {stop.reason} (no user is connected)')
     note_stop(stop)
 
 

@@ -76,7 +76,7 @@ class DecodedLog:
         known = self._sites.get(key)
         if known is None:
             entry, process = self._index.sites.get(key), key >> SITE_BITS
-            if entry is None:                   # it may come
+            if entry is None:                   # the record may follow
                 return decode.unknown_site(key & (1 << SITE_BITS) - 1, process)
             known = self._sites[key] = decode.site_record(unpacked(entry.payload), process, self.sources)
         return known
@@ -114,7 +114,7 @@ class DecodedLog:
         known = self._plans.get((process, number))
         if known is None:
             payload = self._index.plans.get((process, number))
-            if payload is None:                 # it may come
+            if payload is None:                 # the record may follow
                 return _NO_PLAN
             known = self._plans[process, number] = self._decoded_plan(payload)
         return known

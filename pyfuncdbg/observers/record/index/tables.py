@@ -155,7 +155,7 @@ class Table:
         added = slice(self.count, self.count + rows)
         if added.stop > MOST_ROWS:
             raise ValueError(f'more than {MOST_ROWS:,} rows')
-        if self._room < added.stop:             # logs may be hostile, so an estimate does not count for much
+        if self._room < added.stop:             # logs may be hostile: do not trust the estimate
             self._room = max(added.stop, 2 * self._room, int(min(expected, _MOST_GROWTH * added.stop, MOST_ROWS)))
         for name, column in self._columns.items():
             column.write(added, self._room, columns[name])

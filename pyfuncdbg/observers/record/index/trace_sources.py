@@ -140,7 +140,7 @@ class TraceSources:
             try:
                 _take(known, unpacked(self._index.reader(process).record(position).payload))
             except (ValueError, TypeError, OverflowError):
-                continue                        # damaged, or hostile: what it would have said is not recorded
+                continue                        # damaged or hostile: treat the source as not recorded
         return known
 
 

@@ -34,7 +34,7 @@ class WakeEvent:
 
     def set(self) -> None:
         """Wake it, or let its next `wait` return at once."""
-        with contextlib.suppress(RuntimeError):             # it is set
+        with contextlib.suppress(RuntimeError):             # set already
             self._asleep.release()
 
     def wait(self, seconds: float) -> None:
@@ -70,7 +70,7 @@ class BackPressure:
     def wait_for(self, condition: Callable[[], bool]) -> bool:
         """Wait until `condition` is true; False if the writer has nothing left to write, or stalls."""
         met = False
-        end = time.monotonic() + 2 * PATIENCE   # what it writes may give back nothing: running calls may hold the memory
+        end = time.monotonic() + 2 * PATIENCE   # writing may free nothing: running calls may hold the memory
 
         def attempt(seconds: float) -> bool:
             nonlocal met

@@ -80,7 +80,7 @@ class BlobStore:
             return self._described(taken)
         if taken.described is None:
             if taken.data is None and not taken.note:
-                taken.note = OVER_BUDGET        # the call it was taken in found no room in the queue
+                taken.note = OVER_BUDGET        # the queue had no room for its call
             taken.described = self._described(taken)
         elif taken.described[6] == OVER_BUDGET:
             self._miss(taken)

@@ -52,7 +52,7 @@ class Descriptor:
 
     def close(self) -> None:
         """Close it, if it still is this file; closing twice is allowed."""
-        with contextlib.suppress(OSError):      # the program has done so
+        with contextlib.suppress(OSError):      # the program has closed it
             number = self.fileno()
             self._number = -1                   # first: a child that is forked meanwhile would close it once more
             os.close(number)

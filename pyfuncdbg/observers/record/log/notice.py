@@ -23,13 +23,13 @@ class Notices:
     def disk_full(self, folder: Path, why: str) -> None:
         """Not all of the trace has room on its disk."""
         if self._first(_FULL):
-            say(f'{folder}: not everything can be recorded: {why}. What finds no room is dropped and counted; '
-                'the program goes on.')
+            say(f'{folder}: not everything can be recorded: {why}. The rest is dropped and counted; '
+                'the program continues.')
 
     def ended(self, folder: Path, why: str) -> None:
         """The recording ends early."""
         if self._first(_ENDED):
-            say(f'{folder}: {why}. Recording stops, the program goes on.')
+            say(f'{folder}: {why}. Recording stops, the program continues.')
 
     def _first(self, place: int) -> bool:
         # Two processes that look within the same microsecond both tell; no lock is worth that.

@@ -63,7 +63,7 @@ def create(path: Path, budget: int) -> bool:
         if any(path.iterdir()):
             raise TraceError(f'{path}: is a folder with other files in it; give a path that does not exist yet')
         try:
-            with open(path / LEDGER, 'xb', buffering=0) as ledger:      # of two programs that come at once, one makes it
+            with open(path / LEDGER, 'xb', buffering=0) as ledger:      # another program may create it at the same time
                 ledger.write(_LEDGER.pack(0, 0))
             _write_whole(path / MANIFEST, json.dumps({
                 'format': _FORMAT, 'version': VERSION, 'id': uuid.uuid4().hex, 'created': time.time(), 'budget': budget}))
@@ -81,7 +81,7 @@ def create(path: Path, budget: int) -> bool:
 
 def remove(path: Path, made: bool) -> None:
     """Remove a trace that holds nothing yet, and its folder if that was made for it."""
-    with contextlib.suppress(OSError):          # another program's file is in it by now
+    with contextlib.suppress(OSError):          # another program has written into it meanwhile
         for file in (path / MANIFEST, draft(path / MANIFEST), path / LEDGER):
             file.unlink(missing_ok=True)
         if made:
@@ -181,7 +181,7 @@ def read_manifest(path: Path) -> Manifest:
         with open(open_regular(path / MANIFEST), 'rb') as file:
             held = json.loads(file.read(_LARGEST_MANIFEST))
         if not isinstance(held, dict) or held.get('format') != _FORMAT:
-            raise NotATraceError(f'{path}: not a trace; its {MANIFEST} is of something else')
+            raise NotATraceError(f'{path}: not a trace; its {MANIFEST} belongs to another program')
         version = int(held['version'])
         if not 0 < version < 1 << 31:
             raise ValueError('its version is out of range')

@@ -180,7 +180,7 @@ class Writer:
             return
         self.failed = True
         self._backlog.close(self._snapshots)
-        with contextlib.suppress(OSError):      # what was written shall say what was not, where that is possible
+        with contextlib.suppress(OSError):      # record what was lost, if possible
             self._journal.report_losses(last=True)
         self._on_failure()
         self._notices.ended(self.folder, reason(error))

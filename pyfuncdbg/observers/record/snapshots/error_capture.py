@@ -62,7 +62,7 @@ class Failure:
             self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
                                                       compact=True)
             _translate(self._text, error, trace)
-        # The exception is the program's: a property or method of it that raises here must not end the recording.
+        # A property or method of the program's exception may raise: that must not end the recording.
         except Exception:
             self._text = None
         self.taken: list[Copied | Snapshot] = []
@@ -71,7 +71,7 @@ class Failure:
         if snapshots is not None:
             try:
                 self._keep(variables_of([frame for frame, _ in went], host), snapshots)
-            # The variables are the program's: whatever they are, the program must get its own exception.
+            # Variables of the program may raise: the program must still get its own exception.
             except Exception:
                 self._variables = []
 

@@ -127,7 +127,7 @@ class Snapshots:
             if kind in READERS:
                 try:
                     value = READERS[kind](value)
-                except Exception:               # it has no elements that could be read; `take` says so
+                except Exception:               # it has no readable elements; `take` reports that
                     break
                 if (kind := type(value)) in scalars:
                     taken.append(value)
@@ -162,7 +162,7 @@ class Snapshots:
                 return value.dtype, value.shape, value.tobytes(), False
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
-        # The value is the program's: a deleted buffer or an object that is no tensor must not end the recording.
+        # A deleted buffer or an object that is not a tensor must not end the recording.
         except Exception as error:
             return Snapshot(np.dtype(object), (), 0, f'unreadable: {type(error).__name__}')
         size = array.nbytes
@@ -221,7 +221,7 @@ class Snapshots:
                 taken.data = taken.buffer[:size]
                 np.copyto(taken.data.view(array.dtype).reshape(array.shape), array)
         elif not taken.keep:
-            taken.stats = stats_of(array)       # no copy of it would find room
+            taken.stats = stats_of(array)       # there is no room for a copy
         else:
             self._store(array, taken)
 

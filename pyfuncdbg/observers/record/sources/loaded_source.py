@@ -145,7 +145,7 @@ class LoadedSources:
         data, lines, proven = _loaded(filename, stamp, code)
         if known is not None and known.lines:
             if digest(data) == known.key:
-                known.stamp = stamp             # touched, not edited
+                known.stamp = stamp             # the time changed, not the text
                 return known
             if not lines and (known.proven or _runs(filename, known.lines, code)):
                 return known                    # edited while the program runs, and not loaded again

@@ -11,7 +11,7 @@ from pyfuncdbg.errors import nearest
 def positive(text: str) -> int:
     """A whole number from 1."""
     if not text.isdecimal() or len(text) > 12 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is no whole number from 1')
+        raise argparse.ArgumentTypeError(f'{text!r} is not an integer from 1 on')
     return int(text)
 
 
@@ -25,7 +25,7 @@ class OneOf:
     def __call__(self, text: str) -> str:
         """The word, if it is one of them."""
         if text not in self.names:
-            raise argparse.ArgumentTypeError(f'{text!r} is no {self.what}: expected {", ".join(self.names[:-1])} or '
+            raise argparse.ArgumentTypeError(f'{text!r} is not a {self.what}: expected {", ".join(self.names[:-1])} or '
                                              f'{self.names[-1]}.{nearest(text, self.names, 1)}')
         return text
 

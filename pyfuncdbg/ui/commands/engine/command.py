@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.ui.views.escape import visible
 
-if TYPE_CHECKING:                               # the report of a run, which everybody waits for, needs none of them
+if TYPE_CHECKING:                               # the report of a run needs none of them
     from rich.console import RenderableType
 
     from pyfuncdbg.observers.debug.debugger import Debugger

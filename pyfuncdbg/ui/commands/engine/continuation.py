@@ -61,7 +61,7 @@ def _python_goes_on(text: str, lines: Sequence[str]) -> bool:
     if len(lines) == 1 or lines[-1].strip():
         typed = len(lines) > 1
         return _unfinished(text, single=typed)
-    return _in_string(text)                     # an empty line ends everything else
+    return _in_string(text)                     # an empty line ends any other block
 
 
 def _unfinished(text: str, *, single: bool) -> bool:

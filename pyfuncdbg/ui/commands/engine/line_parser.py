@@ -23,7 +23,7 @@ def refuse_overlong(line: str) -> None:
         CommandError: It is too long for one.
     """
     if len(line) > LONGEST:
-        raise CommandError(f'a line of more than {LONGEST} characters is no command: refused, it begins {line[:40]!r}')
+        raise CommandError(f'a line of more than {LONGEST} characters is too long; it begins {line[:40]!r}')
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def parse_tensor(text: str) -> TensorReference:
     match = _SPEC.fullmatch(text.strip())
     if match is None:
         if not text.strip():
-            raise CommandError("no tensor named: expected something like 'norm:0', '#17:in0' or 'norm[3]:0[1:3]'")
+            raise CommandError("expected a tensor, such as 'norm:0', '#17:in0' or 'norm[3]:0[1:3]'")
         return TensorReference(text.strip(), '', 0, None)
     index = parse_index(match['index']) if match['index'] else None
     return TensorReference(match['owner'], match['side'] or '', int(match['slot']), index)
@@ -141,8 +141,8 @@ def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
                             return FoundTensor(tensor, f'{kind} of run #{run.run}', run)
         raise CommandError(f'no run before run {call.run} has {name!r}')
     if not call.ordinal:
-        raise CommandError(f'call #{call.number} {call.label} is the first of its node: there is none before it to compare '
-                           "with. '--against CALL' compares with any other")
+        raise CommandError(f'call #{call.number} {call.label} is the first of its node, with no earlier one to compare '
+                           "with. '--against CALL' compares with another call")
     before = trace.call(f'{call.site.name}[{call.ordinal - 1}]')
     if before.process != call.process:
         raise CommandError(f"the call before #{call.number} {call.label} is not known: name one by '--against CALL'")
@@ -168,7 +168,7 @@ def _perhaps(trace: Queries, spec: TensorReference, run: int | None) -> list[str
     """Calls that may be of a run where none is known to be."""
     sites = [site for site in trace.sites() if spec.owner in (site.name, *site.outputs)] if run is not None else []
     calls = sum(unattributed(trace, site, run) for site in sites)
-    return [f'. {calls} of its calls may be of it: several runs went on at once, and their host does not tell. ',
+    return [f'. {calls} of its calls may belong to it: several runs overlapped, and their host does not say which. ',
             TypedCommand(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
 
 

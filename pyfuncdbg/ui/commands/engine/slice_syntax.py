@@ -22,7 +22,7 @@ def parse_index(text: str) -> Index:
     """
     inside = text.strip()
     if not (inside.startswith('[') and inside.endswith(']')):
-        raise CommandError(f'{text!r} is no slice: expected something like [0], [1:3, ..., -1]')
+        raise CommandError(f'{text!r} is not a slice: expected a form such as [0], [1:3, ..., -1]')
     parts = [part.strip() for part in inside[1:-1].split(',')]
     if len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -55,13 +55,13 @@ def parse_ranges(text: str) -> tuple[tuple[float, float], ...]:
     inner = packed[1:-1] if packed.startswith('[[') and packed.endswith(']]') else packed
     found = _RANGE.findall(inner)
     if not found or ','.join(f'[{low},{high}]' for low, high in found) != inner:
-        raise CommandError(f'{text!r} is no range: expected [LOW, HIGH] or [[LOW, HIGH], ...], with inf for no end')
+        raise CommandError(f'{text!r} is not a range: expected [LOW, HIGH] or [[LOW, HIGH], ...], with inf for no end')
     ranges = []
     for low, high in found:
         if not _NUMBER.fullmatch(low) or not _NUMBER.fullmatch(high):
-            raise CommandError(f'{low if not _NUMBER.fullmatch(low) else high!r} in the range {text!r} is no number')
+            raise CommandError(f'{low if not _NUMBER.fullmatch(low) else high!r} in the range {text!r} is not a number')
         if float(low) > float(high):
-            raise CommandError(f'the range [{low}, {high}] is empty: its lower end comes first')
+            raise CommandError(f'the range [{low}, {high}] is empty: the lower end comes first')
         ranges.append((float(low), float(high)))
     return tuple(ranges)
 
@@ -71,7 +71,7 @@ def _part(part: str, text: str) -> int | slice | EllipsisType:
         return Ellipsis
     bounds = [bound.strip() for bound in part.split(':')]
     if len(bounds) > 3 or not all(_INTEGER.fullmatch(bound) or (not bound and len(bounds) > 1) for bound in bounds):
-        raise CommandError(f"{part!r} in {text!r} is no index: expected an integer, START:STOP:STEP or '...'")
+        raise CommandError(f"{part!r} in {text!r} is not an index: expected an integer, START:STOP:STEP or '...'")
     numbers = [int(bound) if bound else None for bound in bounds]
     if len(numbers) == 1:
         assert numbers[0] is not None

@@ -76,7 +76,7 @@ def _mirrored(copy: dict[str, Any]) -> type[ModuleType]:
             super().__delattr__(name)
             copy.pop(name, None)
 
-    Mirrored.__name__ = Mirrored.__qualname__ = ModuleType.__name__     # nothing of it shows
+    Mirrored.__name__ = Mirrored.__qualname__ = ModuleType.__name__     # the program sees an ordinary module
     Mirrored.__module__ = ModuleType.__module__
     return Mirrored
 
@@ -143,7 +143,7 @@ class OwnImports:
             _decode(self._modules, 'py_')
         self._functions.clear()
         dataclasses = sys.modules.get('dataclasses')
-        if dataclasses is not None:             # it looks for `typing` there
+        if dataclasses is not None:             # `dataclasses` looks up `typing` there
             self._adapt([dataclasses], self._sys)
 
     def complete(self) -> None:
@@ -185,7 +185,7 @@ class OwnImports:
         module = self._load(full)
         for each in wanted or ():
             if each != '*' and not hasattr(module, each) and hasattr(module, '__path__'):
-                with contextlib.suppress(ModuleNotFoundError):      # the statement itself says what is missing
+                with contextlib.suppress(ModuleNotFoundError):      # the import statement raises it
                     self._load(f'{full}.{each}')
         return module if wanted or level else self._load(top)
 

@@ -60,7 +60,7 @@ def kept_in(settings: Configuration) -> Path:
 
 def give_up(path: Path) -> None:
     """Nothing is recorded at this free path after all."""
-    with contextlib.suppress(OSError):          # something is in it, or it was never made
+    with contextlib.suppress(OSError):          # not empty, or never made
         path.rmdir()
 
 
@@ -94,7 +94,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
         await_imports()
         return
     await_imports()
-    owner = os.getpid() if report else 0        # which is no process of the user's
+    owner = os.getpid() if report else 0        # 0 is no process
     folder, environment = _here(), dict(os.environ)
 
     def finish() -> None:
@@ -178,6 +178,6 @@ def draw_report(path: Path, folder: str, environment: dict[str, str]) -> None:
         if done.returncode != 0:
             os.write(2, f'pyfuncdbg: recorded to {path}\n'.encode(errors='backslashreplace'))
     except OSError:
-        pass                                    # no stderr, or no process to be had: the trace is there all the same
+        pass                                    # no stderr or no process: the trace is written already
     except KeyboardInterrupt:
         pass                                    # a second Ctrl-C means the report, and the program has ended

@@ -125,7 +125,7 @@ def execute(program: Program) -> None:
     keep_own_imports()
     path = _search_path(program.path)
     for own in _own:
-        own.withdraw(withdrawable(path), loaded_at_start())     # of what was loaded since, too
+        own.withdraw(withdrawable(path), loaded_at_start())     # also modules loaded since
     sys.path[:] = path
     try:
         _enter(program, main)
@@ -133,7 +133,7 @@ def execute(program: Program) -> None:
         note_end(error)
         raise
     except RunAborted as error:
-        # As after Ctrl-C, but without a traceback: the user has asked for it.
+        # As after Ctrl-C, but without a traceback: the user has typed `abort`.
         if sys.__stderr__ is not None:
             with contextlib.suppress(OSError, ValueError):
                 print(f'pyfuncdbg: {error}', file=sys.__stderr__, flush=True)
@@ -187,7 +187,7 @@ def _search_path(folder: str | None) -> list[str]:
     path = search_path.given()
     if folder is not None:
         if sys.flags.safe_path:
-            path.insert(0, folder)                  # a folder or zip file is there even under -P
+            path.insert(0, folder)                  # Python adds a folder or zip file even under -P
         else:
             path[0] = folder
     return path

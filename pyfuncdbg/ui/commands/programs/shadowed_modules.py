@@ -31,7 +31,7 @@ def withdrawable(path: Sequence[str]) -> frozenset[str]:
     Args:
         path: The program's `sys.path` when it begins.
     """
-    before = loaded_at_start()                  # first: asking loads modules
+    before = loaded_at_start()                  # before the queries below, which load modules
     loaded = {name for name, module in list(sys.modules.items())
               if '.' not in name and getattr(module, '__spec__', None) is not None and find(name, ()) is None}
     return frozenset(loaded - before - {'__main__', _PACKAGE} - (COMPILED - _shadowed(COMPILED & loaded, path)))
@@ -87,7 +87,7 @@ def loaded_at_start() -> frozenset[str]:
     works on with its modules, and the program would meet them without us too.
     """
     names = _asked()
-    loaded = list(sys.modules)                  # in the order in which they came: those before us, or few more
+    loaded = list(sys.modules)                  # in the order of loading
     before = frozenset(loaded[:loaded.index(_PACKAGE)])
     if names is None:
         return before
@@ -100,7 +100,7 @@ def _asked() -> frozenset[str] | None:
     """Names of the modules of a new interpreter; None if it could not be asked."""
     try:
         pipe, theirs = os.pipe()
-        # First its output: where a standard stream of ours is closed, the pipe has taken its number.
+        # Redirect the output first: if a standard stream is closed, the pipe may have its number.
         files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
                                                      for number in (0, 2))]
         try:

@@ -16,7 +16,7 @@ def add_breaks(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None
                             " may be given several times, also as 'SPEC if PRED', with the options of break behind it: "
                             "'norm --every 3'")
     group.add_argument('--if', metavar='PRED', dest='breaks', action=_If,
-                       help='only if this is true; belongs to the --break before it')
+                       help='condition of the --break before it')
     group.add_argument('--catch', action='store_true', help='stop where a wrapped function raises')
 
 
@@ -35,6 +35,6 @@ class _If(argparse.Action):
                  option_string: str | None = None) -> None:
         breaks = getattr(namespace, self.dest)
         if not breaks or breaks[-1][1] is not None:
-            parser.error(f'--if {values}: it belongs to the --break before it, and there is '
+            parser.error(f'--if {values}: it needs a --break before it, and there is '
                          f'{"another --if" if breaks else "none"}')
         setattr(namespace, self.dest, [*breaks[:-1], (breaks[-1][0], values)])

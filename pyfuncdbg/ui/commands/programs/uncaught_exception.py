@@ -61,6 +61,6 @@ def _left(code: object) -> str:
         return ''
     if isinstance(code, int):
         return f'exit code {int(code)}'
-    with contextlib.suppress(Exception):            # that of what it was given may raise anything, too
+    with contextlib.suppress(Exception):            # `__str__` of the exit code may raise anything
         return f'SystemExit: {str(code).strip()}'[:500]
     return 'SystemExit'

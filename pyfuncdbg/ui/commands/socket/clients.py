@@ -108,7 +108,7 @@ class Client:
         lines = [line for line in self._lines.feed(data) if line.strip()]
         for line in lines:
             if len(line) > LONGEST:
-                self.send({'id': None, 'error': f'a line is longer than {LONGEST} bytes'})
+                self.send({'id': None, 'error': f'a line may have at most {LONGEST} bytes'})
                 self.last = True
                 return
             if not self._requests.urgent(self, line):

@@ -82,7 +82,7 @@ def _opened() -> CommandServer:
     from pyfuncdbg.ui.commands.socket.rendezvous import bound, own_folder, programs
     from pyfuncdbg.ui.commands.socket.server import CommandServer
     path = os.path.join(own_folder(), f'{os.getpid()}.sock')
-    programs()                                  # for what it removes: sockets of programs that were killed
+    programs()                                  # removes the sockets of killed programs
     return _started(CommandServer(bound(path), path))
 
 

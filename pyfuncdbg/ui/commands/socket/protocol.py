@@ -84,12 +84,12 @@ def request(line: bytes) -> Request:
     try:
         given = json.loads(line)
     except (ValueError, RecursionError) as error:           # a UnicodeDecodeError is a ValueError
-        raise ProtocolError(f'this is not a line of JSON: {type(error).__name__}') from None
+        raise ProtocolError(f'expected a line of JSON: {type(error).__name__}') from None
     if not isinstance(given, dict):
-        raise ProtocolError(f'a request is a JSON object, this is a {type(given).__name__}')
+        raise ProtocolError(f'a request must be a JSON object, not a {type(given).__name__}')
     id = given.get('id')
     if not (id is None or (isinstance(id, int | str) and len(str(id)) <= 64)):
-        raise ProtocolError('"id" is a short number or string')
+        raise ProtocolError('"id" must be a short number or string')
     verb: Verb
     for verb in ('attach', 'detach', 'trace'):
         if given.get(verb) is True:
@@ -101,8 +101,8 @@ def request(line: bytes) -> Request:
         text = _text(given['complete'], 'complete')
         return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
     if 'cancel' in given:
-        raise ProtocolError('"cancel" is the "id" of the request to break off')
-    raise ProtocolError('a request has "line", "complete", "attach", "detach", "cancel" or "trace"')
+        raise ProtocolError('"cancel" must be the "id" of the request to cancel')
+    raise ProtocolError('a request must have "line", "complete", "attach", "detach", "cancel" or "trace"')
 
 
 def cancelled(line: bytes) -> int | str | None:
@@ -119,15 +119,15 @@ def cancelled(line: bytes) -> int | str | None:
 
 def _text(value: Any, name: str, *, block: bool = False) -> str:
     if not isinstance(value, str):
-        raise ProtocolError(f'"{name}" is a string')
+        raise ProtocolError(f'"{name}" must be a string')
     if ('\n' in value and not block) or '\r' in value:
-        raise ProtocolError(f'"{name}" is one line')
+        raise ProtocolError(f'"{name}" must be one line')
     return value
 
 
 def _number(value: Any, name: str, least: int, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ProtocolError(f'"{name}" is a whole number')
+        raise ProtocolError(f'"{name}" must be an integer')
     return min(max(value, least), most)
 
 

@@ -150,7 +150,7 @@ class Remote:
             answer = {**_ANSWER, 'error': str(error)}
         except KeyboardInterrupt:
             answer = {**_ANSWER, 'error': 'interrupted'}
-        except BaseException as error:          # a mistake of ours, or exit() typed at the prompt: told, the program goes on
+        except BaseException as error:          # an internal error, or exit() typed at the prompt: report it and continue
             answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
         self._doing.answered((client.number, asked.id))
         client.send({'id': asked.id, **answer, 'printed': printed.text, 'stop': self.summary(), 'left': left})
@@ -196,7 +196,7 @@ class Remote:
             debugger.leave()
             self._server.begin()
             return {**_ANSWER, 'command': name}
-        # What an expression calls here is not debugged: nobody could answer, for this thread serves the client.
+        # Calls made by this expression do not stop: this thread serves the client and could not answer.
         plan = debugger.plan(threading.get_native_id())
         plan.asking = True
         try:
@@ -255,7 +255,7 @@ class _Doing:
         self._thread = 0
         self._which: tuple[int, int | str | None] = 0, None
         self._broken_off = False
-        self._early: dict[int, int | str | None] = {}           # by client: a request to break off when it comes to it
+        self._early: dict[int, int | str | None] = {}           # by client: the id of a request cancelled before it began
 
     def of(self, which: tuple[int, int | str | None]) -> _Doing:
         """Around this request."""
@@ -274,7 +274,7 @@ class _Doing:
         try:
             with self._lock:
                 self._thread, broken_off, self._broken_off = 0, self._broken_off, False
-            # Python raises it at the next turn of a loop. To take it back would leave 3.11 spinning once it traces.
+            # Python raises it at the next jump of a loop. Cancelling it would make 3.11 loop forever while tracing.
             for _ in range(100 if broken_off and exception[0] is not KeyboardInterrupt else 0):
                 pass
         except KeyboardInterrupt:
@@ -310,7 +310,7 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
             log((printed.text + answer.text(_WIDTH)).rstrip('\n'))
         except PyfuncdbgError as error:
             log(f'*** {error}')
-        except Exception as error:              # a mistake of ours, or of the program's objects, must not end the program
+        except Exception as error:              # an error of ours or of an object must not end the program
             log(f'*** {line}: {type(error).__name__}: {error}')
     carry_out_commands(stop, debugger.breakpoints, one)
 

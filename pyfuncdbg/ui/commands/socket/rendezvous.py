@@ -71,11 +71,11 @@ def _refusal(folder: str, *, any_mode: bool = False) -> str:
     """The reason not to trust a folder, '' if there is none."""
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode):
-        return f'{folder!r} is not a folder, perhaps a link that somebody has put there'
+        return f'{folder!r} is not a folder, perhaps a link made by another user'
     if found.st_uid != os.geteuid():
         return f'{folder!r} belongs to user {found.st_uid}'
     if stat.S_IMODE(found.st_mode) & 0o077 and not any_mode:
-        return f'{folder!r} can be entered by other users'
+        return f'{folder!r} is accessible to other users'
     return ''
 
 
@@ -142,7 +142,7 @@ def _answers(path: str) -> bool:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             return False
-        except BlockingIOError:                 # so many wait that the queue is full: somebody is there
+        except BlockingIOError:                 # its queue is full, so a server is listening
             return True
         except OSError:
             return False

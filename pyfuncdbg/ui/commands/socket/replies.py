@@ -38,7 +38,7 @@ def reply(line: bytes) -> dict[str, Any]:
     try:
         message: dict[str, Any] = json.loads(line, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:           # a UnicodeDecodeError is a ValueError
-        raise ProtocolError(f'a line that is no JSON ({type(error).__name__})') from None
+        raise ProtocolError(f'a line that is not JSON ({type(error).__name__})') from None
     if not isinstance(message, dict):
         raise ProtocolError(f'a {type(message).__name__} instead of a JSON object')
     if 'event' in message:

@@ -90,11 +90,11 @@ class CommandServer:
             os.unlink(self._path)
         until = time.monotonic() + _LAST_WORDS
         while any(client.busy for client in self.clients) and time.monotonic() < until:
-            time.sleep(0.002)                   # who said `cont` just now is to hear that it was understood
+            time.sleep(0.002)                   # send pending answers, such as to `cont`
         for client in self.clients:
             client.send({'event': 'ended'})
             client.last = True
-        self._ending = True                     # not before: who has nothing to be sent then is dismissed
+        self._ending = True                     # set last: clients without pending messages are closed then
         self.wake()
         self._ended.wait(_LAST_WORDS)
 
@@ -121,7 +121,7 @@ class CommandServer:
 
     def wake(self) -> None:
         """Have the server's thread look around."""
-        with contextlib.suppress(OSError):      # full: it is awake anyway; closed: there is nothing left to do
+        with contextlib.suppress(OSError):      # full: the server is awake anyway; closed: nothing is left to do
             self._bell.send(b'!')
 
     # ------------------------------------------------------------------ its own thread

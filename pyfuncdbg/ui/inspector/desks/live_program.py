@@ -192,7 +192,7 @@ class LiveDesk:
     def _end(self, kind: str, why: str) -> None:
         self._stop = None
         with contextlib.suppress(PyfuncdbgError):
-            if self._trace.refresh():           # the last calls; a temporary trace is gone with its program
+            if self._trace.refresh():           # a temporary trace is removed with its program
                 self._heard(Event('grown'))
         if kind == 'ended':
             self._heard(Event('ended', text='the program has ended'))

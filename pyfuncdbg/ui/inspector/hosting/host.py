@@ -189,7 +189,7 @@ class _Host:
         code = self.screen.returncode
         if code not in (EARLY, NOTHING) and self._terminal_lives():
             why = f'was killed by {signal.Signals(-code).name}' if code < 0 else 'failed'
-            say(f'the inspector {why}; ' + ('the program goes on here' if self.program.poll() is None else
+            say(f'the inspector {why}; ' + ('the program continues here' if self.program.poll() is None else
                                             'the program has ended'))
         Relay(self._master, self._modes, self._hears, self.program, self._guard).run()
 

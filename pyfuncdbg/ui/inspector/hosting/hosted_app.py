@@ -139,7 +139,7 @@ class HostedInspector(Inspector):
 
     def action_suspend(self) -> None:
         """A program in the pane would stop with us, without a visible reason."""
-        self.say("Ctrl-Z would stop the program's terminal too: q leaves, and the program goes on in the shell's", 'yellow')
+        self.say("Ctrl-Z would stop the program's terminal too: q leaves, and the program continues in the shell", 'yellow')
 
     def action_program(self) -> None:
         """To the program's screen; once more: let it fill the place of the panes, and back."""
@@ -152,7 +152,7 @@ class HostedInspector(Inspector):
         """Leave; at a stop that is `quit`, as the user cannot be asked any more. Its later output goes to the terminal."""
         self._terminal.let_go()
         if self.desk.live and self.desk.stop() is not None:
-            self._lines.cancel()                # it would have to end first
+            self._lines.cancel()                # it must end first
             self._quit(self.result.columns)
         else:
             super().action_leave_inspector()

@@ -118,7 +118,7 @@ class HostedProgram:
                         break
                     self.screen.feed(data)
                     self._changed()
-        except OSError:                         # nobody has the terminal open any more
+        except OSError:                         # no process has the terminal open
             pass
         self.silent.set()
         self._changed()
@@ -141,7 +141,7 @@ class HostedProgram:
                 told = json.loads(line)
                 if 'ended' in told:
                     self.code = told['ended']
-                    self.silent.wait(0.3)       # what it wrote last; its children may hold the terminal for ever
+                    self.silent.wait(0.3)       # read its last output; its children may keep the terminal open
                     self._changed()
                 if told.get('leave'):
                     self._leave()

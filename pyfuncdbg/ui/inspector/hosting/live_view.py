@@ -108,7 +108,7 @@ class LiveView(FullScreen):
         while not worker.is_cancelled:
             try:
                 self._follow(worker)
-            except PyfuncdbgError as error:     # said with the figures that there are; it may be there again later
+            except PyfuncdbgError as error:     # shown beside the last figures; the trace may be readable again later
                 self.post_message(self.CountsTaken(None, time.monotonic(), str(error)))
                 if self._program.code is not None:
                     return
@@ -155,7 +155,7 @@ class LiveView(FullScreen):
                 self.say(self._why)
             return
         old = 0.0 if self._counts.over else time.monotonic() - self._taken
-        seldom = f'reading the trace takes {self._seldom:.1f} s, so it is read seldom'
+        seldom = f'reading the trace takes {self._seldom:.1f} s, so it is read less often'
         why = self._why or ('the trace is being read' if self._seldom <= _PERIOD else seldom)
         stale = bool(self._why) or old > _STALE
         rows = max(3, self.size.height * 6 // 10 - 6)

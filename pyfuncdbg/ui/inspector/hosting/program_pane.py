@@ -110,7 +110,7 @@ class ProgramPane(ScrollView, can_focus=True):
         if self._over:
             said = self._program.ending
         else:
-            said = 'keys go to it; Ctrl-] gives them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
+            said = 'it has the keys; Ctrl-] takes them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
         self.border_title = Content(f'program: {said}')
 
     # ------------------------------------------------------------------ drawing
@@ -150,9 +150,9 @@ class ProgramPane(ScrollView, can_focus=True):
         elif event.key == LEAVE or (self._over and event.key in ('escape', 'tab', 'shift+tab')):
             self.post_message(self.Left())
         elif self._over:
-            return                              # nobody reads them: they are the app's again
+            return                              # the program reads no keys: the app gets them
         elif event.key in ('ctrl+c', 'ctrl+backslash') and self._stopped():
-            self.post_message(self.Notified("the program is stopped: 'abort' ends the run, 'cont' lets it go on"))
+            self.post_message(self.Notified("the program is stopped: 'abort' ends the run, 'cont' continues"))
         else:
             if event.key == 'ctrl+z':
                 self.post_message(self.Notified('Ctrl-Z does nothing: no shell could resume the program'))

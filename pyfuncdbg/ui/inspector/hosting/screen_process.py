@@ -47,7 +47,7 @@ def main(told: str) -> int:
         TerminalGuard(socket.socket(fileno=options['guard'])).free()       # the app has put the terminal back
     if code == LEFT:
         code = EARLY if program.let_go() else LEFT
-        signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may be somebody else's again
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)       # the terminal may belong to another process again
         _say_goodbye(options, program)
     return code
 

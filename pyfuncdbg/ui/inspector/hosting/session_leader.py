@@ -25,7 +25,7 @@ def main() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     pid = os.posix_spawn(command[0], command, os.environ, setpgroup=0,
                          setsigdef=(signal.SIGTTOU, signal.SIGPIPE, signal.SIGXFSZ))
-    os.closerange(3, report)                    # what was passed is the program's: nobody else may hold it open
+    os.closerange(3, report)                    # passed descriptors belong to the program only
     os.closerange(report + 1, 4096)
 
     def hang_up(number: int, frame: object) -> None:
@@ -33,19 +33,19 @@ def main() -> None:
             os.killpg(pid, signal.SIGHUP)
             os.killpg(pid, signal.SIGCONT)
     signal.signal(signal.SIGHUP, hang_up)
-    with contextlib.suppress(OSError):          # it has done so itself, or has ended already
+    with contextlib.suppress(OSError):          # it has changed its group itself, or has ended
         os.tcsetpgrp(0, pid)
     os.write(report, b'%d\n' % pid)
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             break
-        if os.WSTOPSIG(status) in _BY_TERMINAL:                 # there is no shell that could let it go on
+        if os.WSTOPSIG(status) in _BY_TERMINAL:                 # no shell could resume it
             os.killpg(pid, signal.SIGCONT)
-    with contextlib.suppress(OSError):          # a terminal that closes hangs up on its foreground: that is we, from now on
+    with contextlib.suppress(OSError):          # a closing terminal signals its foreground group: this process from now on
         os.tcsetpgrp(0, os.getpgrp())
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    with contextlib.suppress(OSError):          # else nobody is there any more
+    with contextlib.suppress(OSError):          # else the parent is gone
         os.write(report, b'%d\n' % os.waitstatus_to_exitcode(status))
         while True:
             signal.pause()

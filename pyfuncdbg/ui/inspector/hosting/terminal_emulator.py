@@ -27,9 +27,9 @@ HISTORY = 5_000
 _ALTERNATE = (47, 1047, 1049)
 _CURSOR_KEYS, _PASTE = 1 << 5, 2004 << 5
 _FOREIGN = re.compile(
-    r'\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)'      # titles, links and such: strings that a terminal does not show
-    r'|\x1b\[[<=>][0-9;:]*[@-~]'                    # private kinds that pyte takes for others
-    r'|\x1b\[\?[0-9;]*[^hl0-9;?]'                   # the same
+    r'\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)'      # strings that a terminal does not show: titles, links
+    r'|\x1b\[[<=>][0-9;:]*[@-~]'                    # private sequences that pyte takes for others
+    r'|\x1b\[\?[0-9;]*[^hl0-9;?]'                   # likewise
     r'|\x1b\[[0-9;]*:[0-9;:]*[@-~]'                 # colours and underlines of newer kinds
     r'|\x1b\[[0-9;]*[ !"$\'*][@-~]'                 # shapes of the cursor and more
     r'|\x1b[=>]')                                   # keypad modes
@@ -202,7 +202,7 @@ class _Stream(Stream):
     def _send_to_parser(self, data: str) -> bool | None:
         try:
             return super()._send_to_parser(data)
-        except Exception:                       # pyte passes any parameters on: a sequence that is too strange says nothing
+        except Exception:                       # pyte passes any parameters on: ignore an invalid sequence
             return self._taking_plain_text
 
 

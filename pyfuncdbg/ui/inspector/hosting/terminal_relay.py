@@ -80,7 +80,7 @@ class Relay:
         self._guard.hold(0, LEAVE_LINE)
         try:
             with contextlib.suppress(OSError, termios.error):
-                tty.setraw(0, termios.TCSADRAIN)        # what was typed in between is the program's
+                tty.setraw(0, termios.TCSADRAIN)        # keys typed meanwhile belong to the program
             yield
         finally:
             with contextlib.suppress(OSError, termios.error):

@@ -142,7 +142,7 @@ class LentDriver(InspectorDriver):
     def process_message(self, message: Message) -> None:
         """Ctrl-Z suspends the program and us, as it would without us."""
         if isinstance(message, events.Key) and message.key == 'ctrl+z':
-            if os.getpgrp() != os.getsid(0):    # else there is no shell that would go on with it
+            if os.getpgrp() != os.getsid(0):    # else no shell could resume it
                 self._loop.call_soon_threadsafe(self._suspend_job)
         else:
             super().process_message(message)

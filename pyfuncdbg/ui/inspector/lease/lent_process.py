@@ -21,7 +21,7 @@ def main() -> None:
     """
     line, commands, held, pipe, watchdog, program = map(int, sys.argv[1:7])
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in (signal.SIGINT, signal.SIGQUIT):      # typed while the program has the terminal, they are for that
+    for number in (signal.SIGINT, signal.SIGQUIT):      # keys typed while the program has the terminal belong to it
         signal.signal(number, signal.SIG_IGN)
     guard = TerminalGuard(socket.socket(fileno=watchdog) if watchdog >= 0 else None)
     lease = Lease(socket.socket(fileno=line), program, held, pipe, guard)
@@ -33,7 +33,7 @@ def main() -> None:
         signal.signal(number, leave)
     try:
         _show(lease, commands)
-    except BaseException as error:              # whatever it is, the program says it in one line and goes on without us
+    except BaseException as error:              # the program reports any error in one line and continues
         lease.tell(f'failed {_in_short(error)}')
     finally:
         lease.leave_at_once()
@@ -58,7 +58,7 @@ def _show(lease: Lease, commands: int) -> None:
     lease.looked = lambda mine: desk.look() if mine else desk.look_away()
     lease.printed = desk.note_printed
     app.run()
-    keep_layout(layout, app.arrangement)        # the terminal is not ours any more: a failure has no place to be said
+    keep_layout(layout, app.arrangement)        # the terminal is returned: an error cannot be shown
     if app._exception is not None:
         raise app._exception
     lease.tell('left')

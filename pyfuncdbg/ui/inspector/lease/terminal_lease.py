@@ -93,7 +93,7 @@ class Lease:
 
     def leave_at_once(self) -> None:
         """Put the terminal back without the app, which cannot do it any more."""
-        silence()                               # what another thread has still to draw would come onto the other screen
+        silence()                               # pending output would appear on the other screen
         if self._shown and self._modes is not None:
             self._modes.leave_screen()
             self._modes.restore()

@@ -102,7 +102,7 @@ def drawing(picture: DrawnPicture, width: int) -> Drawing:
     chosen = last = -1
     for index, part in enumerate(picture.parts):
         if len(lines) >= MOST:
-            shown = Text(f'... {len(picture.parts) - index:,} further rows: ask for fewer', 'yellow')
+            shown = Text(f'... {len(picture.parts) - index:,} more rows: list fewer', 'yellow')
             lines += [_line(cells, '') for cells in console.render_lines(shown, pad=False)]
             break
         first = len(lines)

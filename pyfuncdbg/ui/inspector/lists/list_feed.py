@@ -209,7 +209,7 @@ class ListFeed:
                 pass                            # what broke it off has asked something else
             except PyfuncdbgError as error:
                 self._owner.post_message(ListFeed.Failed(turn, str(error)))
-            except Exception as error:          # a mistake of ours: told in the list's first line, the app goes on
+            except Exception as error:          # an internal error: report it in the first line of the list
                 self._owner.post_message(ListFeed.Failed(turn, f'pyfuncdbg failed here: {type(error).__name__}: {error}'))
         self._owner.run_worker(run, thread=True, group='feed', exit_on_error=False)
 

@@ -106,7 +106,7 @@ class ScrollingLines(ScrollView, can_focus=True):
         self._whole = whole
         self.cursor = next((index for index, line in enumerate(self.drawing.lines) if line is here),
                            min(self._pinned, max(0, len(self.drawing.lines) - 1)))
-        self.call_after_refresh(lambda: self.see(self.cursor, center=True))       # where it is by then
+        self.call_after_refresh(lambda: self.see(self.cursor, center=True))       # the position by then
 
     @property
     def _pinned(self) -> int:

@@ -278,7 +278,7 @@ class VirtualList(ScrollView, can_focus=True):
             if message.sought:
                 self._moved()
         elif self._new and not message.sought:
-            self._moved()                       # what was looked at is not among what was asked for
+            self._moved()                       # the selected row is not in the new rows
         self._new = False
 
     def on_list_feed_searching(self, message: ListFeed.Searching) -> None:
@@ -310,7 +310,7 @@ class VirtualList(ScrollView, can_focus=True):
             self.post_message(CallSelected(line.key))
         elif self.cursor < self.count:
             self._fetch()
-            self._moved()                       # its row is on the way
+            self._moved()                       # its row is being fetched
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""

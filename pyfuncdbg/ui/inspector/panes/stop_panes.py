@@ -96,7 +96,7 @@ def tensors(desk: Desk, width: int) -> DrawnPicture:
     listed = _listed(desk, card, width)
     if not listed.error:
         parts += [PicturePart(Text()), PicturePart(listed.shown)] if parts else [PicturePart(listed.shown)]
-    return DrawnPicture('tensors and variables', parts or [PicturePart(Text('nothing to see here', 'dim'))])
+    return DrawnPicture('tensors and variables', parts or [PicturePart(Text('no variables here', 'dim'))])
 
 
 def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
@@ -120,7 +120,7 @@ def output(desk: Desk, width: int) -> DrawnPicture:
                                  f'out {call.number}'))
         parts.append(PicturePart(output_view(call.output, call.dropped), f'out {call.number}'))
     if desk.printed:
-        parts.append(PicturePart(Text('written since, to be on the terminal when the program goes on', 'bold')))
+        parts.append(PicturePart(Text('written since; it goes to the terminal when the program continues', 'bold')))
         parts.append(PicturePart(Text(_as_shown(desk.printed), overflow='fold'), chosen=True))
     return DrawnPicture('output  of the last calls', parts or [PicturePart(Text('nothing was printed so far', 'dim'))])
 

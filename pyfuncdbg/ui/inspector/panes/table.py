@@ -12,8 +12,8 @@ from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 
 PANES = (Pane('graph', '1', 'the nodes of the run', graph),
          Pane('source', '2', 'the source of the call, with values', source),
-         Pane('tensors', '3', 'what the call was given and gave', tensors),
-         Pane('output', '4', 'what the call said', output),
+         Pane('tensors', '3', 'inputs and outputs of the call', tensors),
+         Pane('output', '4', 'output of the call', output),
          Pane('tape', '5', 'the gradients of the run', tape),
          Pane('calls', '6', 'every recorded call', make=CallList),
          Pane('timeline', '7', 'calls by thread over time', make=TimelinePane))

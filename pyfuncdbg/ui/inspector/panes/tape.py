@@ -26,7 +26,7 @@ def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     run = scene.call.run
     title = f'tape  run #{run}'
     if not desk.trace.count(kind='gradient', run=run):
-        return DrawnPicture(title, [PicturePart(Text(f'nothing was differentiated in run #{run}', 'dim'))])
+        return DrawnPicture(title, [PicturePart(Text(f'no gradients were computed in run #{run}', 'dim'))])
     if desk.trace.count(kind='gradient') > _MOST:
         return DrawnPicture(title,
                             [PicturePart(Text(f'too many gradient steps: "tape --run {run}" draws those of this run',

@@ -160,14 +160,14 @@ class TimelinePane(ScrollView, can_focus=True):
         at_end = self._extent is not None and end >= self._extent.end
         extent = None if self._fresh else self._extent
         if self._extent is None or not self._extent.calls:
-            start = end = 0.0                   # nothing was there to choose a window of
+            start = end = 0.0                   # there was no call to choose a window by
         known = self.seen.lanes if self.seen is not None else []
 
         def look(spans: Spans) -> None:
             began = time.perf_counter()
             whole = extent if extent is not None else spans.extent()
             first, last = (start, end) if whole.end > start < end else (whole.start, whole.end)
-            if self._extent is not None and at_end and whole.end > self._extent.end:        # the end stays in viewport
+            if self._extent is not None and at_end and whole.end > self._extent.end:        # keep the end visible
                 whole_before = first <= self._extent.start
                 first, last = (first if whole_before else whole.end - (last - first)), whole.end
             window = looked_at(spans, whole, first, max(last, first + _CLOSEST), width, known)
@@ -188,7 +188,7 @@ class TimelinePane(ScrollView, can_focus=True):
                             spans.cancel()
                     ask(spans)
             except QueryCancelledError:
-                pass                            # something else is wanted by now
+                pass                            # another window was requested meanwhile
             except PyfuncdbgError as error:
                 self.post_message(self.WindowDrawn(turn, None, str(error), 0.0))
         self.run_worker(work, thread=True, group='timeline', exit_on_error=False)

@@ -71,7 +71,7 @@ class CallSearch:
 
     def begin(self, scene: Scene) -> None:
         """Look for a call to begin with, which the user has not asked for."""
-        # A group of its own: a list that comes to rest on a row must not break it off.
+        # Its own group: a list that settles on a row must not cancel it.
         self._work('opening', partial(self._begin, scene))
 
     def _work(self, group: str, work: partial[None]) -> None:
@@ -82,7 +82,7 @@ class CallSearch:
             found = CallFound(find(self._desk, scene), none, leave=leave, search=search)
         except PyfuncdbgError as error:
             found = CallFound(None, str(error), leave=leave, search=search)
-        except Exception as error:              # a mistake of ours: told in one line, the app goes on
+        except Exception as error:              # an internal error: report it in one line and continue
             found = CallFound(None, mistake(error).plain, leave=leave, search=search)
         self._app.post_message(found)
 
@@ -92,6 +92,6 @@ class CallSearch:
             found = CallFound(call, opening_words(call) if call is not None else '', quiet=True)
         except PyfuncdbgError as error:
             found = CallFound(None, str(error), quiet=True)
-        except Exception as error:              # a mistake of ours: told in one line, the app goes on
+        except Exception as error:              # an internal error: report it in one line and continue
             found = CallFound(None, mistake(error).plain, quiet=True)
         self._app.post_message(found)

@@ -226,7 +226,7 @@ class CommandLine(Vertical):
         self._begun = text
         last = one_line(text.rpartition('\n')[2], _LEAST)
         ending = "'end'" if prompt == LISTED else 'an empty line'
-        end = '' if prompt == QUESTION else f"after '{last}': {ending} ends it, Esc gives it up"
+        end = '' if prompt == QUESTION else f"after '{last}': {ending} ends it, Esc cancels it"
         self.line.placeholder = f'{prompt}{end}'
         self._set('')
 
@@ -298,7 +298,7 @@ class CommandLine(Vertical):
     def _ask(self, request: DeskRequest, text: str, position: int) -> None:
         try:
             words, start = self._desk.complete(text, position, request)
-        except Exception:                       # no completion is worth a crash: the line stays as it is
+        except Exception:                       # an error in completion must not end the app
             words, start = [], position
         self.app.call_from_thread(self._answered, request, words, start)
 

@@ -37,9 +37,9 @@ class CommandQueue:
         self._app = app
         self._desk = desk
         self._lines: deque[str] = deque()
-        self._rest: deque[str] = deque()        # what the line that was taken last stands for, and has still to be done
-        self._taken = 0                         # of these since then
-        self._request = DeskRequest()               # of the line that is carried out
+        self._rest: deque[str] = deque()        # remaining commands of the alias typed last
+        self._taken = 0                         # commands run since then
+        self._request = DeskRequest()               # of the running line
         self.asked = ''
         self.held = False
 
@@ -56,7 +56,7 @@ class CommandQueue:
         self.asked = ''
         if self._taken + len(self._rest) + len(later) > MOST_LATER:
             self._rest.clear()
-            return f'for one line the program wants more than {MOST_LATER:,} others; they are left out'
+            return f'a line expands to more than {MOST_LATER:,} commands; the rest is dropped'
         self._rest.extendleft(reversed(later))
         return ''
 
@@ -91,7 +91,7 @@ class CommandQueue:
         try:
             reply = self._desk.answer(line, width, request)
             drawn = drawing(result.page(reply), width)
-        except Exception as error:              # a mistake of ours in a command: told in one line, the app goes on
+        except Exception as error:              # an internal error in a command: report it in one line and continue
             reply = Reply(line, '', Text(), None, mistake(error).plain)
             drawn = Drawing(line, ())
         self._app.post_message(CommandAnswered(reply, drawn))

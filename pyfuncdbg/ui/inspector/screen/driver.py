@@ -88,7 +88,7 @@ class InspectorDriver(LinuxDriver):
                         self._loop.call_soon_threadsafe(self._hang_up)
                         return
                     text = decode(data)
-                    if passed := text if app.takes_all else limit.passed(text):     # nothing would mean the end
+                    if passed := text if app.takes_all else limit.passed(text):     # an empty read would mean end of file
                         for message in parser.feed(passed):
                             self.process_message(message)
                 for message in parser.tick():

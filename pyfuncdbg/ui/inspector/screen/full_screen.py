@@ -66,7 +66,7 @@ class FullScreen(App[int]):
         """To the shell; its `fg` comes back."""
         driver = self._driver
         if not (isinstance(driver, InspectorDriver) and driver.suspend_job()):
-            self.say('no shell would bring this back: it is not a job of one', 'yellow')
+            self.say('no shell could resume this: it is not a job', 'yellow')
 
     def deliver_screenshot(self, filename: str | None = None, path: str | None = None,
                            time_format: str | None = None) -> None:

@@ -41,7 +41,7 @@ _Group = tuple[str, tuple[tuple[str, str], ...]]
 def _groups(*, live: bool) -> list[_Group]:
     """(heading, (key, what it does) ...) of every group that has keys here."""
     rows: dict[str, list[tuple[str, str]]] = {group: [] for group in GROUPS}
-    lines: set[str] = set()                     # of two meanings of a key the first counts, which acts on the program
+    lines: set[str] = set()                     # the first binding of a key wins: the one that acts on the program
     for key in keys():
         if key.help and (live or not key.stopped) and not (key.key in lines and not key.stopped):
             rows[key.group].append((key.row or key.shown, key.help))

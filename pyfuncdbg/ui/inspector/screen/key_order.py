@@ -24,7 +24,7 @@ class KeyByKey(FullScreen):
 
     def __init__(self, layout: Layout = FIRST) -> None:
         super().__init__(layout)
-        self._behind: list[events.Key | events.Paste] = []      # they came behind an Enter that waits for a completion
+        self._behind: list[events.Key | events.Paste] = []      # keys typed after an Enter that waits for a completion
         self._waiting: events.Key | None = None                 # a letter that may begin a word
         self._timer: Timer | None = None
         self._last = ('', 0.0)                                  # the letter that was a key last, and when
@@ -50,7 +50,7 @@ class KeyByKey(FullScreen):
         if self._command_line.settling and not breaks_off:
             self._behind.append(event)
             return
-        self._behind.clear()                    # what they came behind is broken off
+        self._behind.clear()                    # the completion they wait for is cancelled
         self.app_focus = True
         if self.focused is not self._command_line.line and await self._typed_ahead(event):
             return
@@ -106,7 +106,7 @@ class KeyByKey(FullScreen):
         self._last = ('', 0.0)
         if not char.isalpha():
             return False
-        if key not in self.active_bindings:     # no key of this place: nothing but a word can be meant
+        if key not in self.active_bindings:     # not a key here, so it begins a word
             self._command_line.begin(char)
         elif waits(char, at_stop=self.at_stop):
             self._wait(event)

@@ -69,7 +69,7 @@ GROUPS = (STEP, LOOK, CHANGE, WRONG, CALLS, PANES_, LISTS, COMMANDS, LEAVE)
 TYPED = (TypingKey('n', 'next', 'next', 'next line, over calls', STEP),
          TypingKey('s', 'step', 'step', 'next line, into calls', STEP),
          TypingKey('N', 'node', 'node', 'next node of the graph', STEP),
-         TypingKey('c', 'cont', 'cont', 'go on to the next stop', STEP),
+         TypingKey('c', 'cont', 'cont', 'continue to the next stop', STEP),
          TypingKey('r', 'return', 'return', 'on until the function returns', STEP),
          TypingKey('w', 'bt', 'where', 'where: the whole stack', LOOK),
          TypingKey('u', 'up', 'up', 'frame further out, further in', LOOK, 'u d'), TypingKey('d', 'down', 'down', '', LOOK),
@@ -130,7 +130,7 @@ _INSTEAD = {'l': 'source', 'a': 'tensors'}
 """Panes that have, of a recorded call, what such a letter lists."""
 
 RUNNING = frozenset(command.name for command in TABLE if command.group == 'run')
-"""Commands that let the program go on: their answer is what the panes then show."""
+"""Commands that continue the program: their answer is what the panes then show."""
 IN_FUNCTION = frozenset({'return'})
 """Lines that a key types at a stop only, and not at the card of a run; elsewhere it types another line."""
 

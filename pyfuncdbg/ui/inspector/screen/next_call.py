@@ -85,7 +85,7 @@ def call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
             return None
         try:
             call = desk.trace.call(f'{before}{at}')
-        except CommandError:                    # a number that was never given, or the end
+        except CommandError:                    # the number does not exist, or the trace ends
             return None
         if call.site.kind == here.site.kind:
             return call

@@ -82,7 +82,7 @@ def entries(desk: Desk) -> tuple[PaletteEntry, ...]:
         for call in desk.trace.calls(kind='python', limit=_CALLS):
             found.append(_of_call(call.number, call.label))
     except PyfuncdbgError:
-        pass                                    # a trace that cannot be read is told of by the panes
+        pass                                    # the panes report an unreadable trace
     return tuple(found)
 
 

@@ -121,9 +121,9 @@ class Panes(Container):
                 drawn[name] = drawing(paint(self._desk, scene, widths[name]), widths[name])
             except PyfuncdbgError as error:
                 drawn[name] = _told(name, Text(visible(str(error)), 'yellow', overflow='fold'), widths[name])
-            except Exception as error:          # a mistake of ours in one pane: told there in one line, the others go on
+            except Exception as error:          # an internal error in one pane: report it there, the others continue
                 drawn[name] = _told(name, mistake(error), widths[name])
-        with contextlib.suppress(Exception):    # whatever is wrong with the trace, the panes have said so
+        with contextlib.suppress(Exception):    # the panes report any error of the trace
             info = self._desk.trace.info()
         self.post_message(self.Drawn(drawn, info))
 

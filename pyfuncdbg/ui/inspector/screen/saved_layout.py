@@ -49,7 +49,7 @@ def keep_layout(before: Layout, after: Layout) -> str:
     """Keep what has changed; why that could not be done, '' if it was, or nothing has changed."""
     changes = {name: getattr(after, name) for name in Layout.__slots__ if getattr(after, name) != getattr(before, name)}
     why = keep(changes) if changes else ''
-    return f'theme and layout are not kept: {why}' if why else ''
+    return f'theme and layout are not saved: {why}' if why else ''
 
 
 def theme_of(app: App[int], begun: Layout) -> str:

@@ -105,7 +105,7 @@ class PipeReader:
             if data:
                 self._begun = not data.endswith(b'\n')
                 self._lines += self._parts.feed(data)
-            elif self._begun:                   # the last line may have no end
+            elif self._begun:                   # the last line may lack a newline
                 self._lines += self._parts.feed(b'\n')
         line = self._lines.popleft().decode('utf-8', 'replace')
         if self._echo:
@@ -135,14 +135,14 @@ class RemotePrompt:
         self._connection = connection
         self._json = as_json
         self._news = threading.Condition()
-        self._stop: int | None = None           # number of the stop that was shown last, and still is one
-        self._met: int | None = None            # that of a stop that the commands so far have waited for, or began at
+        self._stop: int | None = None           # number of the stop shown last; None if it is over
+        self._met: int | None = None            # number of the stop that the commands so far have reached
         self._left: deque[int] = deque(maxlen=_MOST_LEFT)
         self._over = ''
         self._leaving = False
         self._waiting: bool = connection.hello['waiting']
         self._last = ''
-        self._later: list[str] = []             # what is left of an alias
+        self._later: list[str] = []             # commands left of an alias
         self._number: int = connection.hello['client']
         self._reader: LineReader | None = None
 
@@ -155,9 +155,9 @@ class RemotePrompt:
             write_json(hello)
         else:
             program = one_line(' '.join(hello['program']), 60)
-            write(f'connected to {hello["pid"]} {program}; Ctrl-D leaves it, "interrupt" stops it at the next call\n')
+            write(f'connected to {hello["pid"]} {program}; Ctrl-D disconnects, "interrupt" stops it at the next call\n')
             if self._waiting:
-                write('the program waits to begin: set breakpoints, then "cont"\n')
+                write('the program waits to start: set breakpoints, then "cont"\n')
         try:
             try:
                 self._shown_stop(self._connection.ask(patience=PATIENCE, attach=True)['stop'])
@@ -178,7 +178,7 @@ class RemotePrompt:
 
     def _carry_out_all(self, first: list[PendingCommand], reader: LineReader) -> None:
         pending = list(first)
-        rest: list[PendingCommand] = []                  # of what an alias stands for
+        rest: list[PendingCommand] = []                  # commands left of an alias
         carried = 0
         while not self._over:
             if rest:
@@ -205,7 +205,7 @@ class RemotePrompt:
                     return
                 if carried + len(rest) + len(self._later) > MOST_LATER:
                     rest = []
-                    raise CommandError(f'for one line the program wants more than {MOST_LATER:,} others; they are left out')
+                    raise CommandError(f'a line expands to more than {MOST_LATER:,} commands; the rest is dropped')
                 rest = [*(PendingCommand(line, typed.place) for line in self._later), *rest]
             except (KeyboardInterrupt, BrokenOffError):
                 pending, rest = [], []
@@ -257,7 +257,7 @@ class RemotePrompt:
             self._waiting = False
             self._await_stop()
         elif answer['stop'] is None and self._stop == before:
-            self._stop = None                   # left by somebody else, who is no client
+            self._stop = None                   # resumed by another front end
         return False
 
     def _scripted(self, typed: PendingCommand) -> bool:
@@ -289,7 +289,7 @@ class RemotePrompt:
                 self._met = self._stop
         except KeyboardInterrupt:
             if not self._json:
-                write('the program runs; "interrupt" stops it at the next call, Ctrl-D leaves it\n')
+                write('the program runs; "interrupt" stops it at the next call, Ctrl-D disconnects\n')
 
     def _complain(self, error: str, typed: PendingCommand | None = None) -> None:
         if self._json:
@@ -331,7 +331,7 @@ class RemotePrompt:
         if not self._json:
             with contextlib.suppress(LostConnectionError):
                 answer = self._connection.ask(line='stop', width=width(), color=has_color())
-                if answer['error'] is None:     # else another client has let it go on already
+                if answer['error'] is None:     # else another client has resumed it already
                     write(styled(answer['text']))
         with self._news:
             if stop['number'] not in self._left:
@@ -345,10 +345,10 @@ class RemotePrompt:
             if self._stop == event['stop']:
                 self._stop = None
         if by_others and not self._json and event['by'] != self._number:
-            write(f'the program goes on: {one_line(event["verb"], 40)}, by another user\n')
+            write(f'the program continues: {one_line(event["verb"], 40)}, by another user\n')
 
     def _ended(self, kind: str, why: str) -> None:
-        left = self._leaving and kind == 'lost'         # the program hangs up on who has said so
+        left = self._leaving and kind == 'lost'         # after 'detach' the program closes the connection
         with self._news:
             self._over = 'left' if left else kind
             self._news.notify_all()

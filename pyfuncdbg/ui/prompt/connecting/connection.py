@@ -65,9 +65,9 @@ class Connection:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._asked: dict[int, Future[dict[str, Any]]] = {}
-        self._waiting: dict[int, bytes] = {}    # of these, those that are not sent yet, in order
-        self._sent = 0                          # the one that is
-        self._cancelled = False                 # and whether it was broken off
+        self._waiting: dict[int, bytes] = {}    # requests not sent yet, in order
+        self._sent = 0                          # id of the request that was sent
+        self._cancelled = False                 # whether that request was cancelled
         self._over = False
         self.events = Events()
         self._lines = LineBuffer(MOST_HELD)
@@ -96,7 +96,7 @@ class Connection:
             raise UsageError(str(self.hello['error']))
         if self.hello.get('event') != 'hello' or self.hello['protocol'] != VERSION:
             raise UsageError(f'{where} speaks another version of the protocol')
-        self._socket.settimeout(None)           # but to send: a program that reads nothing must not hold us
+        self._socket.settimeout(None)           # only sending has a timeout, for a program that does not read
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack('ll', int(PATIENCE), 0))
 
     def ask(self, *, patience: float | None = None, **request: Any) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Connection:
             return asked.result(patience)
         except TimeoutError:
             self.cancel(asked)
-            raise SilentError(f'the program has not answered for {patience:.0f} seconds; perhaps it is suspended') from None
+            raise SilentError(f'no answer from the program for {patience:.0f} seconds; it may be suspended') from None
 
     def begin(self, **request: Any) -> Future[dict[str, Any]]:
         """Send a request, after those before it; its answer comes later.
@@ -129,7 +129,7 @@ class Connection:
         future: Future[dict[str, Any]] = Future()
         line = encode({'id': number, **request})
         if len(line) > LONGEST:
-            raise CommandError(f'this line takes {len(line)} bytes; a program takes {LONGEST} at most')
+            raise CommandError(f'this line takes {len(line)} bytes; the limit is {LONGEST}')
         with self._lock:
             if self._over:
                 raise LostConnectionError('the program is gone')
@@ -196,7 +196,7 @@ class Connection:
     def _answered(self, message: dict[str, Any]) -> None:
         future = None
         with self._lock, contextlib.suppress(OSError):
-            number = self._sent if message['id'] is None else message['id']     # what cannot be read is answered without
+            number = self._sent if message['id'] is None else message['id']     # answers to unreadable requests have no id
             if number and number == self._sent:
                 future = self._asked.pop(number, None)
                 self._sent = 0
@@ -227,8 +227,8 @@ class Connection:
 def _explained(error: OSError | ProtocolError) -> str:
     """The reason why a program cannot be talked to."""
     if isinstance(error, ProtocolError):
-        return f'it does not keep to the protocol: it has sent {error}'
-    return 'it does not answer; perhaps it is suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
+        return f'protocol error: it has sent {error}'
+    return 'no answer; it may be suspended' if isinstance(error, TimeoutError) else error.strerror or str(error)
 
 
 def completions_of(answer: dict[str, Any], position: int) -> tuple[list[str], int]:
@@ -256,8 +256,8 @@ def find(number: int | None) -> str:
     if len(known) == 1:
         return next(iter(known.values()))
     if known:
-        raise UsageError(f'connect: several programs listen, name one: {listed}')
-    refused = ''.join(f'; not looked into: {reason}' for reason in refusals())
+        raise UsageError(f'connect: several programs listen, give the process id of one: {listed}')
+    refused = ''.join(f'; not checked: {reason}' for reason in refusals())
     raise UsageError('connect: no program listens. Start it with "pyfuncdbg run --listen SCRIPT", or with '
                      f'PYFUNCDBG_LISTEN=1 in its environment{refused}')
 

@@ -36,7 +36,7 @@ class Events:
             ProtocolError: Too much waits that cannot be left out.
         """
         with self._changed:
-            log = event['event'] == 'log'       # logs leave half of the room to what cannot be left out
+            log = event['event'] == 'log'       # half of the room is kept for events that must not be dropped
             full = self._size + size > (_MOST // 2 if log else _MOST) and event['event'] not in ('ended', 'lost')
             if full and not log:
                 raise ProtocolError('more events than can be shown')
@@ -53,7 +53,7 @@ class Events:
             self._changed.wait_for(lambda: self._waiting or self._dropped)
             if not self._waiting:
                 dropped, self._dropped = self._dropped, 0
-                return {'event': 'log', 'text': f'{dropped} lines came faster than they could be shown, and were left out'}
+                return {'event': 'log', 'text': f'{dropped} lines came faster than they could be shown, and were dropped'}
             event, size = self._waiting.popleft()
             self._size -= size
             return event

@@ -68,15 +68,15 @@ class DebugpyClient:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         from pyfuncdbg.hooks.notice import say  # here, for every `import pyfuncdbg` imports this module
-        if stop.phase == 'call':                # as the client's own breakpoints on functions do
+        if stop.phase == 'call':                # as the client's own function breakpoints
             say(f'stopped: {stop.reason}')
             stop.decide('step')
             return
         if stop.phase == 'before' and stop.call is not None and stop.call.site.kind == 'python':
             say(f'stopped before {stop.call.site.name}: {stop.reason}')
-            stop.decide('into')                 # it shows frames, and those of the function are not there yet
+            stop.decide('into')                 # the client shows frames, and the function has none yet
             return
-        if stop.reason not in ('into', 'step'):     # of those it was said before
+        if stop.reason not in ('into', 'step'):     # reported before
             say(f'stopped: {stop.reason}')
         # Steps are the client's now; its trace function must not be taken for what was there before ours.
         self._debugger.plan(stop.thread).stepper.disarm()
@@ -98,7 +98,7 @@ def _suspend(frame: FrameType) -> None:
     database: Any = pydevd.get_global_debugger()
     if database is None:
         from pyfuncdbg.errors import PyfuncdbgError
-        raise PyfuncdbgError('debugpy is there, but does not debug')
+        raise PyfuncdbgError('debugpy is loaded, but does not debug')
     thread = threading.current_thread()
     database.set_suspend(thread, CMD_SET_BREAK, suspend_other_threads=database.multi_threads_single_notification)
     database.do_wait_suspend(thread, frame, 'line', None)
@@ -117,7 +117,7 @@ def _untraced(action: Callable[[], None]) -> None:
         action()
     sys.settrace(trace)
     (lambda: None)()
-    if not done:                                # this is within one already
+    if not done:                                # a trace function runs already
         sys.settrace(before)
         action()
 

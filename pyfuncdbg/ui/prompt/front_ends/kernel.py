@@ -50,7 +50,7 @@ class NotebookKernel:
         self._conversation = conversation
         self._debugger = debugger
         self._process = os.getpid()
-        self._cells: KernelCells | None = None        # of the kernel that is known
+        self._cells: KernelCells | None = None        # None before the first cell
         self._quit = self._told = self._interrupted = False
         self.usable()
 
@@ -72,7 +72,7 @@ class NotebookKernel:
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         cells = self._cells
-        assert cells is not None                # it is usable
+        assert cells is not None                # `usable` was true
         kernel = cells.kernel
         if os.getpid() != self._process:        # forked: the kernel's sockets are the parent's
             note_stop(stop)
@@ -81,7 +81,7 @@ class NotebookKernel:
             note_stop(stop)
             if not self._told:
                 self._told = True
-                end = 'ends' if broker.lost == 'abort' else 'goes on without stops'
+                end = 'ends' if broker.lost == 'abort' else 'continues without stops'
                 CellPage(kernel, cells.last).say(f'pyfuncdbg: a stop, but this front end sends no input: the program {end}')
             stop.decide(broker.lost)
         elif self._interrupted:
@@ -98,7 +98,7 @@ class NotebookKernel:
     def _next_cell(self, stop: Stop, broker: Broker, cells: KernelCells) -> Cell | None:
         """Wait for one: there is no input box while no cell runs. None if the stop is decided otherwise."""
         CellPage(cells.kernel,
-                 cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell that you run asks')
+                 cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell shows its prompt')
         while stop.decision is None and broker.focus is stop:
             cell = cells.enter()
             if cell is not None:
@@ -114,7 +114,7 @@ class NotebookKernel:
         except EOFError:
             if stop.decision is None:
                 self._conversation.carry_out(PendingCommand('quit'), stop, CellPage(cells.kernel, cell))
-            if stop.decision is None:           # that was broken off
+            if stop.decision is None:           # the command was interrupted
                 stop.decide('quit')
         decision = stop.decision
         self._quit = decision is not None and decision.verb == 'quit'

@@ -53,7 +53,7 @@ class KernelCells:
         self._lock = threading.Lock()
         self._running: dict[int, list[tuple[Any, Cell]]] = {}       # by thread; a cell may run others
         self._asked = 0
-        self._running[threading.main_thread().ident or 0] = [(None, self.last)]     # in it, whatever it is, we are loaded
+        self._running[threading.main_thread().ident or 0] = [(None, self.last)]     # the cell in which this module is loaded
         self.input = threading.Lock()
         """Held while a line is asked for: there is one input box."""
         ask = kernel._input_request
@@ -109,7 +109,7 @@ class KernelCells:
             return
         ended = False
         while not ended:
-            with contextlib.suppress(KeyboardInterrupt):        # what it was to end has ended
+            with contextlib.suppress(KeyboardInterrupt):        # the cell has ended meanwhile
                 ended = self._ended(thread, entries)
                 if not ended:
                     time.sleep(_PATIENCE)

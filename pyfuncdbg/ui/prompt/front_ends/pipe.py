@@ -52,11 +52,11 @@ class _PipeReader:
         if _holds_commands() and sys.__stdin__ is not None:
             try:
                 line = _line(sys.__stdin__)
-            except KeyboardInterrupt:           # a pipe in which nothing comes must not hold who wants to leave
+            except KeyboardInterrupt:           # Ctrl-C must end a wait for input
                 if stop.decision is None:
                     stop.decide('abort')
                 return None
-            except (OSError, ValueError):       # closed under our hands
+            except (OSError, ValueError):       # stdin was closed meanwhile
                 line = ''
         if not line:
             raise EOFError

@@ -48,12 +48,12 @@ class TerminalReader:
     def read(self, stop: Stop, broker: Broker, wanted: LineRequest) -> str | None:
         line = _Line(self._editor, stop, wanted)
         thread = threading.Thread(target=line.edit, name='pyfuncdbg prompt', daemon=True)
-        with cancelling(line.cancel):           # before the thread, which may let the user answer before `start` returns
+        with cancelling(line.cancel):           # set before the thread starts: the user may answer before `start` returns
             try:
                 thread.start()
-            except RuntimeError:                # none can be had, as at the interpreter's end
+            except RuntimeError:                # no thread can start at interpreter shutdown
                 return self._editor.edit(stop, wanted)
-            except KeyboardInterrupt:           # by a handler of the program's
+            except KeyboardInterrupt:           # raised by a signal handler of the program
                 line.cancel()
                 raise
             while not line.done:
@@ -87,7 +87,7 @@ class _Line:
             if self._cancelled:
                 raise KeyboardInterrupt
             self.text = self._editor.edit(self._stop, self._wanted)
-        except BaseException as error:          # it belongs to the stopped thread, which raises it
+        except BaseException as error:          # raised by the stopped thread
             self.error = error
         self.done = True
         self._stop.wake()
@@ -112,7 +112,7 @@ class FallbackEditor:
             return self._editor.edit(stop, wanted)
         except (EOFError, KeyboardInterrupt):
             raise
-        except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
+        except Exception as error:              # if prompt_toolkit fails, the plain editor still works
             if self._editor is self._plain:
                 raise EOFError(str(error)) from None
             self._screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
@@ -178,7 +178,7 @@ class Terminal:
         try:
             from pyfuncdbg.ui.prompt.terminal_io.line_editor import LineEditor
             return FallbackEditor(LineEditor(screen, self._conversation.completions), plain, screen)
-        except Exception as error:              # whatever hinders prompt_toolkit, a line can be typed
+        except Exception as error:              # if prompt_toolkit fails, the plain editor still works
             screen.say(f'typing without completion and history: {type(error).__name__}: {error}')
             return plain
 

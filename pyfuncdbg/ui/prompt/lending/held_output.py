@@ -66,13 +66,13 @@ class HeldOutput:
     def release(self) -> None:
         """Write what was held, in order, and let what comes pass again."""
         _settle()
-        with self._lock, contextlib.suppress(OSError):          # as in `_move`
+        with self._lock, contextlib.suppress(OSError):          # see `_move`
             self._take()
             self._print()
             ours = os.fstat(self._entrance)
             for descriptor, before in self._replaced.items():
                 with contextlib.suppress(OSError):
-                    if os.path.samestat(os.fstat(descriptor), ours):        # else the program has put something else there
+                    if os.path.samestat(os.fstat(descriptor), ours):        # else the program has replaced it
                         os.dup2(before, descriptor)
                 os.close(before)
             self._replaced.clear()

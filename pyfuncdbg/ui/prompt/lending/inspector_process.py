@@ -115,7 +115,7 @@ class InspectorProcess:
             return
         self._say(word)
         if not self._back.wait(_PATIENCE) and not self.gone:
-            self.reason = 'it did not give the terminal back'
+            self.reason = 'it did not return the terminal'
             self.end()
             self._back.wait(1.0)
 
@@ -190,7 +190,7 @@ def _start(terminal: int, descriptors: tuple[int, ...]) -> subprocess.Popen[byte
     environment = {name: value for name, value in os.environ.items()
                    if name in _KEPT or not (name.startswith(('PYTHON', 'PYFUNCDBG_')) or name in ('COLUMNS', 'LINES'))}
     if not sys.executable:
-        raise CommandError('this Python does not know where it is itself')
+        raise CommandError('the path of this Python is not known')
     place = Path(__file__).resolve().parents[4]
     command = [sys.executable, '-P', '-c', _START, str(place), *map(str, (*descriptors, os.getpid()))]
     try:

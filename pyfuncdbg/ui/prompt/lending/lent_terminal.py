@@ -102,7 +102,7 @@ class LentTerminal:
         """A stop is to come soon: start the inspector, which takes a second."""
         with self._lock:
             if self._inspector is None and self.usable() and self._broker.front_end() is self:
-                with contextlib.suppress(CommandError, OSError, RuntimeError):      # told at the stop, which tries again
+                with contextlib.suppress(CommandError, OSError, RuntimeError):      # reported at the stop, which tries again
                     self._start()
 
     # ------------------------------------------------------------------ the stopped thread
@@ -192,12 +192,12 @@ class LentTerminal:
         if inspector.gone and not inspector.left:
             self._give_up(broker, inspector.reason or 'its process has ended')
         elif verb == 'quit':
-            self._end()                         # it may never be needed again
+            self._end()                         # it may not be needed again
 
     def _give_up(self, broker: Broker, reason: str) -> None:
         self._failed = True
         broker.remove(self)
-        say(f'the inspector is gone, the prompt asks from here: {reason}')
+        say(f'the inspector is gone, the prompt replaces it: {reason}')
 
     # ------------------------------------------------------------------ other threads
     def _wake(self) -> None:

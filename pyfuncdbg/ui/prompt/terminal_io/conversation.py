@@ -173,7 +173,7 @@ class Conversation:
             raise
         except PyfuncdbgError as error:
             display.say(_complaint(typed, str(error)))
-        except Exception as error:  # what we, or a view of the program's objects, got wrong must not end the program
+        except Exception as error:  # an error in a command or view must not end the program
             display.say(_complaint(typed, f'{typed.text}: {type(error).__name__}: {error}'))
 
 

@@ -95,7 +95,7 @@ class _Attention:
             self._reading()
             self._due = self._ends_main
             return True
-        return self._working is None and self._asking           # between a line and its command: there is nothing to end
+        return self._working is None and self._asking           # between a line and its command nothing can be interrupted
 
     def forget(self) -> None:
         """In a forked child: no user is at a prompt, and no other thread holds the lock."""
@@ -147,7 +147,7 @@ def _arrived_late() -> bool:
     while True:
         try:
             if attention.rest():
-                for _ in range(1000):           # Python looks for it at each turn
+                for _ in range(1000):           # Python checks for signals at each iteration
                     pass
             return late
         except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from prompt_toolkit.keys import Keys
 
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 
-REFUSAL = f'a text of more than {LONGEST} characters was pasted: refused'
+REFUSAL = f'a text of more than {LONGEST} characters was pasted, and refused'
 _BEGIN, _END = '\x1b[200~', '\x1b[201~'
 _MOST_TYPED = 4_095
 """Characters of a line that come without a pause: what a terminal takes that edits lines itself."""
@@ -50,7 +50,7 @@ class PasteLimit:
         """The part of the data that the parser gets."""
         now, last = self._now(), self._last
         self._last = now
-        if not self._pasting and now - last > _PAUSE and len(data) < _FEW:     # much may have waited for us
+        if not self._pasting and now - last > _PAUSE and len(data) < _FEW:     # a large backlog is no typing
             self._count = 0
         parts: list[str] = []
         while data:
@@ -77,7 +77,7 @@ class PasteLimit:
         for line in _LINE.split(data[:max(0, end)]):
             before, self._count = self._count, self._count + len(line)
             if self._count <= _MOST_TYPED:
-                whole = len(line) >= _FEW and line.isprintable()        # a paste without its marks: not key by key
+                whole = len(line) >= _FEW and line.isprintable()        # a paste without brackets: inserted at once
                 parts.append(f'{_BEGIN}{line}{_END}' if whole else line)
             elif before <= _MOST_TYPED:
                 self._refused()

@@ -46,7 +46,7 @@ class PlainEditor:
         if not line:
             raise EOFError
         if len(line) >= _LONGEST:               # the terminal has left out the rest
-            self._screen.say(f'*** a line of more than {_LONGEST - 2} bytes is more than this terminal takes: refused')
+            self._screen.say(f'*** a line of more than {_LONGEST - 2} bytes is too long for this terminal, and was refused')
             return ''
         return line.decode(errors='replace').rstrip('\n')
 

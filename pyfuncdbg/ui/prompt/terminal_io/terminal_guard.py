@@ -84,7 +84,7 @@ def guard_of(terminal: int) -> TerminalGuard:
         if device not in _guards:
             try:
                 _guards[device] = TerminalGuard(_started(terminal))
-            except (OSError, subprocess.SubprocessError):       # no room for a process: then without
+            except (OSError, subprocess.SubprocessError):       # no process can start: go without the guard
                 _guards[device] = TerminalGuard(None)
         return _guards[device]
 

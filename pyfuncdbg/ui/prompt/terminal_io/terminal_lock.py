@@ -28,7 +28,7 @@ def turn(terminal: int, say: Callable[[str], None], wanted: Callable[[], bool]) 
         wanted: Whether to go on waiting.
     """
     file = _opened(terminal)
-    if file is None:                            # without a place for the lock nobody waits
+    if file is None:                            # no folder for the lock: do not wait
         yield True
         return
     try:

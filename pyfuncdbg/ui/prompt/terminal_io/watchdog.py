@@ -33,8 +33,8 @@ class _Watchdog:
         self._news: socket.socket | None = news
         self._rest = b''
         self._held: list[str] = []
-        self._handles: set[int] = set()         # of processes
-        self._numbers: set[int] = set()         # of those that have no handle
+        self._handles: set[int] = set()         # process handles (pidfds)
+        self._numbers: set[int] = set()         # process ids without a handle
         self._poll = select.poll()
         self._poll.register(0, 0)               # readable or not: only its end is news
         self._poll.register(news, select.POLLIN)
@@ -54,7 +54,7 @@ class _Watchdog:
             self._numbers = {pid for pid in self._numbers if _lives(pid)}
             if self._news is None and not self._held:
                 return
-        while self._news is not None and self._hear(self._news):        # what they said last
+        while self._news is not None and self._hear(self._news):        # read the remaining messages
             pass
         if self._held:
             _restore(*self._held)

@@ -193,7 +193,7 @@ def _taken(card: NodeCard, made: NodeOutput) -> Text:
         text = returned_text(made.returned, slot=False)
         return Text.assemble(('-> ', 'dim'), _users(made.users), '; ', text, overflow='fold') if made.users else text
     if not made.users and not made.fetched:
-        return Text('not used' if card.label else '', 'dim')        # of eager calls nobody knows
+        return Text('not used' if card.label else '', 'dim')        # unknown for eager calls
     text = Text.assemble(('-> ', 'dim'), _users(made.users), overflow='fold') if made.users else Text(overflow='fold')
     return text.append('; fetched' if made.users else 'fetched', 'dim') if made.fetched else text
 

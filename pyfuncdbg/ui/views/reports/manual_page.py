@@ -84,7 +84,7 @@ class ManualPage(Markdown):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         page = copy(self)
-        if console.color_system is None or console.no_color:        # what is code would not be told from prose
+        if console.color_system is None or console.no_color:        # code and prose would look alike
             page.parsed = self._colourless
         with console.use_theme(_THEME):
             drawn = list(Markdown.__rich_console__(page, console, options.update(width=min(options.max_width, _WIDEST))))

@@ -106,7 +106,7 @@ def _numbering(summary: TraceSummary) -> list[Part]:
     whose = f'the calls of process {one_line(process, 20)}' if process else 'all calls'
 
     def draw(options: ConsoleOptions) -> Text:
-        room = min(60, options.max_width - 1)   # a name is shortened rather than broken between lines
+        room = min(60, options.max_width - 1)   # shorten a name instead of breaking it
         return Text.assemble((f'#{one_line(first.number, 20)} counts {whose}{f", {others} too" if others else ""}; ', 'dim'),
                              label(first.label, 'dim', room), (' those of ', 'dim'), label(first.site.name, 'dim', room),
                              (f', from 0; {run_numbers(summary.info)}', 'dim'), overflow='fold')
@@ -275,7 +275,7 @@ def _failed(failure: FailureGroup, summary: TraceSummary) -> list[Part]:
     call = failure.call
     if call.error is None:
         return []
-    if call.error.type == _ABORTED:             # by the user, in its function: no fault of that, and no traceback to read
+    if call.error.type == _ABORTED:             # aborted by the user: not a failure of the call
         parts: list[Part] = [Text.assemble(f'call #{one_line(call.number, 20)} ', label(call.label), ' was ',
                                            label(call.error.message), overflow='fold')]
     else:

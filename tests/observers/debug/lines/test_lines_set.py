@@ -212,12 +212,12 @@ def test_lines_without_code_move_or_are_refused(lines: LineBreakpoints, program:
 
 # ---------------------------------------------------------------------- conditions
 @pytest.mark.parametrize(('condition', 'message'), [
-    ('x > ', 'the condition cannot be read: invalid syntax\n  x >\n     ^'),
-    ('x >> > 3', 'the condition cannot be read: invalid syntax\n  x >> > 3\n       ^'),
+    ('x > ', 'the condition is not valid Python: invalid syntax\n  x >\n     ^'),
+    ('x >> > 3', 'the condition is not valid Python: invalid syntax\n  x >> > 3\n       ^'),
     ('', 'the condition is empty'),
-    ('(z := x)', 'a walrus would set a variable'),
+    ('(z := x)', ':= would set a variable'),
     ('await x', 'await would change the order'),
-    ('(yield)', 'yield would make a generator'),
+    ('(yield)', 'yield would make the function a generator'),
     ('[v async for v in x]', 'await would change'),
     ('xx > 3', "nothing is called 'xx' at line 8 in named, of the condition 'xx > 3'"),
     ('LIMITS > 3', "Did you mean 'LIMIT'"),
@@ -373,7 +373,7 @@ def test_an_edited_file_is_watched_as_it_was_loaded(lines: LineBreakpoints, tmp_
     os.utime(module.__file__, (1, 1))
     placed = lines.set(1, module.__file__, line_of('y = x * k'), 'k == 2', hits)
     assert placed.how == ('monitored' if hasattr(sys, 'monitoring') else 'traced')
-    assert 'its source is missing or was changed since it was loaded' in placed.note
+    assert 'its source is missing or was changed after it was loaded' in placed.note
     assert (placed.function, placed.line) == ('named', 8)
     assert (module.named(1), module.named(1, 3), module.named(2)) == (2, 3, 4)
     assert [hit['x'] for hit in hits] == [1, 2]

@@ -49,7 +49,7 @@ def op_error(error: BaseException) -> OpError:
     """
     error.__traceback__ = _from_user_frame(error.__traceback__)
     kind = next((ours for theirs, ours in _CLASSES if isinstance(error, theirs)), UnknownError)
-    import traceback  # when something is wrong is early enough
+    import traceback  # only needed for an error message
     chunks = traceback.format_exception(type(error), error, error.__traceback__)
     return kind(None, None, f'{type(error).__name__}: {_text(error)}\n' + ''.join(f'{chunk}\n' for chunk in chunks))
 
