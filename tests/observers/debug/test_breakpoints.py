@@ -111,7 +111,7 @@ def test_default_timing():
     ('out > 1', {'timing': 'error'}, 'no output where it raised'),
     ('error is None', {'timing': 'before'}, "uses 'error', which exists only with --error"),
     ('out is error', {}, "both 'out' and 'error'"), (None, {'timing': 'later'}, "no timing 'later'"),
-    (None, {'every': 0}, '--every must be at least 1 on'), (None, {'after': -1}, 'cannot be negative'),
+    (None, {'every': 0}, '--every must be at least 1'), (None, {'after': -1}, 'cannot be negative'),
     (None, {'do': 'stp'}, "no action 'stp'; there are stop, log, snap. Did you mean 'stop'"),
     (3, {}, 'a condition is text'),
 ])

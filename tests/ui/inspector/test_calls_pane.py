@@ -54,7 +54,7 @@ def test_a_typed_filter_is_a_list_of_its_own_and_goes_away_again(trace) -> None:
             shown = await type_line(pilot, 'calls --failed')
             await until(pilot, '1 call   sort: time   filter: failed', 'best[2] in run #5')
             shown = await type_line(pilot, 'calls --sort colour')
-            assert "'colour' is no sort key" in shown and '1 call   sort: time   filter: failed' in shown
+            assert "'colour' is not a sort key" in shown and '1 call   sort: time   filter: failed' in shown
             await press(pilot, '6')
             await press(pilot, 'ampersand')
             assert inspector(pilot).query_one('#line').value == 'calls --failed '

@@ -22,6 +22,6 @@ def test_the_screen_is_the_one_that_was_kept(screen: Screen, tmp_path) -> None:
 
 def test_the_text_of_a_picture_is_what_was_drawn() -> None:
     kept = (FOLDER / 'mistake.svg').read_text(encoding='utf-8')
-    assert any("'colour' is no sort key" in line for line in text_of(kept))
+    assert any("'colour' is not a sort key" in line for line in text_of(kept))
     assert text_of('<text class="a" x="12.2" y="20" b="1">a&#160;&lt;b</text><text x="73.2" y="20">c</text>'
                    '<text x="0" y="44.4">d</text>') == [' a <b c', 'd']

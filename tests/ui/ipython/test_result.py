@@ -66,7 +66,7 @@ def test_to_numpy_gives_the_values_of_a_tensor():
 
 @pytest.mark.parametrize(('line', 'method', 'said'), [
     ('calls', 'to_numpy', "'calls' returned no tensor: '%pyfunc pt TENSOR' returns one, '%pyfunc lt' lists them"),
-    ('info', 'to_numpy', "'info' gave no tensor"), ('info', '__len__', "'info' returned no list"),
+    ('info', 'to_numpy', "'info' returned no tensor"), ('info', '__len__', "'info' returned no list"),
     ('report', 'to_pandas', "'report' returned neither a list nor a tensor")])
 def test_a_conversion_that_makes_no_sense_says_what_would(line, method, said):
     with pytest.raises(CommandError) as caught:

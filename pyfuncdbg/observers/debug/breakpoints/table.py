@@ -217,8 +217,8 @@ class Breakpoints:
         except CommandError as error:
             if len(functions) == 1:
                 raise
-            raise CommandError(f'{error}\n{where} means the functions {", ".join(functions)}: name one of them in its '
-                               'place for a condition on its parameters') from None
+            raise CommandError(f'{error}\n{where} means the functions {", ".join(functions)}: give one of them '
+                               'instead for a condition on its parameters') from None
         return predicate
 
     def _functions(self, where: Spec) -> dict[str, KnownSite]:
