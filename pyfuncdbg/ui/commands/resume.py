@@ -121,7 +121,7 @@ def _quit(context: Context, args: argparse.Namespace) -> ResumeReport:
     if debugger is None or debugger.quit_explained:
         return ResumeReport('quit')
     debugger.quit_explained = True
-    return ResumeReport('quit', note='debugging ends, the program continues without stops; "abort" ends the run instead')
+    return ResumeReport('quit', note='debugging ends, the program continues; "abort" ends the run instead')
 
 
 def _continue_arguments(parser: argparse.ArgumentParser) -> None:

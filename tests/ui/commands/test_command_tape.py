@@ -109,7 +109,7 @@ def test_a_chain_of_thousands_of_steps_is_drawn(recorded):
 
 @pytest.mark.parametrize(('line', 'message'), [
     ('tape', 'no gradients were recorded'), ('tape --run 99999999', 'There is no run 99999999'),
-    ('tape --run x', 'no whole')])
+    ('tape --run x', 'not an integer')])
 def test_mistakes(recorded, line, message):
     with pytest.raises(CommandError, match=message):
         execute(line, recorded(lambda: tf.py_function(np.sin, [1.0], tf.float32)))

@@ -60,7 +60,7 @@ def test_quit_says_once_what_it_does():
         with typing(line) as typist:
             call()
         notes.append(typist.shown(line))
-    assert notes == ['debugging ends, the program continues without stops; "abort" ends the run instead\n', '']
+    assert notes == ['debugging ends, the program continues; "abort" ends the run instead\n', '']
 
 
 def test_timeit():
@@ -92,7 +92,7 @@ def test_context_says_how_much_of_the_source_a_stop_shows():
 def test_elements_of_the_tensor_that_was_printed_last():
     trace = Context(sample())
     printed.tensor = ''
-    with pytest.raises(CommandError, match='and none was'):
+    with pytest.raises(CommandError, match='and there is none'):
         execute('@1,0', trace)
     whole = execute('pt norm:0', trace).result.values
     for line, index in (('@1,0', (1, 0)), ('@[0, 1:3]', (0, slice(1, 3))), (' @ -1 ', (-1,)), ('pt @[1]', (1,)),

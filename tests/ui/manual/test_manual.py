@@ -105,7 +105,7 @@ def test_the_shell_has_its_commands_and_those_of_the_prompt() -> None:
     assert shell('help', 'lt').stdout.startswith('usage: lt ')
     assert json.loads(shell('help', 'stops', '--json').stdout)['topic']['name'] == 'stops'
     wrong = shell('help', 'stosp')
-    assert wrong.returncode == 2 and "called 'stosp'" in wrong.stderr and "'stops'" in wrong.stderr and wrong.stdout == ''
+    assert wrong.returncode == 2 and "named 'stosp'" in wrong.stderr and "'stops'" in wrong.stderr and wrong.stdout == ''
     assert "'pyfuncdbg help' lists them" in wrong.stderr
 
 

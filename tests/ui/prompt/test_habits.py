@@ -56,7 +56,7 @@ STEPS: tuple[Trial, ...] = (
     ('pdb', '$name = EXPR', '$mine = total + 7', ()),
     ('pdb', '$name = EXPR', 'p $mine', ('7.0',)),
     ('pdb', '$_exception, $_retval, $_frame', 'p $_frame.f_code.co_name', ('norm',)),
-    ('pdb', '$_exception, $_retval, $_frame', 'p $_exception', ('no exception was raised here',)),
+    ('pdb', '$_exception, $_retval, $_frame', 'p $_exception', ('there is none',)),
     ('pdb', 'display', 'display total', ('total',)),
     ('pdb', ';;', 'n ;; p eps', ('habits.py:8', '1.0')),
     ('pdb', 'display', 'n', ('display total', 'was')),
@@ -87,7 +87,7 @@ STEPS: tuple[Trial, ...] = (
     ('pdb', 'run', 'run', ('no run is debugged here',)),
     ('pdb', 'clear, cl', 'cl', ()),
     ('pdb', 'clear, cl', 'y', ('breakpoint 1 cleared',)),
-    ('pdb', 'quit, q, exit', 'q', ('the program goes on', '"abort" ends the run', 'end of the program')),
+    ('pdb', 'quit, q, exit', 'q', ('the program continues', '"abort" ends the run', 'end of the program')),
 )
 
 OTHERS: tuple[Trial, ...] = (
@@ -161,7 +161,7 @@ def test_ipdbs_and_tfdbgs_and_ctrl_d(tmp_path: Path) -> None:
         user.child.send('\x04')
         user.prompt()
         user.child.send('\x04')                 # and here it is quit
-        user.until('the program goes on', '"abort" ends the run', 'end of the program')
+        user.until('the program continues', '"abort" ends the run', 'end of the program')
         assert user.end() == 0
     assert 'norm:0' in (tmp_path / 'out.txt').read_text()
 
