@@ -106,7 +106,7 @@ def breakpoint_of(text: str, condition: str | None = None) -> tuple[Spec, str | 
     place, own = _taken_apart(args)
     if condition is not None:
         if own:
-            raise CommandError(f'--if {condition}: it belongs to the --break before it, and there is another --if')
+            raise CommandError(f'--if {condition}: it needs a --break before it, and there is another --if')
         own, given = _without_options(condition)
         _put(args, given)
     return spec(place.strip()), own or None, _settings(args)
@@ -147,10 +147,10 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
         rest = f'if {rest[1:].strip()}'
     before, *condition = _IF.split(rest, maxsplit=1)
     if before and not before.startswith('--'):
-        raise CommandError(f"after SPEC comes 'if' and a condition, not {rest!r}. ", TypedCommand('help break'),
+        raise CommandError(f"expected 'if' and a condition after SPEC, not {rest!r}. ", TypedCommand('help break'),
                            ' shows all.')
     if condition and not condition[0].strip():
-        raise CommandError("a condition is missing behind 'if'")
+        raise CommandError("a condition is missing after 'if'")
     _put(args, [*(word.text for word in words(before)), *given])
     return place, condition[0].strip() if condition else ''
 

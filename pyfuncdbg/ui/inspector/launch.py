@@ -15,7 +15,7 @@ def unusable() -> str:
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()):
         return 'stdin and stdout are not a terminal'
     if lacks_cursor_control():
-        return f'the terminal is of the kind {os.environ.get("TERM", "")!r}, which can place no text'
+        return f'the terminal is of the kind {os.environ.get("TERM", "")!r}, which cannot position text'
     return ''
 
 

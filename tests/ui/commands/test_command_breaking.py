@@ -148,10 +148,10 @@ def test_the_command_and_the_option_have_one_grammar(debugger, typed, text, fact
 
 
 @pytest.mark.parametrize(('place', 'message'), [
-    ('norm --eror', "unrecognized arguments: --eror. Did you mean '--error'"), ('norm --every x', "'x' is no whole number"),
+    ('norm --eror', "unrecognized arguments: --eror. Did you mean '--error'"), ('norm --every x', "'x' is not an integer"),
     ('norm --once other', "comes 'if' and a condition or nothing, not 'other'"),
     ('norm --error --before', 'not allowed with'),
-    ('model.py:3 --error', '--error is for calls'), ('norm --every 0', "'0' is no whole number")])
+    ('model.py:3 --error', '--error is for calls'), ('norm --every 0', "'0' is not an integer")])
 def test_a_wrong_option_of_the_command_line(debugger, place, message):
     with pytest.raises(CommandError) as caught:
         spec, when, settings = breakpoint_of(place, None)

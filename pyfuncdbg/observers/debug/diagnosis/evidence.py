@@ -194,7 +194,7 @@ def statement_at(filename: str, line: int) -> str:
     lines = linecache.getlines(filename)
     first, last = next(((first, last) for first, last in _statements(''.join(lines)) if first <= line <= last), (0, 0))
     text = textwrap.dedent(''.join(lines[first - 1:last])).strip() if first else ''
-    return text if len(text) <= _LONGEST else ''             # half a statement mends nothing
+    return text if len(text) <= _LONGEST else ''             # a fix needs the whole statement
 
 
 @lru_cache(maxsize=8)
@@ -209,6 +209,6 @@ def _statements(text: str) -> tuple[tuple[int, int], ...]:
                 first = 0
             elif not first and token.type not in _BETWEEN:
                 first = token.start[0]
-    except (tokenize.TokenError, SyntaxError):  # what comes before that is told all the same
+    except (tokenize.TokenError, SyntaxError):  # the part before it is kept
         pass
     return tuple(found)

@@ -130,7 +130,7 @@ def _why_missing(trace: Queries, step: CallRecord) -> str:
     if not trace.count(kind='op', run=step.run) and not trace.info().ops:
         return f'nodes of run #{step.run} were not recorded: --ops (ops=True) does that'
     if trace.run(step.run, step.process).kind == 'session':
-        return 'this run did not need it; fetch what it computes too'
+        return 'the run did not execute it; fetch its output too'
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 

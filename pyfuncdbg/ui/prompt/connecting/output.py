@@ -21,7 +21,7 @@ def write_json(message: dict[str, Any]) -> None:
     """Print a message as JSON, in ASCII and on one line."""
     try:
         text = json.dumps(message)
-    except RecursionError:                      # it is read at another depth than it is written
+    except RecursionError:                      # reading and writing have different depth limits
         text = json.dumps({'error': 'a message is nested too deeply'})
     write(text.replace('\x7f', '\\u007f') + '\n')
 

@@ -87,9 +87,9 @@ class LentTerminal:
         if self._failed:
             return 'it has failed before'
         if not self._device:
-            return 'stdin is no terminal'
+            return 'stdin is not a terminal'
         if lacks_cursor_control():
-            return f'TERM={os.environ.get("TERM", "")} names a terminal without a screen'
+            return f'TERM={os.environ.get("TERM", "")} is a terminal without a screen'
         if not self._fits():
             return f'the terminal is smaller than {LEAST[0]} columns and {LEAST[1]} rows'
         return 'the program is in the background'
