@@ -1,6 +1,7 @@
 """What README promises can be typed."""
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -47,6 +48,14 @@ def test_every_command_it_shows_exists() -> None:
     names = {words[3] for words in shown if len(words) > 3}
     assert {'calls', 'call', 'out', 'lt', 'help'} <= names
     assert names <= set(TABLE.names)
+
+
+def test_vs_code_is_started_as_the_manual_says() -> None:
+    manual = (HERE / 'pyfuncdbg' / 'ui' / 'manual' / 'remote.md').read_text()
+    (described,) = re.findall(r'^```json\n// .vscode/launch.json\n(.*?)^```$', manual, re.MULTILINE | re.DOTALL)
+    (ours,) = map(json.loads, blocks('json'))
+    whole = json.loads(described)
+    assert ours == {**whole, 'configurations': whole['configurations'][:1]}
 
 
 def test_it_is_read_in_ten_minutes() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.capture import divert
+from pyfuncdbg.observers.debug.inspecting.evaluate import MissingExpressionError
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.ui.commands.alias import aliases, expanded
 from pyfuncdbg.ui.commands.engine.answer import Answer
@@ -167,6 +168,8 @@ def _carried_out(command: Command, rest: str, context: Context, typed: str = '')
     try:
         with divert(context.receive) if context.debugger is not None else nullcontext():
             return Answer(command, command.run(context, args), args.json)
+    except MissingExpressionError:
+        raise CommandError(f'an expression is missing: type one, such as "{command.examples[0]}"') from None
     except CommandError as error:
         raise (_with_hint(error, typed, rest, context) if _ASSIGNMENT.match(rest) else error) from None
 

@@ -72,7 +72,7 @@ def test_timeit():
     assert '3 rounds of 20' in typist.shown('timeit -n 20 -r 3 x.sum()')
     assert typist.shown('p $k').strip() == '3'
     assert typist.shown('timeit x.nothing').startswith('*** AttributeError')
-    assert typist.shown('timeit').startswith('*** an expression is missing')
+    assert typist.shown('timeit').startswith('*** an expression is missing: type one, such as "timeit ')
 
 
 def test_context_says_how_much_of_the_source_a_stop_shows():

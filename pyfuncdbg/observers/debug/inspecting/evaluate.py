@@ -26,6 +26,10 @@ _OF_THE_CALLER = frozenset(('locals', 'vars', 'dir', 'globals'))
 """Builtins that answer of the frame that calls them. That of typed code is none of the program's."""
 
 
+class MissingExpressionError(CommandError):
+    """A command without the expression that it takes."""
+
+
 class Namespace(dict[str, Any]):
     """The namespace of typed code; as globals and locals at once, so that lambdas and comprehensions see every name.
 
@@ -314,7 +318,7 @@ def _open_slices(text: str) -> int:
 
 def _compiled(text: str, mode: str) -> CodeType:
     if not text:
-        raise CommandError('an expression is missing: type one, such as "p x.shape"')
+        raise MissingExpressionError('an expression is missing: type one, such as "p x.shape"')
     try:
         code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
     except SyntaxError as error:
