@@ -685,7 +685,7 @@ def test_what_starts_a_program_loads_what_it_needs(module: str, unneeded: set[st
     ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.halves'),
     ('pyfuncdbg/observers/record/halves.pyx', 'def f():\n    cdef int x\n    '
      'from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
-    ('pyfuncdbg/hosts/tensorflow/quick.pyx', 'from cpython.object cimport PyObject\nimport os, '
+    ('pyfuncdbg/hosts/tensorflow/usual.pyx', 'from cpython.object cimport PyObject\nimport os, '
      'pyfuncdbg.observers.record.log'),
 ])
 def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:

@@ -1,5 +1,5 @@
 """What the other compiled modules use of `passage`."""
-from pyfuncdbg.hooks.call cimport Call, CallSite, Run
+from pyfuncdbg.hooks.call cimport Call
 
 
 cdef class Watch:
@@ -15,4 +15,3 @@ cdef class Hearing:
 
 cdef object clock()
 cdef object this_thread()
-cdef object looked_on(object watcher, CallSite site, Run run, list inputs, object holder, object function, tuple arguments)

@@ -1,10 +1,7 @@
 # cython: language_level=3
-"""The passage of a call that one hook looks on at, compiled: what `chain` and `capture` do in Python.
+"""What `capture` does in Python, compiled, and what each thread knows of itself.
 
-Between two calls TensorFlow's own code empties the processor's caches, and bytecode that is not in them takes three times
-as long as in a loop: a recorded call costs a third of what it costs in Python. What costs here is which code runs, not how
-often: 20 ns for each 64 bytes of it that are in no cache, 30 to 150 for each page; so few different functions are called.
-Optional: hosts that find no compiled passage go through `chain`. Runs on the thread of each call.
+Optional. Runs on the thread of each call.
 """
 import os
 import sys
@@ -17,9 +14,7 @@ from cpython.ref cimport Py_DECREF
 
 from pyfuncdbg.hooks.captured import numpy_errstate as errstate
 from pyfuncdbg.hooks.captured import fp_errors as floating
-from pyfuncdbg.hooks.call import current as _current
-from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
-from pyfuncdbg.hooks.watched_call cimport watch
+from pyfuncdbg.hooks.call cimport Call
 from pyfuncdbg.hooks.captured.output import SILENCE as _SILENCE
 
 cdef extern from *:
@@ -50,13 +45,11 @@ cdef extern from *:
     long long nanoseconds()
 
 cdef extern from "Python.h":
-    object PyObject_Call(object function, object arguments, PyObject *names)
     PyObject *PyDict_GetItemWithError(object known, object key) except? NULL
 
-cdef object current = _current, SILENCE = _SILENCE, EMPTY = ()
+cdef object SILENCE = _SILENCE, EMPTY = ()
 cdef object errors = errstate.state, USUAL = errstate.DEFAULT
 cdef dict names = sys.__dict__, watched = floating.states
-cdef object ZERO = 0, RUN = 'run'
 
 
 def _forked():
@@ -96,35 +89,6 @@ cdef class Watch:
 
     cpdef object returned(self, Call call, object kept, object outputs):
         raise NotImplementedError
-
-
-cdef object looked_on(object watcher, CallSite site, Run run, list inputs, object holder, object function,
-                      tuple arguments):
-    """Execute one call that `watcher` looks on at, and nobody else: as `chain.invoke`.
-
-    Args:
-        watcher: The only hook of this kind; its `halves` are a `Watch`.
-        site, run, inputs: As in `Call`.
-        holder: Its `call` becomes the call's id when it begins; None, where that is not asked for.
-        function: Makes the call, of these arguments.
-
-    Returns:
-        What `function` gave, as it is: of a list or tuple the elements are the outputs, None stands for none. Or
-        `NotImplemented` where the call is not one that is looked on at; then nothing has happened.
-
-    Raises:
-        BaseException: What `function` raised, or that the run was aborted.
-    """
-    cdef Call call, within = value_of(current, None)
-    if run.aborted is not None or (within is not None and not within.id):
-        return NotImplemented
-    call = new_call(site, run, inputs, run.thread if site.kind is RUN else thread_id(), clock(), ZERO, within)
-    if holder is not None:
-        holder.call = call.id
-    try:
-        return watch(call, within, watcher, function, arguments)
-    finally:
-        call.speaker = None
 
 
 if type(errors) is not ContextVar:

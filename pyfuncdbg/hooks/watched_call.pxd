@@ -1,5 +1,7 @@
 """C types of `watched_call.py`."""
-from pyfuncdbg.hooks.call cimport Call
+from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
 
 
+cpdef object make(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object function,
+                  object arguments)
 cpdef object watch(Call call, Call within, object watcher, object function, object arguments)

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Watched call: one that a single hook watches and none can change, the usual one while a recorder is on.
 
 Compiled where there is a compiler. Between two calls a framework's own code empties the processor's caches, and bytecode
@@ -11,13 +12,41 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import RunAborted
-from pyfuncdbg.hooks.call import Call, current
+from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.hook_failure import switch_off
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.run_abort import ends_with_caller
 
 _NOT_BEGUN: Any = object()
 """What a watcher keeps of a call whose beginning it has not seen."""
+
+
+def make(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watcher, holder: Any,
+         function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Make a call of a site that one hook watches, for hosts whose functions take more than its inputs.
+
+    Args:
+        site, run, inputs, thread: As in `Call`.
+        watcher, function, arguments: As in `watch`.
+        holder: Its `call` becomes the id of the call when it begins; None where that is not asked for.
+
+    Returns:
+        As `watch`; or `NotImplemented` where `chain.invoke` has to make it: then nothing has happened.
+
+    Raises:
+        BaseException: As from `watch`.
+    """
+    within = current.get()
+    if run.aborted is not None or (within is not None and not within.id):
+        return NotImplemented
+    call = new_call(site, run, inputs, thread, perf_counter_ns(), 0, within)
+    if holder is not None:
+        holder.call = call.id
+    try:
+        return watch(call, within, watcher, function, arguments)
+    finally:
+        call.speaker = None
+        del call, within                        # frames of an error lead here
 
 
 def watch(call: Call, within: Call | None, watcher: Watcher, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:

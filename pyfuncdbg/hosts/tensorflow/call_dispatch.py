@@ -30,11 +30,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, u
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
-
-try:
-    from pyfuncdbg.hosts.tensorflow.quick import Quick
-except ImportError:                             # not compiled
-    Quick = None  # type: ignore[assignment, misc]
+from pyfuncdbg.hosts.tensorflow.usual_calls import UsualCalls
 
 _NONE: Any = object()
 
@@ -62,10 +58,8 @@ class CallDispatch:
         self.gradients = PyFunctionGradients(host, self._entry_of)
         self.sites = Sites(parts, host, self._original)
         self._refusals = Refusals(parts, self._original, causes)
-        if Quick is not None:
-            registered = parts.scripts._py_funcs
-            self._runs.quick = Quick(self._refusals, registered, causes, self._runs, self.sites, self.gradients, _plain_site,
-                                     self._eager_function)
+        self._usual = self._runs.usual = UsualCalls(self._refusals, parts.scripts._py_funcs, causes, self._runs, self.sites,
+                                                    self.gradients, _plain_site, self._eager_function)
 
     def install(self, patches: Patches) -> None:
         """Take TensorFlow's places."""
@@ -84,7 +78,7 @@ class CallDispatch:
         return insert
 
     def _trampoline(self) -> Callable[..., Any]:
-        original, quick = self._original, self._runs.quick
+        original, usual = self._original, self._usual
 
         def described(frame: FrameType) -> Entrance | None:
             names = frame.f_locals
@@ -102,8 +96,8 @@ class CallDispatch:
                 if not hooks.python and not hooks.gradient and self._causes.aborted is None:
                     return original(registry, token, device, args)
                 made = NotImplemented
-                if quick is not None and self.on:
-                    made = quick.call(registry, token, device, args)
+                if self.on:
+                    made = usual.call(registry, token, device, args)
                 if made is NotImplemented:
                     made = self._watched(registry, token, device, args)
                 if type(made) is Exhausted:
@@ -146,7 +140,7 @@ class CallDispatch:
         way = entry.ways.get(device)
         if way is None:
             way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
-            entry.quick = site, entry.root, entry.last
+            entry.usual = site, entry.root, entry.last
         # The thread is asked for here: TensorFlow's threads lose what is kept on a thread, and keeping it anew costs 1 µs.
         outputs = invoke(site, way, run, list(args), thread=get_native_id())
         ended(run, site, outputs)
@@ -231,9 +225,9 @@ class CallDispatch:
     @begins_call(described_by('inputs'))
     def _call_plainly(self, func: Any, name: Any, declared: tuple[Any, ...], *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
-        inputs, quick = list(arrays), self._runs.quick
+        inputs = list(arrays)
         try:
-            if quick is not None and (made := quick.plain(func, name, declared, inputs, arrays)) is not NotImplemented:
+            if (made := self._usual.call_plainly(func, name, declared, inputs, arrays)) is not NotImplemented:
                 return made
             self._causes.raise_abort()
             run = self._runs.eager()

@@ -21,7 +21,6 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 FOLDER = Path(sys.argv[1])
@@ -387,7 +386,7 @@ def main() -> None:
     recorded('runs', sessions, gradients, nested, datasets)
     recorded('changing', lambda: interrupted('changing'))
     recorded('tiny', kinds_of_values, budget=64 << 10)
-    facts = {'begun': begun, 'halves': sorted(halves), 'quick': call_dispatch.Quick is not None}
+    facts = {'begun': begun, 'halves': sorted(halves)}
     (FOLDER / 'facts.json').write_text(json.dumps(facts))
 
 

@@ -10,7 +10,6 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hosts.tensorflow import call_dispatch
 from pyfuncdbg.observers.record import recorder as recording
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord
@@ -23,9 +22,8 @@ Work = Callable[[Any], Any]
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Of the passage of recorded calls."""
     if request.param == 'plain':
-        monkeypatch.setattr(call_dispatch, 'Quick', None)
         monkeypatch.setattr(recording, 'Halves', None)
-    elif call_dispatch.Quick is None:
+    elif recording.Halves is None:
         pytest.skip('no C compiler has made the modules')
     return str(request.param)
 

@@ -78,7 +78,7 @@ class Entry:
         root: The outermost graph that its node is in, by id; 0 if unknown.
         token: By which its node calls it.
         last: Its last call, where backward steps may come.
-        quick: For `quick`, once a call was seen: the site, the root and `last`.
+        usual: For `usual_calls`, once a call was seen: the site, the root and `last`.
         types: Of a `numpy_function` in a graph, by output: the NumPy dtype that needs no further look, None for strings, and
             TensorFlow's. None where it is not known.
         ensured: The shapes that its graph promises of its outputs.
@@ -86,7 +86,7 @@ class Entry:
         ways: By device: what makes a call there, inside of the hooks.
     """
 
-    __slots__ = ('eager', 'ensured', 'generated', 'last', 'quick', 'root', 'site', 'token', 'types', 'ways')
+    __slots__ = ('eager', 'ensured', 'generated', 'last', 'root', 'site', 'token', 'types', 'usual', 'ways')
 
     def __init__(self, site: CallSite | None, eager: bool, root: int = 0) -> None:
         self.site = site
@@ -94,7 +94,7 @@ class Entry:
         self.root = root
         self.token = ''
         self.last = Last(site) if site is not None and site.op_type == EAGER else None
-        self.quick: tuple[CallSite, int, Last | None] | None = None
+        self.usual: tuple[CallSite, int, Last | None] | None = None
         self.generated = False
         self.ensured: tuple[EnsuredShape, ...] = ()
         self.types: tuple[tuple[Any, Any], ...] | None = None

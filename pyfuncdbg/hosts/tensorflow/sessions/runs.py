@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from time import perf_counter_ns
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,20 +32,25 @@ from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_run import SteppedRun
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
-if TYPE_CHECKING:
-    from pyfuncdbg.hosts.tensorflow.quick import Quick
-
 _DoRun = Callable[[Any, Any, Any, Any, Any, Any, Any], list[Any]]
 """`BaseSession._do_run(session, handle, targets, fetches, feeds, options, metadata)`."""
 
 _DIFFERENCE = 'the last bits may differ, and what becomes of NaN: what TensorFlow runs in one go it also fuses and folds'
 
 
+class UsualRuns(Protocol):
+    """Maker of usual runs; `usual_calls.UsualCalls` is it."""
+
+    def run(self, original: _DoRun, session: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any,
+            metadata: Any, fed: list[Any]) -> Any:
+        """Make one run; `NotImplemented` of one that is not usual."""
+
+
 class Runs:
     """The runs that go on.
 
     Attributes:
-        quick: Makes those that a recorder looks on at, where it was compiled.
+        usual: Makes the usual ones.
     """
 
     def __init__(self, host: TensorFlowHost) -> None:
@@ -59,7 +64,7 @@ class Runs:
         self._sites = {name: CallSite(name, name, 'run', host, traits=Traits(fed_run=True))
                        for name in ('Session.run', 'Session.partial_run')}
         self._plans: SessionPlans | None = None
-        self.quick: Quick | None = None
+        self.usual: UsualRuns | None = None
         notebook_cell.follow(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
@@ -158,8 +163,8 @@ class Runs:
                 if plans is None or not (hooks.python or hooks.run or hooks.op):
                     return original(session, handle, target_list, fetch_list, feed_dict, options, run_metadata)
                 fed = list(feed_dict.values())
-                if self.quick is not None:
-                    made: list[Any] = self.quick.run(original, session, handle, target_list, fetch_list, feed_dict, options,
+                if self.usual is not None:
+                    made: list[Any] = self.usual.run(original, session, handle, target_list, fetch_list, feed_dict, options,
                                                      run_metadata, fed)
                     if made is not NotImplemented:
                         return made

@@ -18,7 +18,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import RefVariableOrder, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnits, is_handle
 
-_PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
+PLANS, _SITES = '_pyfuncdbg_plans', '_pyfuncdbg_sites'
 _KEPT = 256
 _PLACEHOLDERS = ('Placeholder', 'PlaceholderV2')
 
@@ -117,7 +117,7 @@ class SessionPlans:
 
     def of(self, graph: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Plan:
         """The plan of a run."""
-        plans = getattr(graph, _PLANS, None) or self._kept(graph, _PLANS)
+        plans = getattr(graph, PLANS, None) or self._kept(graph, PLANS)
         # TensorFlow lets nobody change nodes that have run; a plan keeps its tensors, so their ids stay theirs.
         key = *map(id, fetches), None, *map(id, targets), None, *map(id, feeds)
         found: Plan | None = plans.get(key)
@@ -130,7 +130,7 @@ class SessionPlans:
     def forget(self) -> None:
         """Take our marks off TensorFlow's graphs."""
         for graph in list(self._graphs):
-            for name in (_PLANS, _SITES):
+            for name in (PLANS, _SITES):
                 if hasattr(graph, name):
                     delattr(graph, name)
         self._graphs.clear()
