@@ -43,7 +43,7 @@ class UsualCalls:
         causes: Knows of an abort on its way.
         runs: The runs that go on.
         sites: Finds the place of an eager call, for the line that is on the stack.
-        gradients: Is told of eager calls that may have backward steps.
+        gradients: Notes eager calls that may have backward steps.
         site_at: Makes a site of a place and the function of an eager `numpy_function`.
         eager_function: TensorFlow's class of eager functions.
     """
