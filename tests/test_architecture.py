@@ -102,7 +102,8 @@ FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|n
 """What names a framework, or its ops that call a Python function."""
 
 CHAIN_FOR_HOSTS = {'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched'}
-HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask', 'declines', 'follow', 'ignore'}
+HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask', 'declines', 'follow', 'ignore',
+                   'usual'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
 
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}

@@ -16,7 +16,6 @@ from pyfuncdbg.hooks.chain import TELLING, Hook, invoke
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.hooks.patched_code import original
 from pyfuncdbg.hooks.source_map import is_generated
-from pyfuncdbg.hooks.watched_call import watch
 
 _DEEPEST = 10
 _Function = TypeVar('_Function', bound=Callable[..., Any])
@@ -178,5 +177,3 @@ def _of_invoke(frame: FrameType) -> Entrance | None:
 
 _beginnings[invoke.__code__] = _of_invoke       # of hosts that do not describe the call themselves
 _callers.add(invoke.__code__)
-if isinstance(watch, FunctionType):               # not compiled
-    _callers.add(watch.__code__)

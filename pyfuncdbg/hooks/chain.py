@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 from pyfuncdbg.errors import RunAborted
@@ -264,7 +264,7 @@ def _calls_function(code: CodeType) -> bool:
         code.co_name.rpartition('.')[2] == watch.__name__ and is_package(code.co_filename))
 
 
-TELLING = frozenset((_Passage.execute.__code__, _watched.__code__))
+TELLING = frozenset((_Passage.execute.__code__, (watch if isinstance(watch, FunctionType) else _watched).__code__))
 """Code whose frames tell the call that the chain makes."""
 
 

@@ -81,12 +81,14 @@ class Hooks:
         stamp: Another object whenever hooks or their interests have changed. Code that finds a site unwanted keeps the
             stamp that it read before it asked: as long as this one is the same, so is the answer.
         alone: By kind: the hook that is the only one, if it is a `Watcher`.
+        usual: By kind: as `alone` where recorders, one of Python calls and one of runs, are all hooks and take every call;
+            else None.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
         choosy: Kinds of calls for which every hook may be uninterested in a site; of others all calls are wanted.
     """
 
     __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'passive', 'python', 'run',
-                 'stamp')
+                 'stamp', 'usual')
 
     def __init__(self) -> None:
         self._lock = new_lock()
@@ -98,6 +100,7 @@ class Hooks:
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
         self.alone: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.usual: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.passive = True
         self.choosy: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
@@ -207,6 +210,8 @@ class Hooks:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
         self.alone = {kind: _alone(getattr(self, kind)) for kind in KINDS}
         self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
+        usual = not self.op and self.passive and all(_takes_all(self.alone[kind]) for kind in ('python', 'run'))
+        self.usual = self.alone if usual else dict.fromkeys(KINDS)
         self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
         self.reconsider()                       # last: an answer of before is thrown away
 
@@ -222,6 +227,10 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
 
 def _alone(installed: tuple[Any, ...]) -> Watcher | None:
     return installed[0] if len(installed) == 1 and hasattr(installed[0], 'begins') else None
+
+
+def _takes_all(watcher: Watcher | None) -> bool:
+    return watcher is not None and not hasattr(watcher, 'wants')
 
 
 hooks = Hooks()

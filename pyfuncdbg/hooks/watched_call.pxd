@@ -2,6 +2,6 @@
 from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
 
 
-cpdef object make(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object function,
+cpdef object make(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object func,
                   object arguments)
-cpdef object watch(Call call, Call within, object watcher, object function, object arguments)
+cpdef object watch(Call call, Call within, object watcher, object func, object arguments)

@@ -22,12 +22,12 @@ _NOT_BEGUN: Any = object()
 
 
 def make(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watcher, holder: Any,
-         function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+         func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Make a call of a site that one hook watches, for hosts whose functions take more than its inputs.
 
     Args:
         site, run, inputs, thread: As in `Call`.
-        watcher, function, arguments: As in `watch`.
+        watcher, func, arguments: As in `watch`.
         holder: Its `call` becomes the id of the call when it begins; None where that is not asked for.
 
     Returns:
@@ -43,27 +43,27 @@ def make(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watc
     if holder is not None:
         holder.call = call.id
     try:
-        return watch(call, within, watcher, function, arguments)
+        return watch(call, within, watcher, func, arguments)
     finally:
         call.speaker = None
         del call, within                        # frames of an error lead here
 
 
-def watch(call: Call, within: Call | None, watcher: Watcher, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Make a call that one hook watches.
 
     Args:
         call: The call, which begins.
         within: The call in whose function it is made.
         watcher: The only hook of its kind.
-        function, arguments: What makes it.
+        func, arguments: What makes it.
 
     Returns:
-        What `function` has returned: the elements of a list or tuple are the outputs, None stands for no output.
+        What `func` has returned: the elements of a list or tuple are the outputs, None stands for no output.
 
     Raises:
         RunAborted: The run was aborted.
-        BaseException: What `function` raised, unchanged.
+        BaseException: What `func` raised, unchanged.
     """
     kept: Any = _NOT_BEGUN
     try:
@@ -72,7 +72,7 @@ def watch(call: Call, within: Call | None, watcher: Watcher, function: Callable[
         switch_off(watcher, call, error)
     current.set(call)
     try:
-        result = function(*arguments)
+        result = func(*arguments)
         call.finished = perf_counter_ns()
         if call.run.aborted is not None:
             raise call.run.aborted.with_traceback(None)

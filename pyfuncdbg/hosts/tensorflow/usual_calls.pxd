@@ -3,11 +3,9 @@ from pyfuncdbg.hooks.call cimport CallSite, Run
 
 
 cdef class UsualCalls:
-    cdef object _original, _plainly, _registry, _causes, _thread, _sites, _gradients, _site_at, _eager_function, _stamp
+    cdef object _original, _plainly, _registry, _causes, _thread, _sites, _gradients, _site_at, _eager_function
     cdef Run _graphs
     cdef CallSite _run_site
     cdef dict _functions, _going, _places
-    cdef bint _usual
-    cdef object _watcher(self, object kind)
     cdef object _call_eagerly(self, object watcher, object registered, object token, object device, list args)
     cdef CallSite _place(self, object kind, object name, object function, tuple declared, object frame)

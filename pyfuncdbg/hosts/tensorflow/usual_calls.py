@@ -15,7 +15,7 @@ from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.installed_hooks import Watcher, hooks
+from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.watched_call import make
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
@@ -61,23 +61,12 @@ class UsualCalls:
         self._sites, self._gradients, self._site_at = sites, gradients, site_at
         self._eager_function = eager_function
         self._places: dict[tuple[Any, ...], CallSite] = {}
-        self._stamp: object = None
-        self._usual = False
-
-    def _watcher(self, kind: str) -> Watcher | None:
-        """The recorder of calls of a kind, if recorders, one of each kind, are the only hooks; else None. It is not kept
-        here: nothing may tell us that it is over."""
-        stamp, alone = hooks.stamp, hooks.alone
-        if stamp is not self._stamp:
-            self._usual = not hooks.op and hooks.passive and _takes_all(alone['python']) and _takes_all(alone['run'])
-            self._stamp = stamp
-        return alone[kind] if self._usual else None     # type: ignore[index]
 
     def call(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         """Make one call of a registered function."""
         if registry is not self._registry or type(args) is not list or self._causes.aborted is not None:
             return NotImplemented
-        watcher = self._watcher('python')
+        watcher = hooks.usual['python']
         reference = self._functions.get(token)
         if watcher is None or reference is None:
             return NotImplemented
@@ -133,7 +122,7 @@ class UsualCalls:
         """Make one eager call of a `numpy_function`, by a frame of the dispatch; `inputs` are its arrays too."""
         if self._causes.aborted is not None:
             return NotImplemented
-        watcher, run = self._watcher('python'), getattr(self._thread, 'run', None)
+        watcher, run = hooks.usual['python'], getattr(self._thread, 'run', None)
         if watcher is None or run is None or (name is not None and type(name) is not str):
             return NotImplemented
         try:
@@ -153,7 +142,7 @@ class UsualCalls:
             session, handle, targets, fetches, feeds, options, metadata: As there.
             fed: The values that are fed.
         """
-        watcher = self._watcher('run') if handle is None else None
+        watcher = hooks.usual['run'] if handle is None else None
         if watcher is None:
             return NotImplemented
         plans = getattr(getattr(session, '_graph', None), PLANS, None)      # its `graph` is Python code
@@ -178,10 +167,6 @@ class UsualCalls:
         finally:
             going.remove(run)
             run.fed = ()
-
-
-def _takes_all(watcher: Watcher | None) -> bool:
-    return watcher is not None and getattr(watcher, 'halves', None) is not None and not hasattr(watcher, 'wants')
 
 
 def _dispatching() -> FrameType:
