@@ -5,6 +5,7 @@ what they replace. Any thread.
 """
 from __future__ import annotations
 
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -41,3 +42,14 @@ def qualified_name_of(function: Any) -> Any:
     if type(function) is FunctionType and is_generated(function.__code__) and (own := original(function.__code__)):
         return own.co_qualname
     return getattr(function, '__qualname__', None)
+
+
+def code_number(func: Any) -> int:
+    """A number for the code behind a callable: closures of one `def` share it."""
+    while isinstance(func, partial):
+        func = func.func
+    code = getattr(func, '__code__', None)
+    if not isinstance(code, CodeType):
+        return hash(type(func))
+    code = original(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
+    return hash((code, code.co_filename, code.co_firstlineno, code.co_code))

@@ -4,7 +4,6 @@ Asked on the thread of a call, which may be one of TensorFlow's own.
 """
 from __future__ import annotations
 
-import inspect
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
+from pyfuncdbg.hooks.function_fit import refuse_misfit
 from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, Changed
 from pyfuncdbg.hooks.live_objects import living, with_derived
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -130,7 +130,7 @@ class TensorFlowHost:
         replace = site.attrs.get('_replace')
         if replace is None:
             raise ValueError(f'{site.name!r} is called once and gone: there is no node whose function could be replaced')
-        _refuse_misfit(function, count)
+        refuse_misfit(function, [None] * count)
         replace(function)
         site.function = function
 
@@ -153,20 +153,6 @@ def _boxed(value: Any) -> np.ndarray:
     boxed = np.empty((), object)
     boxed[()] = value
     return boxed
-
-
-def _refuse_misfit(function: Any, count: int) -> None:
-    if not callable(function):
-        raise ValueError(f'expected a function, got {type(function).__name__}')
-    try:
-        signature = inspect.signature(function)
-    except (ValueError, TypeError):             # a builtin that does not tell
-        return
-    try:
-        signature.bind(*[None] * count)
-    except TypeError as error:
-        name = getattr(function, '__name__', type(function).__name__)
-        raise ValueError(f'{name}{signature} cannot be called with {count} argument{"s" * (count != 1)}: {error}') from None
 
 
 class KeptVariables:

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.live_objects import living, with_derived
 from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery, runs_cells
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import creation
@@ -213,7 +213,7 @@ class Sites:
         frame = outside_machinery(sys._getframe(1))
         where = place_of(frame)[:2] if frame is not None else ('', 0)
         attrs = declared(self._parts, outputs)
-        key = op_type, name, _code_of(function), *where, repr(attrs)
+        key = op_type, name, code_number(function), *where, repr(attrs)
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = CallSite(name, op_type, 'python', self._host, stack=frames_of(frame), attrs=attrs)
@@ -291,17 +291,6 @@ def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:
             found.append(place_of(frame))
         frame = frame.f_back
     return tuple(reversed(found))
-
-
-def _code_of(function: Any) -> int:
-    """A number for the code behind a callable: closures of one `def` share it."""
-    while isinstance(function, partial):
-        function = function.func
-    code = getattr(function, '__code__', None)
-    if not isinstance(code, CodeType):
-        return hash(type(function))
-    code = original(code)
-    return hash((code.co_filename, code.co_firstlineno, code.co_name, code.co_code))
 
 
 def at_place(place: CallSite, again: Again, function: Any) -> CallSite:

@@ -5,10 +5,10 @@ The public functions make one per call, kernels call it: on the caller's thread 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,11 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
+from pyfuncdbg.hooks.function_fit import refuse_misfit
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.own_files import outside_machinery
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -275,7 +276,7 @@ class PythonFunction:
     def _eager_site(self) -> CallSite:
         frame = outside_machinery(sys._getframe(1)) or sys._getframe(1)
         name = self.name or self.op_type
-        key = self.op_type, name, _code_of(self.func), frame.f_code.co_filename, frame.f_lineno
+        key = self.op_type, name, code_number(self.func), frame.f_code.co_filename, frame.f_lineno
         place = _places.get(key)
         if place is None:
             place = _places[key] = CallSite(name, self.op_type, 'python', host, stack=creation_stack())
@@ -317,38 +318,6 @@ def _remade(place: CallSite, op_type: str, outputs: OutputTypes, layout: Argumen
 def _unboxed(value: Any) -> Any:
     """An array as kernels have it: a NumPy scalar at rank 0; strings stay as they are."""
     return value[()] if isinstance(value, np.ndarray) and not value.ndim and not value.dtype.hasobject else value
-
-
-def refuse_misfit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Refuse a function that cannot be called with these arguments.
-
-    Raises:
-        ValueError: It cannot.
-    """
-    import inspect  # who never swaps a function does not need it
-    if not callable(func):
-        raise ValueError(f'expected a function, got {type(func).__name__}')
-    try:
-        signature = inspect.signature(func)
-    except (ValueError, TypeError):                 # a builtin that does not tell
-        return
-    try:
-        signature.bind(*positional, **keywords)
-    except TypeError as error:
-        name = getattr(func, '__name__', type(func).__name__)
-        count = len(positional) + len(keywords)
-        raise ValueError(f'{name}{signature} cannot be called with {count} argument{"s" * (count != 1)}: {error}') from None
-
-
-def _code_of(func: Any) -> int:
-    """A number for the code behind a callable: closures of one `def` share it."""
-    while isinstance(func, partial):
-        func = func.func
-    code = getattr(func, '__code__', None)
-    if not isinstance(code, CodeType):
-        return hash(type(func))
-    code = original(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
-    return hash((code, code.co_firstlineno, code.co_code))
 
 
 def _convert_fresh() -> tuple[int, Any]:
