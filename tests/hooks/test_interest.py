@@ -287,3 +287,23 @@ def test_a_hook_whose_interest_fails_gets_the_call(graph: Any) -> None:
     assert graph('a') == 1
     assert 'a' in hook.seen
     hooks.remove(hook)
+
+
+def test_runs_of_one_site_are_asked_about_by_what_they_run() -> None:
+    """All runs of sessions have one site: the answer for one plan is not that for another, and each is asked for once."""
+    class OfB(Choosy):
+        def wants(self, site: CallSite, run: Run) -> bool:
+            if site.kind == 'run':
+                asked.append(tuple(run.fetches))
+            return site.kind == 'run' and 'b:0' in run.fetches
+    asked: list[tuple[str, ...]] = []
+    hooks.add(hook := OfB())
+    try:
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            a, b = (tf.constant(1.0, name=name) + 1 for name in ('x', 'y'))
+            a, b = tf.identity(a, name='a'), tf.identity(b, name='b')
+            for fetched in (a, b, a, b, [a, b], a, b):
+                session.run(fetched)
+    finally:
+        hooks.remove(hook)
+    assert hook.seen == ['Session.run'] * 4 and sorted(asked) == [('a:0',), ('a:0', 'b:0'), ('b:0',)]
