@@ -51,8 +51,11 @@ def record(path: str | Path | None = None, **options: Any) -> Recorder:
         path: Folder of the trace, to be made; by default a new one here, named after the time.
         **options: `budget` in bytes, `ops` to record graph nodes too, and more; see `Recorder`.
 
+    Returns:
+        The recorder, not started yet.
+
     Raises:
-        TraceError: The options make no sense; on entry, the trace cannot be made there.
+        TraceError: The options are not valid; on entry, the trace cannot be made there.
     """
     from pyfuncdbg import hosts
     from pyfuncdbg.observers.record.log.trace_folder import fresh_path
@@ -63,11 +66,14 @@ def record(path: str | Path | None = None, **options: Any) -> Recorder:
 
 @_for_program
 def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] = 'auto') -> Any:
-    """Debug a session, a function or a `tf.function`; with nothing given, what is called inside `with`.
+    """Debug a session, a function or a `tf.function`; without arguments, the calls inside `with`.
 
     Args:
-        what: A session, which gives a `DebugSession`; or a callable, of which each call is debugged.
-        ui: Who is asked: 'auto', 'inspector', 'prompt', or 'none': what would stop is logged.
+        what: A session, or a callable of which each call is debugged.
+        ui: Front end: 'auto', 'inspector', 'prompt', or 'none', which logs stops.
+
+    Returns:
+        A `DebugSession`, a debugged callable, or a context manager.
 
     Raises:
         CommandError: `what` is neither, or there is no such `ui`.
@@ -81,7 +87,10 @@ _breakpoint_builtin.install()
 
 @_for_program
 def pm(error: BaseException | None = None) -> None:
-    """Look at the frames of an error that is over: by default the one that was printed last.
+    """Look at the frames of an error that is over.
+
+    Args:
+        error: The error; by default the one that was printed last.
 
     Raises:
         CommandError: There is none, or it has no frames.
@@ -122,8 +131,11 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
         **options: `timing` ('before', 'after-call', 'error', 'gradient'), `once`, `every`, `after`, `do` ('stop', 'log',
             'snap'); as in the command `break`.
 
+    Returns:
+        The breakpoint.
+
     Raises:
-        CommandError: One of these makes no sense; nothing is set.
+        CommandError: An argument is not valid; nothing is set.
     """
     from pyfuncdbg.observers.debug.debugger import debugger
     from pyfuncdbg.ui.prompt.install import install
@@ -137,6 +149,12 @@ def break_at(spec: str, when: Any = None, **options: Any) -> Breakpoint:
 def load(path: str | Path) -> Trace:
     """Open a trace, of a finished recording or of one that is still growing.
 
+    Args:
+        path: Its folder.
+
+    Returns:
+        The trace; close it after use.
+
     Raises:
         NotATraceError, TraceVersionError: The folder cannot be read as a trace; nothing in it is ever executed.
     """
@@ -145,13 +163,21 @@ def load(path: str | Path) -> Trace:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext pyfuncdbg` calls."""
+    """Install the magics: `%load_ext pyfuncdbg` calls this.
+
+    Args:
+        shell: The IPython shell.
+    """
     from pyfuncdbg.ui.ipython.extension import load
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """What `%unload_ext pyfuncdbg` calls."""
+    """Remove the magics: `%unload_ext pyfuncdbg` calls this.
+
+    Args:
+        shell: The IPython shell.
+    """
     from pyfuncdbg.ui.ipython.extension import unload
     unload(shell)
 

@@ -135,6 +135,10 @@ WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' +
                                 'issue ' + r'2\b']))
 
 
+COMPLETE_DOCS = ('__init__.py', 'ui/commands/engine/*.py', 'hosts/numpy/runtime/execution/host.py',
+                 'hosts/tensorflow/host.py', 'observers/record/recorder.py', 'observers/record/trace.py')
+"""Files whose public functions say each argument, result and error."""
+
 STRINGS = {tokenize.STRING, getattr(tokenize, 'FSTRING_MIDDLE', tokenize.STRING)}
 BETWEEN = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
 """Tokens that no statement begins or ends with."""
@@ -479,6 +483,33 @@ def wordy(source: str, path: str) -> list[str]:
     return found
 
 
+def incomplete_docs(source: str, path: str) -> list[str]:
+    """Public functions whose docstring lacks a parameter, `Returns:` or `Yields:` of a value, or `Raises:` of a `raise`."""
+    found = []
+    tree = ast.parse(source)
+    owners = [(None, tree.body), *((node, node.body) for node in tree.body
+                                   if isinstance(node, ast.ClassDef) and not node.name.startswith('_'))]
+    for owner, body in owners:
+        for node in body:
+            if not isinstance(node, ast.FunctionDef) or (node.name.startswith('_') and node.name != '__init__'):
+                continue
+            doc = ast.get_docstring(node) or ''
+            if owner is not None and node.name == '__init__':
+                doc += ast.get_docstring(owner) or ''
+            arguments = [each for each in ast.walk(node.args) if isinstance(each, ast.arg)]
+            lacks = [each.arg for each in arguments
+                     if each.arg not in ('self', 'cls') and not re.search(rf'\b{each.arg}\b', doc)]
+            is_property = any('property' in ast.unparse(each) for each in node.decorator_list)
+            if node.returns and ast.unparse(node.returns) not in ('None', 'NoReturn') and not is_property and not re.search(
+                    'Returns:|Yields:', doc):
+                lacks.append('Returns')
+            if any(isinstance(each, ast.Raise) and each.exc for each in ast.walk(node)) and 'Raises:' not in doc:
+                lacks.append('Raises')
+            if lacks:
+                found.append(f'{path}:{node.lineno}: the docstring of {node.name} lacks {", ".join(lacks)}')
+    return found
+
+
 def workshop(text: str) -> list[str]:
     return [match[0] for match in WORKSHOP.finditer(text)]
 
@@ -541,6 +572,12 @@ def test_a_public_class_name_means_one_thing() -> None:
 def test_modules_and_classes_begin_with_a_short_noun_phrase() -> None:
     found = [complaint for path in sources() for complaint in wordy(path.read_text(), name_of(path))]
     assert not found, '\n'.join(found)
+
+
+def test_docstrings_of_what_others_build_on_are_complete() -> None:
+    paths = [path for name in COMPLETE_DOCS for path in sorted(PACKAGE.glob(name))]
+    found = [complaint for path in paths for complaint in incomplete_docs(path.read_text(), name_of(path))]
+    assert len(paths) > len(COMPLETE_DOCS) and not found, '\n'.join(found)
 
 
 def test_nothing_swallows_every_exception_without_a_reason() -> None:
@@ -758,6 +795,15 @@ def test_words_of_our_own_are_seen(doc: str) -> None:
 def test_a_noun_phrase_is_fine() -> None:
     first = f'A{" word" * (LONGEST_SENTENCE - 1)}'
     assert wordy(f'"""{first}. And a sentence that goes on as long as it likes, whatever it is."""', 'a.py') == []
+
+
+@pytest.mark.parametrize(('doc', 'lacks'), [
+    ('Do.', 'x, Returns, Raises'), ('Do.\n\n    Args:\n        x: A number.\n\n    Raises:\n        E: Never.', 'Returns'),
+    ('Do.\n\n    Args:\n        x: A number.\n\n    Returns:\n        Another.', 'Raises')])
+def test_an_incomplete_docstring_is_seen(doc: str, lacks: str) -> None:
+    source = f'def f(x: int) -> int:\n    """{doc}\n    """\n    raise ValueError(x)'
+    assert incomplete_docs(source, 'a.py') == [f'a.py:1: the docstring of f lacks {lacks}']
+    assert incomplete_docs(source.replace('def f', 'def _f'), 'a.py') == []
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:

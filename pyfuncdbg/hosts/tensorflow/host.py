@@ -23,7 +23,11 @@ _MOST_DENSE = 1 << 20
 
 
 class TensorFlowHost:
-    """The `Host` of the real TensorFlow."""
+    """The `Host` of the real TensorFlow.
+
+    Args:
+        parts: Modules of the imported TensorFlow.
+    """
 
     name = 'tensorflow'
     pauses_within = False
@@ -36,9 +40,13 @@ class TensorFlowHost:
         READERS[self._eager] = self._eager._numpy_internal      # immutable, and its memory is shown
 
     def to_numpy(self, value: Any) -> np.ndarray:
-        """The array behind an eager tensor, a variable, an array; rows of a ragged tensor; a 0-d object array for others.
+        """The array behind a value. The memory of an eager tensor on the CPU is shared, not copied.
 
-        The memory of an eager tensor on the CPU is shown, not copied.
+        Args:
+            value: An eager tensor, variable, array, scalar or composite tensor.
+
+        Returns:
+            Its array; rows of a ragged tensor; a 0-d object array for anything else.
         """
         if isinstance(value, self._eager):
             try:
@@ -76,17 +84,31 @@ class TensorFlowHost:
         return dense
 
     def tensor_name(self, value: Any) -> str:
-        """'mm:0' of a symbolic tensor, '' of anything else."""
+        """Name of a symbolic tensor.
+
+        Args:
+            value: Any value.
+
+        Returns:
+            'mm:0'; '' of anything else.
+        """
         if isinstance(value, self._eager) or not hasattr(value, 'op') or not hasattr(value, 'value_index'):
             return ''
         name = value.name
         return name if isinstance(name, str) else ''
 
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        """A value of the kind of `like` with a copy of `array`.
+        """Make a value of the kind of another one.
+
+        Args:
+            array: Its elements, which are copied.
+            like: An eager tensor, array or scalar of the same dtype and shape.
+
+        Returns:
+            The new value.
 
         Raises:
-            ValueError: Its dtype or shape is not that of `like`, or `like` is no tensor of values.
+            ValueError: The dtype or shape differs, or `like` has none.
         """
         tensor = isinstance(like, self._eager)
         if not tensor and not isinstance(like, _PLAIN):
@@ -103,13 +125,32 @@ class TensorFlowHost:
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 
     def tensor(self, value: Any, dtype: Any = None) -> Any:
-        """An eager tensor, whatever graph this thread is building."""
+        """Make an eager tensor, whatever graph this thread is building.
+
+        Args:
+            value: Elements; an array is copied.
+            dtype: TensorFlow's dtype, by default that of the value.
+
+        Returns:
+            The tensor.
+        """
         with self._parts.context.eager_mode():
             own = np.array(value) if isinstance(value, np.ndarray) else value
             return self._parts.ops.convert_to_tensor(own, dtype=dtype)
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function on tensors or arrays, outside of any run; no hook sees it."""
+        """Call a site's function outside of any run; no hook sees it.
+
+        Args:
+            site: A Python site.
+            inputs: Tensors or arrays.
+
+        Returns:
+            The outputs.
+
+        Raises:
+            ValueError: The site cannot be called again.
+        """
         again = site.attrs.get('_call')
         if again is None:
             raise ValueError(f'{site.name!r} cannot be called again: it is not a Python call')
@@ -117,7 +158,11 @@ class TensorFlowHost:
 
     @contextmanager
     def untouched(self) -> Iterator[Changed]:
-        """Put back NumPy's and Python's random states, TensorFlow's seeds of eager ops, and eager variables."""
+        """A block that restores random states of NumPy, Python and eager ops, and eager variables, at its end.
+
+        Yields:
+            A function that tells which variables have changed.
+        """
         state, variables = self.rng_state(), KeptVariables(self._parts)
         try:
             yield variables.changed
@@ -126,7 +171,16 @@ class TensorFlowHost:
             self.set_rng_state(state)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a Python site."""
+        """Call another function at a Python site from its next call on.
+
+        Args:
+            site: The site.
+            function: The new function.
+            count: Number of inputs that it is called with.
+
+        Raises:
+            ValueError: The site has no node, or the function does not take `count` inputs.
+        """
         replace = site.attrs.get('_replace')
         if replace is None:
             raise ValueError(f'{site.name!r} is called once and gone: there is no node whose function could be replaced')
@@ -135,12 +189,20 @@ class TensorFlowHost:
         site.function = function
 
     def rng_state(self) -> Any:
-        """NumPy's global generator, `random`'s, and the one that gives eager ops their seeds."""
+        """The random states of NumPy, of `random` and of the seeds of eager ops.
+
+        Returns:
+            A value for `set_rng_state`.
+        """
         seeds = getattr(self._parts.context.context(), '_rng', None)
         return np.random.get_state(), random.getstate(), seeds.getstate() if seeds is not None else None
 
     def set_rng_state(self, state: Any) -> None:
-        """Put back what `rng_state` gave."""
+        """Restore random states.
+
+        Args:
+            state: A result of `rng_state`.
+        """
         numpy_state, python_state, seeds_state = state
         np.random.set_state(numpy_state)
         random.setstate(python_state)
@@ -159,7 +221,10 @@ class KeptVariables:
     """The values that all variables of the program have now.
 
     A read shares the memory of the variable, and TensorFlow writes elsewhere while that is shared: nothing is copied here.
-    Ops are carried out past TensorFlow's tapes and callbacks: nothing is recorded.
+    Ops bypass TensorFlow's tapes and callbacks: nothing is recorded.
+
+    Args:
+        parts: Modules of the imported TensorFlow.
     """
 
     def __init__(self, parts: TensorFlowParts) -> None:
@@ -174,7 +239,11 @@ class KeptVariables:
                     self._kept[id(handle)] = variable, value
 
     def changed(self) -> Sequence[str]:
-        """Names of those that hold something else now."""
+        """The variables whose value is another one now.
+
+        Returns:
+            Their names.
+        """
         return [str(variable.name) for variable, value in self._kept.values() if self._is_changed(variable, value)]
 
     def put_back(self) -> None:

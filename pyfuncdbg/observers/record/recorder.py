@@ -60,7 +60,11 @@ _on: list[Recorder] = []
 
 
 def recorders() -> tuple[Recorder, ...]:
-    """Those that are on, in order of starting."""
+    """The recorders that are on.
+
+    Returns:
+        In order of starting.
+    """
     return tuple(_on)
 
 
@@ -135,6 +139,9 @@ class Recorder:
     def start(self) -> Recorder:
         """Create the trace and install the hooks.
 
+        Returns:
+            The recorder itself.
+
         Raises:
             TraceError: The path is taken or cannot be written, or this recorder was started before.
         """
@@ -200,7 +207,12 @@ class Recorder:
             self._writer.flush(everything=True)
 
     def note(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Put something that is no call into the trace, such as a stop or a breakpoint; read with `Trace.notes`."""
+        """Put something that is no call into the trace, such as a stop or a breakpoint.
+
+        Args:
+            kind: Its kind, for `Trace.notes`.
+            data: What msgpack can write.
+        """
         if self._state == 'on' and self._backlog.cap:
             self._backlog.notes.append([kind, perf_counter_ns(), plain(data)])
             self._backlog.wake.set()
@@ -221,13 +233,25 @@ class Recorder:
             self._finish(call, taken, outputs, failed, whole)
 
     def trace(self) -> Trace:
-        """The trace so far, opened for reading; the caller closes it."""
+        """Open the trace so far for reading.
+
+        Returns:
+            The trace; the caller closes it.
+        """
         from pyfuncdbg.observers.record.trace import Trace
         self.flush()
         return Trace.open(self.path)
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-        """Record one call."""
+        """Record one call.
+
+        Args:
+            call: The call.
+            proceed: Executes it.
+
+        Returns:
+            Its outputs.
+        """
         kept = self.begins(call)
         try:
             try:
@@ -242,7 +266,14 @@ class Recorder:
         return outputs
 
     def begins(self, call: Call) -> Running:
-        """A call begins: copy what it gets, and listen."""
+        """Copy the inputs of a call that begins, and capture its output.
+
+        Args:
+            call: The call.
+
+        Returns:
+            Its state, for the methods below.
+        """
         run, site = call.run, call.site
         if run.id not in self._known_runs or site.id not in self._known_sites:
             self.announce(run, site)
@@ -266,7 +297,13 @@ class Recorder:
         return made
 
     def raised(self, call: Call, kept: Running, error: BaseException) -> None:
-        """It has raised: keep the error, with its variables where the function is Python."""
+        """Record the error of a call, with variables of its Python frames.
+
+        Args:
+            call: The call.
+            kept: Its state.
+            error: What it raised.
+        """
         if self.halves is None or not self.halves.leave(kept):
             self._running.pop(call.id, None)
         site, (_, inputs, heard) = call.site, kept
@@ -281,7 +318,13 @@ class Recorder:
         self._finish(call, inputs, (), failure)
 
     def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
-        """It has returned: copy what it gave, and queue it."""
+        """Copy the outputs of a call, and queue it.
+
+        Args:
+            call: The call.
+            kept: Its state.
+            outputs: What it returned.
+        """
         key, site, (_, inputs, heard) = call.id, call.site, kept
         if heard is not None and self._capture is not None:
             self._capture.returned(call, heard, outputs)
@@ -302,7 +345,12 @@ class Recorder:
         (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
 
     def dropped(self, call: Call, kept: Running) -> None:
-        """Undo the rest of a call that was dropped; a call that was not queued counts as lost."""
+        """End a call whose recording failed; one that was not queued counts as lost.
+
+        Args:
+            call: The call.
+            kept: Its state.
+        """
         if self._capture is not None:
             self._capture.dropped(call, kept[2])
         left = self.halves is not None and self.halves.leave(kept)

@@ -2,6 +2,7 @@
 
 Used by views, commands and front ends, on any thread; a lock lets one work at a time.
 """
+# long: one class whose methods are the queries; a third of it is their documentation
 from __future__ import annotations
 
 import os
@@ -50,7 +51,11 @@ _Answer = TypeVar('_Answer')
 
 
 class Trace:
-    """An open trace. Close it after use, or use it as a context manager."""
+    """An open trace. Close it after use, or use it as a context manager.
+
+    Args:
+        path: Its folder.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,6 +71,9 @@ class Trace:
         Args:
             path: The folder.
             progress: Called with the progress of the reading.
+
+        Returns:
+            The trace; close it after use.
 
         Raises:
             NotATraceError: There is no trace at `path`.
@@ -94,7 +102,17 @@ class Trace:
         self.close()
 
     def refresh(self, progress: Progress | None = None) -> bool:
-        """Read what was appended since; True if anything was."""
+        """Read what was appended since.
+
+        Args:
+            progress: Called with the progress of the reading.
+
+        Returns:
+            Whether anything was.
+
+        Raises:
+            TraceError: The trace is closed or cannot be read.
+        """
         with self._lock:
             try:
                 return update(self._index, progress)
@@ -127,7 +145,11 @@ class Trace:
         return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
 
     def info(self) -> TraceInfo:
-        """Facts about the whole trace, with the counts of its contents."""
+        """Facts about the whole trace.
+
+        Returns:
+            Program, times, and counts of the contents.
+        """
         return self._answer(self._info)
 
     def _info(self) -> TraceInfo:
@@ -163,11 +185,19 @@ class Trace:
         return OpCost(int(calls), float(seconds), int(nbytes))
 
     def sites(self) -> list[SiteRecord]:
-        """All sites, by process and id."""
+        """All sites.
+
+        Returns:
+            By process and id.
+        """
         return self._answer(self._reading.sites)
 
     def runs(self) -> list[RunRecord]:
-        """All runs, in order of their start."""
+        """All runs.
+
+        Returns:
+            In order of their start.
+        """
         def ask() -> list[RunRecord]:
             runs = self._reading.runs()
             rows = runs.rows[np.argsort(runs['started'][runs.rows], kind='stable')]
@@ -177,8 +207,15 @@ class Trace:
     def run(self, id: int, process: int = 1) -> RunRecord:
         """One run.
 
+        Args:
+            id: Its number in its process.
+            process: Number of the process, from 1.
+
+        Returns:
+            The run.
+
         Raises:
-            CommandError: There is none of this number.
+            CommandError: There is none of this number; the message names the nearest.
         """
         def ask() -> RunRecord:
             runs = self._reading.runs()
@@ -193,7 +230,7 @@ class Trace:
               bad: bool | None = None, printed: bool | None = None, process: int | None = None,
               changed: bool | None = None, limit: int | None = None, offset: int = 0, newest_first: bool = False,
               sort: str | None = None) -> list[CallRecord]:
-        """The calls that pass all filters given. Runs count as calls only with `kind='run'`.
+        """The calls that pass all filters. Runs count as calls only with `kind='run'`.
 
         Args:
             kind: 'python', 'op', 'gradient' or 'run'.
@@ -201,11 +238,14 @@ class Trace:
             run, process: Of this run, of this process.
             failed: Raised an exception, or not.
             bad: Some recorded input or output has a NaN or infinity, or none has.
-            printed: Said something (prints, warnings, log records), or not.
-            changed: Wrote to one of its inputs, or not. Traces of earlier versions do not tell.
-            limit, offset: The part of the sorted list to give.
+            printed: Has output (prints, warnings, log records), or not.
+            changed: Wrote to one of its inputs, or not. Unknown in traces of earlier versions.
+            limit, offset: The part of the sorted list.
             newest_first: Sort downwards.
             sort: One of `query.SORTS`; by time of start if None.
+
+        Returns:
+            The calls in that order.
 
         Raises:
             CommandError: No such kind or sort key.
@@ -219,7 +259,15 @@ class Trace:
         return self._answer(ask)
 
     def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> SortedCalls:
-        """An empty list for the calls that pass the filters of `calls`, in an order; `build` fills it, on a worker thread.
+        """A list of calls for a worker thread to build.
+
+        Args:
+            sort: One of `query.SORTS`; by time of start if None.
+            newest_first: Sort downwards.
+            **filters: As for `calls`.
+
+        Returns:
+            An empty list; its `build` fills it.
 
         Raises:
             CommandError: No such kind or sort key.
@@ -231,7 +279,14 @@ class Trace:
                                self._records, self._payload)
 
     def spans(self, site: str | None = None) -> Spans:
-        """The calls by time and thread, for a timeline; `site` is a glob. Close it after use."""
+        """The calls by time and thread, for a timeline.
+
+        Args:
+            site: Glob on node name, op type or function name.
+
+        Returns:
+            The spans; close them after use.
+        """
         with self._lock:
             return Spans(self._reading.calls(), dict(self._reading.entries()), site)
 
@@ -245,13 +300,26 @@ class Trace:
         return self._answer(ask)
 
     def count(self, **filters: Any) -> int:
-        """The number of calls that pass the filters, as for `calls`."""
+        """Count calls.
+
+        Args:
+            **filters: As for `calls`.
+
+        Returns:
+            How many pass.
+        """
         condition = CallFilter(**filters)
         return self._answer(lambda: len(self._rows(condition)))
 
     def call(self, number: str | int) -> CallRecord:
-        """One call: 17, '17', '#17', '2.17' of the second process, or 'norm[3]', the fourth call of site norm (or of
-        one whose name ends in /norm).
+        """One call.
+
+        Args:
+            number: 17, '17', '#17', '2.17' of the second process, or 'norm[3]', the fourth call of site norm (or of one
+                whose name ends in /norm).
+
+        Returns:
+            The call.
 
         Raises:
             CommandError: There is none; the message names the nearest.
@@ -304,13 +372,16 @@ class Trace:
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
                 kind: str | None = None, bad: bool | None = None, process: int | None = None,
                 limit: int | None = None) -> list[tuple[CallRecord, TensorRecord]]:
-        """Recorded tensors with the call they belong to: what runs were fed, what calls gave, what else runs fetched.
+        """Recorded tensors: feeds of runs, outputs of calls, other fetches of runs.
 
         Args:
             run, process, site, kind: Of these calls only, as for `calls`.
             call: Of this call only: its inputs and outputs.
             bad: With a NaN or infinity, or without.
             limit: How many at most.
+
+        Returns:
+            Each with its call.
         """
         pairs: list[tuple[CallRecord, TensorRecord]] = []
         if call is not None:
@@ -329,23 +400,55 @@ class Trace:
         return pairs[:limit]
 
     def usage(self) -> list[SiteUse]:
-        """Call counts and times by site; the one with the most time first."""
+        """Call counts and times by site.
+
+        Returns:
+            The site with the most time first.
+        """
         return self._answer(lambda: usage(self._reading))
 
     def profile(self, run: int | None = None) -> list[SiteTime]:
-        """The cost of every site that was called, in one run if given; most time of its own first."""
+        """The cost of each site that was called.
+
+        Args:
+            run: In this run only.
+
+        Returns:
+            The site with the most self time first.
+        """
         return self._answer(lambda: profile(self._reading, run))
 
     def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
-        """The cost of one site, with all that ran inside of its calls; None if it was not called."""
+        """The cost of one site, with all that ran inside its calls.
+
+        Args:
+            site: The site.
+            run: In this run only.
+
+        Returns:
+            The cost; None if it was not called.
+        """
         return self._answer(lambda: time_of(self._reading, site_key(site.process, site.id), run))
 
     def plans(self) -> list[PlanRecord]:
-        """The plans of runs: each set of nodes that ran together, the newest first."""
+        """The plans of runs: each set of nodes that ran together.
+
+        Returns:
+            The newest first.
+        """
         return self._answer(self._reading.plans)
 
     def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
-        """The newest calls of just this site, of one run if given."""
+        """The newest calls of one site.
+
+        Args:
+            site: The site.
+            run: Of this run only.
+            limit: How many at most.
+
+        Returns:
+            The newest first.
+        """
         def ask() -> list[CallRecord]:
             calls = self._reading.calls()
             rows = self._rows(CallFilter(run=run, process=site.process))
@@ -357,7 +460,16 @@ class Trace:
 
     def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
                limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
-        """The number of calls that ran between two times in seconds, and the longest of them in order of their start."""
+        """The calls in a window of time.
+
+        Args:
+            start, end: The window, in seconds since the trace began.
+            kind, site, run: As for `calls`.
+            limit: How many spans at most.
+
+        Returns:
+            The number of calls, and the longest of them in order of their start.
+        """
         condition = CallFilter(kind, site, run)
 
         def ask() -> tuple[int, list[SpanRecord]]:
@@ -373,7 +485,14 @@ class Trace:
         return self._answer(ask)
 
     def extent(self, run: int | None = None) -> tuple[float, float]:
-        """The times at which the first call began and the last one was over, in seconds; (0, 0) if there is none."""
+        """The times of the first and last call.
+
+        Args:
+            run: Of this run only.
+
+        Returns:
+            Start of the first and end of the last, in seconds since the trace began; (0, 0) without calls.
+        """
         def ask() -> tuple[float, float]:
             calls, rows = self._reading.calls(), self._rows(CallFilter(run=run))
             if not len(rows):
@@ -383,16 +502,37 @@ class Trace:
         return self._answer(ask)
 
     def edges(self, *, run: int | None = None, process: int | None = None) -> list[EdgeRecord]:
-        """The backward steps: which gradient call differentiates which call, and the gradients it gave."""
+        """The backward steps: which gradient call differentiates which call, and its gradients.
+
+        Args:
+            run, process: Of this run, of this process.
+
+        Returns:
+            The steps.
+        """
         return [EdgeRecord(step.run, step.number, step.forward, step.sources, step.outputs)
                 for step in self.calls(kind='gradient', run=run, process=process)]
 
     def source(self, filename: str) -> FileText:
-        """The text of a file that the trace names, as far as it is known: its own text, or a local file that equals it."""
+        """The text of a file that the trace names: recorded, or a local file that equals it.
+
+        Args:
+            filename: As the trace names it.
+
+        Returns:
+            The text, as far as it is known.
+        """
         return self._answer(lambda: self._reading.sources.file(filename))
 
     def notes(self, kind: str | None = None) -> list[NoteRecord]:
-        """The notes that `Recorder.note` put into the trace, in order; of one kind if given."""
+        """The notes of `Recorder.note`.
+
+        Args:
+            kind: Of this kind only.
+
+        Returns:
+            In order.
+        """
         return self._answer(lambda: self._notes(kind))
 
     def _notes(self, kind: str | None) -> list[NoteRecord]:

@@ -44,7 +44,14 @@ class Answer:
         return to_json(self.result, limit) if isinstance(limit, int) else to_json(self.result)
 
     def text(self, width: int = 100) -> str:
-        """The picture without colour, no blanks at the ends of lines; or the JSON."""
+        """Draw without colour, or format as JSON.
+
+        Args:
+            width: Columns.
+
+        Returns:
+            Lines without blanks at their ends.
+        """
         if self.as_json:
             return self.json + '\n'
         console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False,
@@ -54,7 +61,15 @@ class Answer:
         return unpadded(captured.get())
 
     def picture(self, title: str, width: int = 100) -> str:
-        """The output at a terminal, with its colours, as an SVG document."""
+        """Draw with colours, as at a terminal.
+
+        Args:
+            title: Title of the picture.
+            width: Columns.
+
+        Returns:
+            An SVG document.
+        """
         return svg(self.command.view(self.result), title, width)
 
     def show(self, console: Console) -> None:

@@ -9,7 +9,17 @@ from pyfuncdbg.errors import nearest
 
 
 def positive(text: str) -> int:
-    """A whole number from 1."""
+    """Parse an integer from 1 on; an argparse type.
+
+    Args:
+        text: As typed.
+
+    Returns:
+        The integer.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
     if not text.isdecimal() or len(text) > 12 or int(text) < 1:
         raise argparse.ArgumentTypeError(f'{text!r} is not an integer from 1 on')
     return int(text)
@@ -31,10 +41,26 @@ class OneOf:
 
 
 def one_of(names: Sequence[str], what: str) -> OneOf:
-    """A word of a list."""
+    """An argparse type for a word of a list.
+
+    Args:
+        names: The words.
+        what: Noun for one of them, for the error.
+
+    Returns:
+        The type.
+    """
     return OneOf(tuple(names), what)
 
 
 def filters_of(args: argparse.Namespace, *names: str) -> dict[str, object]:
-    """The filters that were given, by name: what the first line of a list shows."""
+    """The filters that were given, for the first line of a list.
+
+    Args:
+        args: Parsed arguments.
+        *names: Names of the filters.
+
+    Returns:
+        Values by name.
+    """
     return {name: value for name in names if (value := getattr(args, name)) not in (None, False)}

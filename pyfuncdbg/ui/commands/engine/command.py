@@ -96,12 +96,23 @@ class TableEntry:
 
     @classmethod
     def of(cls, command: Command) -> TableEntry:
-        """The entry of a command that is loaded."""
+        """The entry of a loaded command.
+
+        Args:
+            command: The command.
+
+        Returns:
+            Its entry.
+        """
         return cls((command.name, *command.aliases), lambda: command)
 
 
 class CommandTable:
-    """Commands in the order of `help`. Each is loaded when it is asked for: all of them take 0.3 s."""
+    """Commands in the order of `help`. Each is loaded when it is asked for: all of them take 0.3 s.
+
+    Args:
+        entries: Entries of the commands.
+    """
 
     def __init__(self, entries: Iterable[TableEntry]) -> None:
         self.entries = tuple(entries)
@@ -116,7 +127,14 @@ class CommandTable:
         return name in self._by_name
 
     def find(self, name: str) -> Command | None:
-        """The command of a name or alias."""
+        """Load a command.
+
+        Args:
+            name: Its name or an alias.
+
+        Returns:
+            The command, None if there is none.
+        """
         entry = self._by_name.get(name)
         return entry.load() if entry is not None else None
 
@@ -129,13 +147,32 @@ class CommandTable:
 
 
 def is_usable(command: Command, context: Context) -> bool:
-    """Whether what the command acts on is there."""
+    """Whether the context has what the command needs: a stop, a program.
+
+    Args:
+        command: The command.
+        context: The context.
+
+    Returns:
+        Whether it can be executed.
+    """
     return (context.stop is not None or not command.needs_stop) and (context.debugger is not None or
                                                                      not command.needs_program)
 
 
 def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
-    """The command's parser. It raises CommandError where argparse would exit."""
+    """The parser of a command.
+
+    Args:
+        command: The command.
+        width: Columns of its help.
+
+    Returns:
+        The parser, with `--json` and `--help`.
+
+    Raises:
+        CommandError: By the parser, where argparse would exit.
+    """
     parser = argparse.ArgumentParser(
         prog=command.name, description=command.help, add_help=False, allow_abbrev=False,
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28, width=width))
@@ -151,7 +188,15 @@ def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
 
 
 def usage(command: Command, parser: argparse.ArgumentParser) -> str:
-    """'break [--once] ... [SPEC] [if CONDITION]' on one line."""
+    """Usage of a command on one line: 'break [--once] ... [SPEC] [if CONDITION]'.
+
+    Args:
+        command: The command.
+        parser: Its parser.
+
+    Returns:
+        The line.
+    """
     tail = (command.tail or command.expression.upper()) if command.expression else ''
     line = ' '.join(parser.format_usage().removeprefix('usage:').split())
     if tail.startswith('[-'):                   # an option that the expression belongs to
@@ -160,7 +205,14 @@ def usage(command: Command, parser: argparse.ArgumentParser) -> str:
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
-    """The parser's options by every spelling."""
+    """The options of a parser.
+
+    Args:
+        parser: The parser.
+
+    Returns:
+        Actions by each spelling of the option.
+    """
     return {spelling: action for action in parser._actions for spelling in action.option_strings}
 
 

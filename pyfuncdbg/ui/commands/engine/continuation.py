@@ -28,11 +28,14 @@ _BLOCK = re.compile(r'commands(?:\s+\d+)?\s*')
 
 
 def prompt_for_more(text: str, *, at_stop: bool) -> str:
-    """The prompt for the rest of a command; '' if it is whole.
+    """The prompt for the rest of a command.
 
     Args:
         text: What was typed or pasted so far.
         at_stop: Whether lines that are no commands are Python.
+
+    Returns:
+        The prompt; '' if the command is complete.
     """
     if len(text) > LONGEST:                     # refused where commands are carried out
         return ''
@@ -46,14 +49,29 @@ def prompt_for_more(text: str, *, at_stop: bool) -> str:
 
 
 def extended(text: str, line: str) -> str:
-    """A command with one more line; '' where the user has answered that it is not to be carried out."""
+    """Add a line to an incomplete command.
+
+    Args:
+        text: The command so far.
+        line: The next line; for `clear`, the answer to its question.
+
+    Returns:
+        The longer command; '' if the user has refused it.
+    """
     if name_of(text) == 'clear':
         return f'{text.strip()} all' if line.strip().lower() in ('y', 'yes') else ''
     return f'{text}\n{line}'
 
 
 def ended(text: str) -> str:
-    """A command without further lines; '' where it is not to be carried out then."""
+    """End an incomplete command at the end of input.
+
+    Args:
+        text: The command so far.
+
+    Returns:
+        A complete command; '' for one that needs a confirmation.
+    """
     return '' if name_of(text) == 'clear' else f'{text}\nend' if _BLOCK.fullmatch(text.split('\n')[0]) else f'{text}\n'
 
 
@@ -94,9 +112,15 @@ def _in_string(text: str) -> bool:
 
 
 def blocks(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """The commands of a file, with the number of their first line: what belongs together is in one text.
+    """Split the lines of a command file into commands.
 
     A block of Python ends where a line is not indented any more: it needs no empty line, and may have some.
+
+    Args:
+        lines: The lines of the file.
+
+    Returns:
+        Number of the first line and text of each command.
     """
     found: list[tuple[int, str]] = []
     position = 0
@@ -126,9 +150,15 @@ def _belongs(text: str, line: str) -> bool:
 
 
 def commands_of(text: str) -> list[str]:
-    """The commands of a line: ';;' stands between them, but not within quotes, aliases and blocks.
+    """Split a line at ';;', but not within quotes, aliases and blocks.
 
-    The list of `commands` takes all that stands behind it.
+    The list of `commands` takes the whole rest of the line.
+
+    Args:
+        text: The line.
+
+    Returns:
+        The commands.
     """
     if '\n' in text or name_of(text) == 'alias':
         return [text.rstrip(' \t')]
@@ -142,7 +172,16 @@ Read = Callable[[str, str], str | None]
 
 
 def read_rest(text: str, read: Read, *, at_stop: bool) -> str | None:
-    """Read on until a command is whole; '' where it is not to be carried out, None where it is not wanted any more."""
+    """Read lines until a command is complete.
+
+    Args:
+        text: Its first line.
+        read: Reads a line for a prompt and the text so far; None cancels the command.
+        at_stop: Whether lines that are no commands are Python.
+
+    Returns:
+        The command; '' if it was refused, None if it was cancelled.
+    """
     while prompt := prompt_for_more(text, at_stop=at_stop):
         try:
             line = read(prompt, text)

@@ -37,9 +37,16 @@ class CommandWord:
 
 
 def words(line: str, start: int = 0) -> Iterator[CommandWord]:
-    """The words of a line from a position on.
+    """The words of a line.
 
     Quotes keep blanks together, and so do square brackets: `pt norm:0[1:3, 0]` has two words.
+
+    Args:
+        line: The line.
+        start: Position to begin at.
+
+    Yields:
+        Each word.
 
     Raises:
         CommandError: A quote is not closed, once the reader gets there.
@@ -57,7 +64,13 @@ def words(line: str, start: int = 0) -> Iterator[CommandWord]:
 
 
 def split_redirect(line: str) -> tuple[str, str]:
-    """A line without its `>> FILE`, and the file ('' if none).
+    """Split off `>> FILE`.
+
+    Args:
+        line: The line.
+
+    Returns:
+        The line without it, and the file ('' if none).
 
     Raises:
         CommandError: No file name follows, or more than one word.
@@ -73,9 +86,18 @@ def split_redirect(line: str) -> tuple[str, str]:
 
 
 def split_expression(line: str, parser: argparse.ArgumentParser, command: Command) -> tuple[list[str], str]:
-    """Words for argparse, and the raw rest: options come first, then as many positionals as the parser has.
+    """Split a line into words for argparse and the raw expression.
 
-    A word that is no option of this command begins the next part, so `eval -x + 1` needs no `--`; `--` ends the options.
+    Options come first, then as many positionals as the parser has. A word that is no option of this command begins the next
+    part, so `eval -x + 1` needs no `--`; `--` ends the options.
+
+    Args:
+        line: The line without the name of the command.
+        parser: Of the command.
+        command: The command.
+
+    Returns:
+        The words, and the expression.
     """
     options = options_of(parser)
     wanted = sum(1 for action in parser._actions if not action.option_strings)
@@ -107,14 +129,28 @@ def split_expression(line: str, parser: argparse.ArgumentParser, command: Comman
 
 
 def joined(argv: Sequence[str]) -> str:
-    """A word list as a line that reads back as the same words."""
+    """Join words to a line that is read back as the same words.
+
+    Args:
+        argv: The words.
+
+    Returns:
+        The line.
+    """
     return ' '.join(_quoted(word) for word in argv)
 
 
 def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> str:
-    """A word list for a command with an expression: options are quoted as need be, the expression stands as it is.
+    """Join words of a command with an expression: options are quoted if needed, the expression is not.
 
-    A shell has taken the quotes off already: `show T eval 'x[1, 2] + 1'` comes as one word.
+    A shell has removed the quotes already: `show T eval 'x[1, 2] + 1'` comes as one word.
+
+    Args:
+        argv: The words.
+        parser: Of the command.
+
+    Returns:
+        The line.
     """
     options = options_of(parser)
     wanted = sum(1 for action in parser._actions if not action.option_strings)
@@ -171,7 +207,14 @@ def _word(line: str, start: int, *, brackets: bool) -> CommandWord | None:
 
 
 def separated(line: str) -> list[str]:
-    """The parts of a line between ';;', but not within quotes."""
+    """Split a line at ';;', but not within quotes.
+
+    Args:
+        line: The line.
+
+    Returns:
+        The parts that are not blank.
+    """
     return [part.strip() for part in _parts(line) if part.strip()]
 
 

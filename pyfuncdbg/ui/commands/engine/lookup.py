@@ -49,12 +49,18 @@ class FoundTensor:
 
 
 def find_call(trace: Queries, text: str, stop: Stop | None = None) -> CallRecord:
-    """The call of that number or label; for a bare node name that of the stop, if it is of that node, else the newest.
+    """Find a call by number, label or node name.
 
-    At a stop other threads may go on calling it.
+    Args:
+        trace: Where to look.
+        text: '17', '#17', 'norm[3]', or 'norm' for the call at the stop if it is of that node, else the newest.
+        stop: The user's stop; other threads may make further calls meanwhile.
+
+    Returns:
+        The call.
 
     Raises:
-        CommandError: There is none, with the nearest names.
+        CommandError: There is none; the message has the nearest names.
     """
     name = text.strip()
     if name and not _NUMBERED.fullmatch(name):
@@ -75,10 +81,16 @@ def _newest(trace: Queries, name: str, run: int | None = None, stop: Stop | None
 
 
 def parse_tensor(text: str) -> TensorReference:
-    """Read 'norm:0', '#17:0', 'norm[3]:in1[2:4]'; without a slot it is output 0.
+    """Parse 'norm:0', '#17:0' or 'norm[3]:in1[2:4]'.
+
+    Args:
+        text: As typed; without a slot it means output 0.
+
+    Returns:
+        The parsed name.
 
     Raises:
-        CommandError: The slice is none.
+        CommandError: The text is empty or its slice is not valid.
     """
     match = _SPEC.fullmatch(text.strip())
     if match is None:
@@ -91,17 +103,20 @@ def parse_tensor(text: str) -> TensorReference:
 
 def find_tensor(trace: Queries, spec: TensorReference, *, run: int | None = None, other_than: int | None = None,
                 stop: Stop | None = None) -> FoundTensor:
-    """The tensor that is meant; where several calls made one of that name, that of the call at the stop, else the newest.
+    """Find a tensor; of several calls the one at the stop, else the newest.
 
     Args:
         trace: Where to look.
-        spec: As typed.
+        spec: The parsed name.
         run: In this run only.
         other_than: In any run but this.
-        stop: Where the user is.
+        stop: The user's stop.
+
+    Returns:
+        The tensor with its call.
 
     Raises:
-        CommandError: There is none, with the nearest names.
+        CommandError: There is none; the message has the nearest names.
     """
     if _NUMBERED.fullmatch(spec.owner) or (spec.side and run is None):
         call = find_call(trace, spec.owner, stop)
@@ -125,7 +140,14 @@ def find_tensor(trace: Queries, spec: TensorReference, *, run: int | None = None
 
 
 def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
-    """The same input or output of the call before of its site; of a feed or fetch, in the run before.
+    """The same tensor of the previous call of its site; of a feed or fetch, in the previous run.
+
+    Args:
+        trace: Where to look.
+        found: The tensor.
+
+    Returns:
+        The earlier tensor.
 
     Raises:
         CommandError: There is none.
@@ -152,10 +174,18 @@ def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
 
 
 def elements(trace: Queries, spec: TensorReference, found: FoundTensor) -> np.ndarray:
-    """The elements of a tensor that was found.
+    """The elements of a tensor.
+
+    Args:
+        trace: Searched for a run that has kept them, for the error.
+        spec: The parsed name.
+        found: The tensor.
+
+    Returns:
+        An array of the recorded shape and dtype.
 
     Raises:
-        DroppedError: They were not kept; with the newest run that has them.
+        DroppedError: They were not kept; the message names the newest run that has them.
     """
     try:
         return found.tensor.to_numpy()
@@ -184,10 +214,17 @@ def _newest_kept(trace: Queries, spec: TensorReference, found: FoundTensor) -> i
 
 
 def of_call(call: CallRecord, spec: TensorReference) -> FoundTensor:
-    """The input or output of a call that is meant.
+    """An input or output of a call.
+
+    Args:
+        call: The call.
+        spec: The parsed name: side and slot.
+
+    Returns:
+        The tensor with its call.
 
     Raises:
-        CommandError: It has no such one.
+        CommandError: The call has no such tensor.
     """
     tensors = call.inputs if spec.side == 'in' else call.outputs
     side = 'input' if spec.side == 'in' else 'output'

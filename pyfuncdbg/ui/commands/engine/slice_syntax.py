@@ -15,10 +15,16 @@ _RANGE = re.compile(r'\[([^\[\],]+),([^\[\],]+)\]')
 
 
 def parse_index(text: str) -> Index:
-    """Read '[1:3, ..., -1]' as NumPy would: integers, slices and one ellipsis.
+    """Parse '[1:3, ..., -1]' as NumPy does: integers, slices and one ellipsis.
+
+    Args:
+        text: As typed.
+
+    Returns:
+        The index.
 
     Raises:
-        CommandError: Something else stands there.
+        CommandError: It is not valid.
     """
     inside = text.strip()
     if not (inside.startswith('[') and inside.endswith(']')):
@@ -33,7 +39,15 @@ def parse_index(text: str) -> Index:
 
 
 def sliced(array: np.ndarray, index: Index, name: str = 'the tensor') -> np.ndarray:
-    """The part of an array, never a bare scalar.
+    """A part of an array.
+
+    Args:
+        array: The array.
+        index: A parsed index.
+        name: Name of the array, for the error.
+
+    Returns:
+        An array, 0-d for one element.
 
     Raises:
         CommandError: The index does not fit the shape.
@@ -46,10 +60,16 @@ def sliced(array: np.ndarray, index: Index, name: str = 'the tensor') -> np.ndar
 
 
 def parse_ranges(text: str) -> tuple[tuple[float, float], ...]:
-    """Read '[0, 1]' or '[[-inf, -0.5], [0.5, inf]]' as closed intervals.
+    """Parse '[0, 1]' or '[[-inf, -0.5], [0.5, inf]]' as closed intervals.
+
+    Args:
+        text: As typed.
+
+    Returns:
+        Lower and upper end of each.
 
     Raises:
-        CommandError: Something else stands there, or a lower end is above its upper one.
+        CommandError: It is not valid, or a lower end is above its upper one.
     """
     packed = ''.join(text.split())
     inner = packed[1:-1] if packed.startswith('[[') and packed.endswith(']]') else packed

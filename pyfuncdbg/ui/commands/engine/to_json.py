@@ -21,16 +21,27 @@ LIMIT = 1_000
 
 
 def to_json(result: Any, limit: int = LIMIT) -> str:
-    """The result as one JSON document, on one line and in ASCII."""
+    """Format a result as JSON.
+
+    Args:
+        result: As for `plain`.
+        limit: Longest array or sequence.
+
+    Returns:
+        One line of ASCII.
+    """
     return json.dumps(plain(result, limit), allow_nan=False)
 
 
 def plain(result: Any, limit: int = LIMIT) -> Any:
-    """The result as dicts, lists, strings, numbers, bools and None.
+    """Convert a result to dicts, lists, strings, numbers, bools and None.
 
     Args:
         result: Made of dataclasses, named tuples, mappings, sequences, arrays and scalars.
         limit: Longest array or sequence.
+
+    Returns:
+        The converted value.
     """
     if result is None or isinstance(result, bool | str | int):
         return result

@@ -22,7 +22,14 @@ class GraphHost:
     pauses_within = True
 
     def to_numpy(self, value: Any) -> np.ndarray:
-        """The array behind an eager tensor, array, scalar; a 0-d object array for anything else."""
+        """The array behind a value.
+
+        Args:
+            value: An eager tensor, array or scalar.
+
+        Returns:
+            Its array; a 0-d object array for anything else.
+        """
         if isinstance(value, EagerTensor):
             value = value._value
         if isinstance(value, np.ndarray | np.generic | bytes | int | float | complex | str):
@@ -34,14 +41,28 @@ class GraphHost:
         return boxed
 
     def tensor_name(self, value: Any) -> str:
-        """'mm:0' of a symbolic tensor, '' of anything else."""
+        """Name of a symbolic tensor.
+
+        Args:
+            value: Any value.
+
+        Returns:
+            'mm:0'; '' of anything else.
+        """
         return value.name if isinstance(value, SymbolicTensor) else ''
 
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
-        """A value of the kind of `like` with a copy of `array`.
+        """Make a value of the kind of another one.
+
+        Args:
+            array: Its elements, which are copied.
+            like: An eager tensor, array or scalar of the same dtype and shape.
+
+        Returns:
+            The new value.
 
         Raises:
-            ValueError: Its dtype or shape is not that of `like`.
+            ValueError: The dtype or shape differs, or `like` has none.
         """
         if not isinstance(like, EagerTensor | np.ndarray | np.generic | bytes | int | float | complex | str):
             raise ValueError(f'what it holds is no tensor of values: {type(like).__name__}')
@@ -55,18 +76,42 @@ class GraphHost:
         return np.array(copy) if isinstance(like, np.ndarray) else copy
 
     def call_again(self, site: CallSite, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Call a site's function on values or arrays, outside of any run; no hook sees it."""
+        """Call a site's function outside of any run; no hook sees it.
+
+        Args:
+            site: A Python site or an op without effects.
+            inputs: Values or arrays.
+
+        Returns:
+            The outputs.
+
+        Raises:
+            ValueError: The site cannot be called again.
+        """
         again = site.attrs.get('_call')
         if again is None:
             raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
         return again(list(inputs))  # type: ignore[no-any-return]
 
     def untouched(self) -> AbstractContextManager[Changed]:
-        """Put back random states and variables at the end."""
+        """A block that restores random states and variables at its end.
+
+        Returns:
+            A context manager; it gives a function that tells which variables have changed.
+        """
         return state_guard.untouched(self)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a Python site."""
+        """Call another function at a Python site from its next call on.
+
+        Args:
+            site: The site.
+            function: The new function.
+            count: Number of inputs that it is called with.
+
+        Raises:
+            ValueError: The site has no Python function in this process, or the function does not take `count` inputs.
+        """
         replace = site.attrs.get('_replace')
         if replace is None:
             raise ValueError(f'{site.name!r} is no Python call of this process')
@@ -74,14 +119,22 @@ class GraphHost:
         site.function = function
 
     def rng_state(self) -> Any:
-        """NumPy's global generator, `random`'s, and those of eager random ops."""
+        """The random states of NumPy, of `random` and of eager random ops.
+
+        Returns:
+            A value for `set_rng_state`.
+        """
         import random  # a program that never pauses need not have it
         eager = {key: (value, value.bit_generator.state) for key, value in list(EAGER_RESOURCES.items())
                  if isinstance(value, np.random.Generator)}
         return np.random.get_state(), random.getstate(), eager
 
     def set_rng_state(self, state: Any) -> None:
-        """Put back what `rng_state` gave; a generator that was not there yet is made again when it is needed."""
+        """Restore random states; a generator made since is made anew when it is needed.
+
+        Args:
+            state: A result of `rng_state`.
+        """
         import random
         numpy_state, python_state, eager = state
         np.random.set_state(numpy_state)
@@ -99,5 +152,12 @@ EAGER_TENSORS.append(EagerTensor)
 
 
 def tensor_names(tensors: Sequence[Any]) -> tuple[str, ...]:
-    """'node:slot' of each symbolic tensor, '' of others."""
+    """Names of symbolic tensors.
+
+    Args:
+        tensors: Any values.
+
+    Returns:
+        'node:slot' of each symbolic tensor, '' of others.
+    """
     return tuple(t.name if isinstance(t, SymbolicTensor) else '' for t in tensors)
