@@ -115,7 +115,7 @@ def test_a_mistake_is_one_message_and_changes_nothing(trace) -> None:
             assert "repotr: unknown command 'repotr'." in shown and 'report' in shown.split("'repotr'.")[1]
             assert not inspector(pilot).result.here and len(inspector(pilot).result.history) == 0
             assert 'unknown' not in await press(pilot, 'escape')
-            assert 'no range' in await type_line(pilot, "pt #13:0 -r '[1'")
+            assert 'not a range' in await type_line(pilot, "pt #13:0 -r '[1'")
     drive(test)
 
 
