@@ -135,6 +135,14 @@ def test_eager_calls_are_calls_at_their_line(tf: Any, seen: Seen) -> None:
     assert all(call.run is seen.calls[0].run and 'MainThread' in call.run.label for call in seen.calls)
 
 
+def test_functions_of_one_line_that_differ_in_a_constant_are_two_sites(tf: Any, seen: Seen) -> None:
+    for _ in range(2):
+        tf.py_function(lambda x: x + 1, [1.0], tf.float32), tf.py_function(lambda x: x + 2, [1.0], tf.float32)
+    first, second, again, once_more = (call.site.id for call in seen.calls)
+    assert (first, second) == (again, once_more) and first != second
+    assert [call.ordinal for call in seen.calls] == [0, 0, 1, 1]
+
+
 def test_calls_that_no_breakpoint_means_are_not_made_calls(tf: Any) -> None:
     class Choosy(Seen):
         """Interested in one function only."""
