@@ -1,6 +1,6 @@
 """Query protocol of a trace, used by verdicts, views and commands.
 
-`record.trace.Trace` answers it for a log on disk, `views.sample_trace` for a few calls in memory. Any thread may ask.
+`record.trace.Trace` answers it, also while the log grows. Any thread may ask.
 """
 from __future__ import annotations
 

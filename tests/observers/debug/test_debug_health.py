@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import blamed, judge
 from pyfuncdbg.observers.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 GOOD, NAN = np.array([1.0, 2.0]), np.array([1.0, np.nan])
 
@@ -28,7 +29,7 @@ def call(number, name, inputs, outputs, *, run=1, at=None, kind='python', **fiel
 
 
 def verdicts(*calls, runs=()):
-    return {f.call.number: (f.verdict, f.origin) for f in judge(MemoryTrace(calls, runs)).findings}
+    return {f.call.number: (f.verdict, f.origin) for f in judge(trace_of(calls, runs)).findings}
 
 
 def test_born_and_inherited_by_name():
@@ -50,7 +51,7 @@ def test_an_unnamed_path_goes_to_the_latest_origin_of_the_run():
 def test_a_way_without_names_is_followed_by_what_tensors_hold():
     """As in eager code, whose tensors have no names, and in loops, whose arguments have names of their own."""
     log, inf = np.array([3.0, np.nan]), np.array([np.inf, 4.0])
-    found = judge(MemoryTrace((
+    found = judge(trace_of((
         call(1, 'log', {'': GOOD}, {'': log}), call(2, 'divide', {'': GOOD}, {'': inf}),
         call(3, 'add', {'': log}, {'': log + 1}), call(4, 'mask', {'': log + 1}, {'': GOOD}),
         call(5, 'scale', {'arg': inf}, {'': inf * 2}), call(6, 'later', {'': log}, {'': log}, run=2),
@@ -84,7 +85,7 @@ def test_an_origin_is_one_that_the_value_came_from(data):
             born.append((made, name, origins))
             latest = {one[1]: one for one in born}
             born = [one if one is latest[one[1]] else (one[0], f'gone{i}:0', one[2]) for i, one in enumerate(born)]
-    findings = judge(MemoryTrace(calls, ())).by_call()
+    findings = judge(trace_of(calls, ())).by_call()
     assert {number: findings[number].origin for number in expected} == {
         number: next(iter(origins)) for number, origins in expected.items()}
 
@@ -120,7 +121,7 @@ def test_calls_are_judged_in_the_order_of_their_values():
     expected = {'2': ('born', ''), '3': ('inherited', '2'), '1': ('inherited', '2'), '4': ('inherited', '2')}
     assert verdicts(*calls) == expected
     assert verdicts(*(replace(one, started=float(at)) for one, at in zip(calls, (1, 3, 2, 4), strict=True))) == expected
-    assert all(finding.certain for finding in judge(MemoryTrace(calls, ())).findings)
+    assert all(finding.certain for finding in judge(trace_of(calls, ())).findings)
 
 
 def test_what_comes_again_in_a_loop_stays_in_order():
@@ -137,10 +138,10 @@ def test_a_feed_that_no_recorded_call_took_is_an_origin():
     calls = call(1, 'f', {'h:0': NAN}, {'f:0': NAN}, run=2), call(2, 'g', {'x:0': GOOD}, {'g:0': GOOD}, run=2)
     runs = (session(('k:0', GOOD), ('x:0', NAN)),)
     assert verdicts(*calls, runs=runs) == {'-2': ('fed', ''), '1': ('inherited', '-2')}
-    fed, inherited = judge(MemoryTrace(calls, runs)).findings
+    fed, inherited = judge(trace_of(calls, runs)).findings
     assert (fed.slot, fed.tensor.name, fed.certain, inherited.certain) == (1, 'x:0', True, False)
     assert verdicts(runs=runs) == {'-2': ('fed', '')}
-    (outcome,) = outcomes(MemoryTrace(calls, runs), judge(MemoryTrace(calls, runs)))
+    (outcome,) = outcomes(trace_of(calls, runs), judge(trace_of(calls, runs)))
     assert (outcome.heirs, outcome.likely) == (0, 1)
 
 
@@ -162,7 +163,7 @@ def test_a_reported_error_in_a_call_whose_outputs_are_lost_is_a_suspicion():
 
 
 def test_processes_do_not_inherit_from_each_other():
-    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call('2', 'b', {'y': NAN}, {'b:0': NAN}, process=2))['2'] == (
+    assert verdicts(call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'y': NAN}, {'b:0': NAN}, process=2))['2.2'] == (
         'entered', '')
 
 
@@ -206,7 +207,7 @@ def test_no_tensor_is_neither_lost_nor_a_doubt():
     clean = replace(call(1, 'f', {'x': GOOD}, {}), output=said, outputs=(none,))
     assert verdicts(clean) == {}
     born = replace(call(2, 'g', {}, {'g:0': NAN}), inputs=(none,))
-    (finding,) = judge(MemoryTrace((born,), ())).findings
+    (finding,) = judge(trace_of((born,), ())).findings
     assert finding.certain
 
 
@@ -222,20 +223,20 @@ def test_the_first_bad_run_is_searched_for_suspects():
 
 def test_slot_and_index_of_the_first_bad_tensor():
     birth = call(1, 'a', {'x': GOOD}, {'a:0': GOOD, 'a:1': np.array([[0.0, 1], [np.inf, 2]])})
-    finding = judge(MemoryTrace((birth,), ())).findings[0]
+    finding = judge(trace_of((birth,), ())).findings[0]
     assert (finding.slot, finding.tensor.name, finding.tensor.stats.first_bad) == (1, 'a:1', (1, 0))
 
 
 def test_certainty_needs_every_input():
     birth = call(1, 'a', {'x': GOOD}, {'a:0': NAN})
     lost = replace(birth, inputs=(TensorRecord('x', 'float32', (2,), 8, 'none'),))
-    assert judge(MemoryTrace((birth,), ())).findings[0].certain
-    assert not judge(MemoryTrace((lost,), ())).findings[0].certain
+    assert judge(trace_of((birth,), ())).findings[0].certain
+    assert not judge(trace_of((lost,), ())).findings[0].certain
 
 
 def test_what_is_beyond_the_limit_is_counted():
     calls = [call(n, 'a', {'x': GOOD}, {'a:0': NAN}) for n in range(1, 8)]
-    health = judge(MemoryTrace(calls, ()), limit=5)
+    health = judge(trace_of(calls, ()), limit=5)
     assert [f.call.number for f in health.findings] == ['1', '2', '3', '4', '5']
     assert health.unjudged == 2
 
@@ -269,7 +270,7 @@ def test_a_node_that_reads_a_variable_makes_nothing():
 
 
 def test_what_came_by_an_unrecorded_way_is_said_to_be_likely_only():
-    found = judge(MemoryTrace([call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': NAN}),
+    found = judge(trace_of([call(1, 'a', {'x': GOOD}, {'a:0': NAN}), call(2, 'b', {'a:0': NAN}, {'b:0': NAN}),
                                call(3, 'c', {'mul:0': NAN}, {'c:0': NAN})], ())).findings
     assert [(f.verdict, f.origin, f.certain) for f in found] == [
         ('born', '', True), ('inherited', '1', True), ('inherited', '1', False)]

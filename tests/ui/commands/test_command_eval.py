@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from scripted_user import ScriptedUser, context_of
+from written_trace import tensor, trace_of
 
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError, TraceError
@@ -18,7 +19,7 @@ from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.array_files import written
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def value(line, context):
@@ -56,7 +57,7 @@ def test_a_run_can_be_named(context):
 @pytest.mark.parametrize(('expression', 'message'), [
     ('nrm', "name 'nrm' is not defined. Did you mean 'norm'"), ('`nrm:0`', "Did you mean 'norm:0'"),
     ('', 'expression is missing'),
-    ('norm +', 'SyntaxError'), ('`norm[7]:0`', 'There is no call norm[7]'), ('norm[9, 9, 9]', 'IndexError'),
+    ('norm +', 'SyntaxError'), ('`norm[7]:0`', "There is no call 'norm[7]'"), ('norm[9, 9, 9]', 'IndexError'),
     ('`norm:0[9]`', 'out of bounds'), ('--run 7 norm', "not recorded in run 7"), ('-w /tmp/x.npy 3', 'expected an array'),
     ('`norm[0]:0`.mena()', '`norm[0]:0`.mena()'),
 ])
@@ -77,7 +78,7 @@ def test_a_shell_has_taken_the_quotes_off(context):
 def test_what_was_not_kept_is_told(context):
     call = sample().call(1)
     lost = TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', note='over budget')
-    trace = MemoryTrace([call, replace(call, number='2', run=2, ordinal=1, outputs=(lost,))], ())
+    trace = trace_of([call, replace(call, number='2', run=2, ordinal=1, outputs=(lost,))], ())
     with pytest.raises(CommandError, match=r'not kept: over budget. Of run 1 it was kept: --run 1'):
         execute('eval norm.sum()', Context(trace))
     with pytest.raises(TraceError, match=r'--run 1'):
@@ -158,7 +159,7 @@ def test_difference_to_any_call(context):
 
 def test_difference_of_a_fetch_is_to_the_run_before():
     runs = [replace(run, fetches=(tensor('loss:0', np.array(run.id * 2.0)),)) for run in sample().runs()]
-    context = Context(MemoryTrace(sample().calls(), runs))
+    context = Context(trace_of(sample().calls(), runs))
     change = execute('pt loss:0 --diff', context).result
     assert (change.title, change.before_title, change.difference.greatest) == ('fetch of run #3', 'fetch of run #2', 2.0)
     assert execute('pt loss:0 --run 1', context).result.values == 2.0
@@ -204,7 +205,7 @@ def test_any_array_as_text(array, lines, tmp_path: Path):
 
 def test_small_floats_are_written_as_numpy_reads_them(tmp_path: Path):
     call = replace(sample().call(1), outputs=(tensor('norm:0', np.array([1.5, 2], ml_dtypes.float8_e5m2)),))
-    execute(['pt', 'norm:0', '-w', str(tmp_path / 'x.npy')], Context(MemoryTrace([call], ())))
+    execute(['pt', 'norm:0', '-w', str(tmp_path / 'x.npy')], Context(trace_of([call], ())))
     assert np.load(tmp_path / 'x.npy').tolist() == [1.5, 2.0]
 
 
@@ -238,7 +239,7 @@ def test_mistakes_of_lt(context, line, message):
 def test_what_cannot_be_asked_is_counted():
     call = sample().call(1)
     lost = TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', note='over budget')
-    context = Context(MemoryTrace([call, replace(call, number='2', ordinal=1, outputs=(lost,))], ()))
+    context = Context(trace_of([call, replace(call, number='2', ordinal=1, outputs=(lost,))], ()))
     assert execute("lt -f 'out.max() > 0'", context).result.filters == {'if': 'out.max() > 0', '1 of them not kept': True}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from rich.console import Console
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.observers.record.records import Stats, TensorRecord
@@ -17,7 +18,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context,
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.commands.help import GROUPS
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 LINES = ['info', 'calls', 'call 3', 'out 3', 'lt', 'pt norm:0', 'pf', 'report', 'health', 'doctor', 'help', 'graph',
          'ni norm', 'li scale', 'lo norm', 'ls', 'ps model.py', 'lp', 'timeline', 'habits']
@@ -133,7 +134,7 @@ def test_a_slice_has_statistics_of_its_own(context):
 
 def test_tensors_of_runs(context):
     runs = [replace(run, fetches=(tensor('loss:0', np.array(run.id)),)) for run in context.trace.runs()]
-    trace = MemoryTrace(context.trace.calls(), runs)
+    trace = trace_of(context.trace.calls(), runs)
     result = execute('pt loss:0', Context(trace)).result
     assert (result.title, result.values.item()) == ('fetch of run #3', 3)
 
@@ -141,7 +142,7 @@ def test_tensors_of_runs(context):
 def test_node_names_with_colons_and_brackets():
     call = sample().call(1)
     odd = replace(call, site=replace(call.site, name='a:1/b[x]*'))
-    trace = MemoryTrace([odd], ())
+    trace = trace_of([odd], ())
     assert execute("pt 'a:1/b[x]*:0'", Context(trace)).result.title == 'output 0 of call #1 a:1/b[x]*[0]'
 
 
@@ -169,7 +170,7 @@ def test_written_arrays_read_back(context, tmp_path):
 def test_what_was_not_kept_is_said():
     call = sample().call(1)
     record = TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', Stats(12, pos=12, min=1, max=2), note='over budget')
-    context = Context(MemoryTrace([replace(call, outputs=(record,))], ()))
+    context = Context(trace_of([replace(call, outputs=(record,))], ()))
     assert 'elements not kept (over budget)' in text('pt norm:0', context)
     with pytest.raises(DroppedError):
         execute('pt norm:0[0]', context)

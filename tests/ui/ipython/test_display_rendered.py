@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 BROWSER = next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason='needs Chromium')
@@ -114,7 +115,7 @@ def test_the_text_is_seen_only_where_the_rules_are_gone(tmp_path):
 
 def test_a_click_shows_another_page_of_that_list_only(tmp_path):
     calls = [replace(sample().call(1), number=str(i)) for i in range(1, 61)]
-    body = answer_bundle(execute('calls -n 100', Context(MemoryTrace(calls, []))))['text/html']
+    body = answer_bundle(execute('calls -n 100', Context(trace_of(calls, []))))['text/html']
     said = rendered(body * 2, '''
         const rows = list => [...list.querySelectorAll("tbody tr")].filter(seen).map(r => r.cells[0].textContent);
         const lists = [...document.querySelectorAll(".pyfuncdbg")], before = lists.map(rows);

@@ -11,8 +11,10 @@ from parsed_html import Element, parsed, table_rows
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, RunRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.displays import answer_bundle, bundle
@@ -20,7 +22,7 @@ from pyfuncdbg.ui.ipython.html.element import Html, element
 from pyfuncdbg.ui.ipython.html.page import page_html
 from pyfuncdbg.ui.ipython.html.pages import MOST, ROWS
 from pyfuncdbg.ui.ipython.html.styled_text import WIDTH
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 OURS = {'', 'div', 'span', 'pre', 'style', 'table', 'thead', 'tbody', 'tr', 'td', 'th', 'form', 'label', 'input', 'section',
         'details', 'summary', 'svg', 'g', 'rect', 'path', 'circle', 'text', 'title'}
@@ -78,7 +80,7 @@ def test_a_string_in_a_table_or_a_title_is_no_markup_of_rich():
 
 def test_a_long_list_is_on_pages_each_row_once():
     calls = [replace(sample().call(1), number=str(i)) for i in range(1, 3 * ROWS)]
-    html = answer_bundle(execute('calls -n 1000', Context(MemoryTrace(calls, []))))['text/html']
+    html = answer_bundle(execute('calls -n 1000', Context(trace_of(calls, []))))['text/html']
     form = rich_part(html).one('form')
     assert form.attributes['method'] == 'dialog'
     assert [label.text for label in form.all('label')] == [f'1–{ROWS}', f'{ROWS + 1}–{2 * ROWS}',
@@ -127,7 +129,7 @@ NASTY = st.one_of(st.sampled_from(['<script>alert(1)</script>', '</pre><img src=
                   st.text(max_size=30))
 
 
-def hostile(text: str) -> MemoryTrace:
+def hostile(text: str) -> Trace:
     """Calls in which everything that a program can name is this text."""
     def call(number: int):
         one = sample().call(number)
@@ -138,7 +140,7 @@ def hostile(text: str) -> MemoryTrace:
         return replace(one, site=site, outputs=outputs, inputs=tuple(replace(i, name=text) for i in one.inputs), output=said,
                        error=error, element=text, dropped={text: 1})
     runs = [RunRecord(1, 1, text, text, 0.0, 1.0, (tensor(text, np.ones(3)),), (), ErrorRecord(text, text, (), text), (1,))]
-    return MemoryTrace([call(number) for number in (1, 2, 3, 4, 5)], runs, path=text)
+    return trace_of([call(number) for number in (1, 2, 3, 4, 5)], runs, name=text)
 
 
 @settings(max_examples=40, deadline=None)

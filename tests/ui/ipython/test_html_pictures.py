@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from parsed_html import Element, parsed
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
@@ -20,7 +21,7 @@ from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
 from pyfuncdbg.ui.ipython.html.histogram import histogram_html
 from pyfuncdbg.ui.ipython.html.picture import SLICES, picture_html
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def titles(tree: Element) -> list[str]:
@@ -166,7 +167,7 @@ def test_a_call_has_a_picture_of_each_tensor_and_those_with_nan_are_open():
     assert [(one.one('summary').text, 'open' in one.attributes) for one in tree.all('details')] == [
         ('picture of in 0 x x:0', False), ('picture of out 0 y:0', True)]
     assert len(tree.all('rect', 'pf-bad')) == 1
-    card = parsed(answer_bundle(execute('call 3', Context(MemoryTrace([call], []))))['text/html'])
-    said = parsed(answer_bundle(execute('out 3', Context(MemoryTrace([call], []))))['text/html'])
+    card = parsed(answer_bundle(execute('call 3', Context(trace_of([call], []))))['text/html'])
+    said = parsed(answer_bundle(execute('out 3', Context(trace_of([call], []))))['text/html'])
     assert len(card.all('details')) == 2
     assert not said.all('details')

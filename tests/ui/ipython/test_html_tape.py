@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from parsed_html import Element, parsed
+from written_trace import tensor
 
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Tape, TapeEdge, TapeNode, gradient_of
 from pyfuncdbg.ui.ipython.html.tape import tape_html
 from pyfuncdbg.ui.ipython.html.tape_places import LEAVES, STEPS, places_of
-from pyfuncdbg.ui.views.sample_trace import tensor
 
 
 def gradient(name: str, *values: float):

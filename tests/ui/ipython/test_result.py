@@ -12,6 +12,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 from IPython.core.interactiveshell import InteractiveShell
 from parsed_html import parsed
+from written_trace import trace_of
 
 import pyfuncdbg
 from pyfuncdbg import tf
@@ -19,7 +20,7 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.result import CommandResult
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample
+from pyfuncdbg.ui.views.sample_trace import sample
 from pyfuncdbg.ui.views.tensors.tensors import made_at
 
 
@@ -77,7 +78,7 @@ def test_a_conversion_that_makes_no_sense_says_what_would(line, method, said):
 
 def test_a_tensor_that_was_not_kept_says_so():
     call = sample().call(1)
-    lost = MemoryTrace([replace(call, outputs=(replace(call.outputs[0], level='stats', key=None, note='over budget'),))], [])
+    lost = trace_of([replace(call, outputs=(replace(call.outputs[0], level='stats', key=None, note='over budget'),))], [])
     with pytest.raises(DroppedError, match='not kept'):
         result('pt #1:0', lost).to_numpy()
 
@@ -85,7 +86,7 @@ def test_a_tensor_that_was_not_kept_says_so():
 def test_to_dict_is_the_data_in_full():
     assert [call['number'] for call in result('calls').to_dict()['calls']] == ['1', '2', '3', '4', '5']
     calls = [replace(sample().call(1), number=str(i)) for i in range(1, 1502)]
-    long = result('calls -n 5000', MemoryTrace(calls, [])).to_dict()
+    long = result('calls -n 5000', trace_of(calls, [])).to_dict()
     assert [call['number'] for call in long['calls']] == [str(i) for i in range(1, 1502)]
 
 

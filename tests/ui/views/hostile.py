@@ -15,13 +15,13 @@ import numpy as np
 from hypothesis import strategies as st
 from rich.console import RenderableType
 from rich.text import Text
+from written_trace import tensor
 
 from pyfuncdbg.observers.record.elements import Elements, elements_of
 from pyfuncdbg.observers.record.record_contents import load_tensor
 from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 from pyfuncdbg.observers.record.sources.source_text import SourceReader, SourceText
-from pyfuncdbg.ui.views.sample_trace import tensor
 
 TEXTS = (
     '', 'norm', 'norm:0', '[blink]x[/blink]', '[/]', '[link=file:///etc/passwd]y', 'a\x1b[5mb\x1b]0;t\x07',

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from written_trace import tensor
 
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import OutputRecord
 from pyfuncdbg.ui.views.calls.call import call_card, input_titles
 from pyfuncdbg.ui.views.calls.calls import call_table
-from pyfuncdbg.ui.views.sample_trace import sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 CALLS = sample().calls()
 

@@ -8,9 +8,11 @@ import runpy
 from pathlib import Path
 
 import pytest
+import record_sample
 from rich.console import Console, RenderableType
 
 import pyfuncdbg.ui.views
+from pyfuncdbg.ui.views.sample_trace import PATH
 
 FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
 TABLES = ('calls.calls', 'calls.rewind_report', 'calls.threads', 'graph.node', 'graph.node_list', 'numerics.check',
@@ -44,3 +46,9 @@ def test_at_40_columns_no_column_is_a_letter_wide(name: str, monkeypatch: pytest
     assert shown and max(map(len, lines)) <= 40
     for three in zip(lines, lines[1:], lines[2:], strict=False):
         assert not all(re.fullmatch(r'\s*[a-z]{1,2}', line) for line in three), lines
+
+
+def test_the_sample_trace_is_what_its_script_writes(tmp_path):
+    record_sample.write(tmp_path / 'anew.pfd')
+    saved = {path.name: path.read_bytes() for path in Path(PATH).iterdir()}
+    assert saved == {path.name: path.read_bytes() for path in (tmp_path / 'anew.pfd').iterdir()}

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.cells import cell_len
+from written_trace import tensor
 
 from pyfuncdbg import errors
 from pyfuncdbg.hooks.call import Frame
@@ -16,7 +17,6 @@ from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRe
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.views.calls.error import error_panel, innermost
-from pyfuncdbg.ui.views.sample_trace import tensor
 
 X = np.array([[1, 2], [np.nan, 4]], np.float32)
 BIG = np.arange(1200.0)

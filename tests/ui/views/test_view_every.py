@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rich.cells import cell_len
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
@@ -24,7 +25,7 @@ from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 from pyfuncdbg.ui.views.numerics.origin import origin_view
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 from pyfuncdbg.ui.views.tensors.tensors import tensor_table
 from pyfuncdbg.ui.views.tensors.value import value_view
 
@@ -47,7 +48,7 @@ def nasty_trace():
     born = replace(good, site=site, inputs=tensors[1:3], outputs=tensors, output=said, dropped={NASTY: 3})
     failed = replace(born, number='4', error=error, outputs=(), inputs=tensors)
     running = replace(born, number='5', duration=None, thread=0, started=1e9)
-    return MemoryTrace((born, failed, running), sample().runs(), NASTY)
+    return trace_of((born, failed, running), sample().runs(), NASTY)
 
 
 def _run_cards(trace):

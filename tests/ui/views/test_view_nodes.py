@@ -8,13 +8,14 @@ import numpy as np
 import pydot
 import pytest
 from rich.cells import cell_len
+from written_trace import tensor, trace_of
 
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, gradient_of
 from pyfuncdbg.observers.debug.reports.diagram import Arrow, Diagram, DiagramBox
 from pyfuncdbg.observers.debug.reports.timeline import Span, timeline
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord
-from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, RunRecord, SiteRecord
+from pyfuncdbg.observers.record.records import CallRecord, RunRecord, SiteRecord
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.views.calls.timeline import axis_row, lane_row
@@ -22,7 +23,7 @@ from pyfuncdbg.ui.views.graph.dot import dot
 from pyfuncdbg.ui.views.graph.mermaid import ARROWS, TEXT, mermaid
 from pyfuncdbg.ui.views.numerics.tape import check_mark, flow_bar
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
-from pyfuncdbg.ui.views.sample_trace import MemoryTrace, sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 "]; n0 --> n1 %%{init}%% \\N' + 'n' * 500
 STYLES = re.compile(r'\x1b\[[\d;]*m')
@@ -30,13 +31,8 @@ LINES = ('graph', 'graph --sort time', 'ni NODE -a -d -t', 'ni NODE', 'li NODE -
          'lp --by function', 'lp --by type', 'lp --by file', 'ls --all', 'ps FILE', 'ps FILE --all', 'timeline', 'tape')
 
 
-class WithNotes(MemoryTrace):
-    """Says that `check` was here, in several broken ways too."""
-
-    def notes(self, kind=None):
-        edges = [['2', 0, 'OK', 1e-9, None, None], ['2', 1, 'BAD', 1.0, float('nan'), 2.0], [1, 2], 'x',
-                 ['2', 'y', 3, 4, 5, 6]]
-        return [NoteRecord('check', 1, 0.0, {'edges': edges}), NoteRecord('check', 1, 0.0, {'edges': 7})]
+EDGES = [['2', 0, 'OK', 1e-9, None, None], ['2', 1, 'BAD', 1.0, float('nan'), 2.0], [1, 2], 'x', ['2', 'y', 3, 4, 5, 6]]
+"""Of `check`, which was here; in several broken ways too."""
 
 
 def hostile():
@@ -52,7 +48,7 @@ def hostile():
                         '1' if one is step else '', '1' if n == 4 else '')
              for n, one in enumerate((site, step, other, site, other), 1)]
     runs = [RunRecord(1, 1, NASTY, NASTY, 0.0, 1.0, (bad,), (bad,), None, (1, 2, 99))]
-    return WithNotes(calls, runs, NASTY)
+    return trace_of(calls, runs, NASTY, notes=(('check', {'edges': EDGES}), ('check', {'edges': 7})))
 
 
 def answered(line, trace, node='b', file='xn'):
@@ -94,7 +90,7 @@ def test_a_sample_is_read_off_the_pictures(draw):
 def test_the_title_is_blue_before_a_run_and_red_where_it_failed(draw):
     call = sample().call(1)
     never = replace(call.site, id=9, name='never')
-    trace = MemoryTrace([call], [replace(sample().runs()[0], sites=(1, 9))])
+    trace = trace_of([call], [replace(sample().runs()[0], sites=(1, 9))])
     trace.sites = lambda: [call.site, never]
     assert '\x1b[1;34mnode ' in draw(answered('ni NODE', trace, 'never'), 80, color=True)
     assert 'did not run' in draw(answered('ni NODE', trace, 'never'), 80)
@@ -116,7 +112,7 @@ def large(nodes=10_000):
 
 def of_sites(sites):
     nodes = len(sites)
-    trace = MemoryTrace([], [RunRecord(1, 1, 'Session.run', 'tf', 0.0, 1.0, (), (), None, tuple(range(nodes)))])
+    trace = trace_of([], [RunRecord(1, 1, 'Session.run', 'tf', 0.0, 1.0, (), (), None, tuple(range(nodes)))])
     trace.sites = lambda: sites
     trace.profile = lambda run=None: []
     trace.usage = list

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from written_trace import tensor
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.record.record_contents import load_tensor
 from pyfuncdbg.observers.record.records import ABSENT, Stats, TensorRecord
 from pyfuncdbg.ui.views.flags import Flag, flags
-from pyfuncdbg.ui.views.sample_trace import tensor
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from written_trace import tensor
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-from pyfuncdbg.ui.views.sample_trace import sample, tensor
+from pyfuncdbg.ui.views.sample_trace import sample
 from pyfuncdbg.ui.views.tensors.tensors import tensor_name, tensor_table
 
 TRACE = sample()

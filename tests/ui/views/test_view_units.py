@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from written_trace import tensor
 
 from pyfuncdbg.observers.debug.gradients.tape import Gradient
 from pyfuncdbg.ui.views import units
 from pyfuncdbg.ui.views.numerics.tape import filled, flow_bar
-from pyfuncdbg.ui.views.sample_trace import tensor
 
 
 @pytest.mark.parametrize(('value', 'text'), [(None, 'running'), (0, '0 s'), (3e-9, '3 ns'), (1.25e-5, '12.5 us'),

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from written_trace import tensor
 
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import difference
 from pyfuncdbg.observers.record.records import Stats
-from pyfuncdbg.ui.views.sample_trace import tensor
 from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange, change_view
 from pyfuncdbg.ui.views.tensors.value import value_view, where_bad
 

@@ -85,12 +85,10 @@ def _elements(tensor: TensorRecord) -> str:
 
 
 if __name__ == '__main__':
-    import numpy as np
-
     from pyfuncdbg.observers.record.record_contents import load_locals
     from pyfuncdbg.ui.views.page import Page, demo
-    from pyfuncdbg.ui.views.sample_trace import tensor
-    x = np.array([[1, 2], [np.nan, 4]], np.float32)
-    found = FrameRecord(0, (LocalRecord('x', 'ndarray', '', tensor('', x)), LocalRecord('eps', 'float', '1e-06'),
-                            LocalRecord('big', 'ndarray', '', tensor('', np.arange(12.0)))), 3)
+    from pyfuncdbg.ui.views.sample_trace import sample
+    call = sample().call(3)
+    found = FrameRecord(0, (LocalRecord('x', 'ndarray', '', call.inputs[0]), LocalRecord('eps', 'float', '1e-06'),
+                            LocalRecord('y', 'ndarray', '', call.outputs[0])), 3)
     demo(Page(lambda options: Text('\n').join(local_lines(load_locals(found), 110, options, 20))))

@@ -136,9 +136,9 @@ def demo_cards() -> Sequence[StopCard]:
 
     from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
     from pyfuncdbg.observers.debug.value import described
-    from pyfuncdbg.ui.views.sample_trace import SOURCE
+    from pyfuncdbg.ui.views.sample_trace import sample
     x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
-    lines = tuple(SOURCE.splitlines())
+    lines = tuple(sample().call(1).site.source.splitlines())
     values = (CardValue('x', described(x), 'mm:0'), CardValue('eps', described(1e-6), ''))
     return (
         StopCard(1, 'line', 'normalize', 'model.py', 41, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123,

@@ -93,9 +93,9 @@ def _node(node: MarkedNode, width: int) -> Text:
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.source_files import marks_by_line
     from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import SOURCE, sample
+    from pyfuncdbg.ui.views.sample_trace import sample
     marks = marks_by_line(sample())['model.py']
     told = tuple(AnnotatedLine(number, text, True, sum(mark.time.own for mark in marks.get(number, ()) if mark.time), tuple(
         MarkedNode(mark, sample().call(2).outputs[0]) for mark in marks.get(number, ())), 0)
-        for number, text in enumerate(SOURCE.splitlines(), 39))
+        for number, text in enumerate(sample().call(1).site.source.splitlines(), 39))
     demo(annotated_view(AnnotatedSource('model.py', 'model.py', (), told, 60, 3, 1, 2, 5, 7e-4, 41, (42,))))

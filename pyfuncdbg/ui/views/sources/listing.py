@@ -73,5 +73,6 @@ def _syntax() -> Syntax:
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import SOURCE
-    demo(listing_view(Listing('model.py', 'normalize', 39, tuple(SOURCE.splitlines()), current=41, breakpoints=(42,))))
+    from pyfuncdbg.ui.views.sample_trace import sample
+    lines = tuple(sample().call(1).site.source.splitlines())
+    demo(listing_view(Listing('model.py', 'normalize', 39, lines, current=41, breakpoints=(42,))))
