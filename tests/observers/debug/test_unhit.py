@@ -157,7 +157,9 @@ def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, ti
         finally:
             debugger.breakpoints.clear(entry.number)
     assert 'nothing of that name ran' not in sentence
-    assert sentence.endswith('; calls that the program makes itself were not watched.') and name in sentence
+    assert '; calls that the program makes itself were not watched.' in sentence and name in sentence
+    line = called.__code__.co_firstlineno
+    assert sentence.endswith(f'. A breakpoint on test_unhit.py:{line} stops in it.') == (name == 'called')
 
 
 def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:

@@ -40,7 +40,11 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
         if not (spec.function or is_function):
             what = 'nothing of that name ran.'
         calls = '; calls that the program makes itself were not watched' if is_function else ''
-        return begin + what + (f' {spec.name!r} {known}{calls}.' if known else breakpoints.known.near(spec, functions()))
+        place = known.rpartition(', ')[2]
+        at_line = f'. A breakpoint on {place} stops in it' if is_function and '.py:' in place else ''      # a lambda, an alias
+        if not known:
+            return begin + what + breakpoints.known.near(spec, functions())
+        return f'{begin}{what} {spec.name!r} {known}{calls}{at_line}.'
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':
