@@ -41,7 +41,7 @@ def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
             what = 'nothing of that name ran.'
         calls = '; calls that the program makes itself were not watched' if is_function else ''
         place = known.rpartition(', ')[2]
-        at_line = f'. A breakpoint on {place} stops in it' if is_function and '.py:' in place else ''      # a lambda, an alias
+        at_line = f'. A breakpoint on {place} stops in it' if is_function and '.py:' in place else ''
         if not known:
             return begin + what + breakpoints.known.near(spec, functions())
         return f'{begin}{what} {spec.name!r} {known}{calls}{at_line}.'
