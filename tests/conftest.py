@@ -1,14 +1,17 @@
 """What all tests share: those against the real TensorFlow need it installed, and no test is timed."""
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib.util
+import inspect
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,8 @@ from pyfuncdbg.hooks import live_objects
 from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.lines import live_functions
+from pyfuncdbg.observers.record import records
+from pyfuncdbg.observers.record.trace import Trace
 
 TESTS = str(Path(__file__).resolve().parent)
 COMPILED = [*Path(TESTS).parent.joinpath('pyfuncdbg').rglob('*.so')]
@@ -119,3 +124,20 @@ def stepped() -> list[int]:
     """Native ids of the threads of which the debugger still wants something."""
     module = sys.modules.get('pyfuncdbg.observers.debug.debugger')
     return list(module.debugger.plans) if module is not None else []
+
+
+@pytest.fixture
+def shut_trace(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes every trace, and the records that read one, raise at any access from then on."""
+    def read(*args: Any, **options: Any) -> None:
+        raise AssertionError('a view reads the trace')
+
+    def shut() -> None:
+        for name, member in vars(Trace).items():
+            if inspect.isfunction(member) and not name.startswith('__'):
+                monkeypatch.setattr(Trace, name, read)
+        for kind in vars(records).values():
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+                for name in {'to_numpy', 'source_at'} & set(vars(kind)):
+                    monkeypatch.setattr(kind, name, read)
+    return shut

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import inspect
 import itertools
 import json
 import threading
@@ -20,7 +18,6 @@ from pyfuncdbg.hooks import call as hooks_call, chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.record import records
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -199,36 +196,20 @@ def test_a_name_of_a_tensor_that_p_cannot_read_is_said_to_be_one_for_pt():
     assert misspelt.startswith('SyntaxError') and bad.startswith('SyntaxError')
 
 
-@pytest.fixture
-def shut(monkeypatch):
-    """Makes the trace, and the records that read it, raise at any access from then on."""
-    def now():
-        def read(*args, **options):
-            raise AssertionError('a view reads the trace')
-        for name, member in vars(Trace).items():
-            if inspect.isfunction(member) and not name.startswith('__'):
-                monkeypatch.setattr(Trace, name, read)
-        for kind in vars(records).values():
-            if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-                for name in {'to_numpy', 'source_at'} & set(vars(kind)):
-                    monkeypatch.setattr(kind, name, read)
-    return now
-
-
 ASKED = ('report', 'info', 'calls', 'calls --kind all', 'out 3', 'lt', 'pt layer/norm:0', 'pt layer/norm:0[1]',
          'pt --diff layer/norm:0', 'ni norm', 'ni -a -d -t scale', 'li scale', 'lo norm', 'lo --as mermaid norm', 'graph',
          'ls --all', 'ps test_command_with_trace.py', 'health', 'list_profile', 'timeline', 'eval `layer/norm:0` * 2')
 
 
 @pytest.mark.parametrize('line', [*ASKED, 'call 3', 'call 8'])
-def test_an_answer_is_drawn_without_the_trace(context, shut, line):
+def test_an_answer_is_drawn_without_the_trace(context, shut_trace, line):
     expected, answer = execute(line, context).text(), execute(line, context)
-    shut()
+    shut_trace()
     assert answer.text() == expected and len(expected) > 40
 
 
 @pytest.mark.parametrize('line', ASKED)     # pictures of a call are loaded when it is displayed
-def test_an_answer_is_displayed_without_the_trace(context, shut, line):
+def test_an_answer_is_displayed_without_the_trace(context, shut_trace, line):
     expected, answer = answer_bundle(execute(line, context)), execute(line, context)
-    shut()
+    shut_trace()
     assert answer_bundle(answer) == expected and len(expected['text/html']) > 40

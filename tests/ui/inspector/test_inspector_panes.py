@@ -9,9 +9,13 @@ import pytest
 from inspecting import click, drive, inspector, opened, press, screen, settled, type_line, until
 
 from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
+from pyfuncdbg.ui.inspector.lists.drawn_lines import drawing
 from pyfuncdbg.ui.inspector.lists.list_feed import ListFeed
 from pyfuncdbg.ui.inspector.lists.messages import CallFound, CallSelected, DeskChanged, MessagePosted
 from pyfuncdbg.ui.inspector.panes.calls import CallList
+from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.table import PANES
 
 WIDE = (160, 50)
 
@@ -32,6 +36,18 @@ def test_all_panes_begin_at_the_first_call_that_went_wrong(trace) -> None:
             assert 'row 1 is [bold]constant[/]' in shown
             assert 'no gradients were computed in run #5' in shown
     drive(test)
+
+
+def test_the_picture_of_a_pane_is_drawn_without_the_trace(trace, shut_trace) -> None:
+    desk = SavedDesk(trace)
+    paints = [pane.paint for pane in PANES if pane.paint is not None]
+    scenes = [Scene(desk.trace.call(name)) for name in ('norm[2]', 'best[2]')]
+    pictures = [paint(desk, scene, 80) for paint in paints for scene in scenes]
+    expected = [drawing(paint(desk, scene, 80), 80) for paint in paints for scene in scenes]
+    shut_trace()
+    drawn = [drawing(picture, 80) for picture in pictures]
+    assert [[line.text for line in one.lines] for one in drawn] == [[line.text for line in one.lines] for one in expected]
+    assert sum(len(one.lines) for one in drawn) > 50
 
 
 def test_every_pane_follows_from_call_to_call(trace) -> None:

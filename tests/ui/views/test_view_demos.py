@@ -49,6 +49,7 @@ def test_at_40_columns_no_column_is_a_letter_wide(name: str, monkeypatch: pytest
 
 
 def test_the_sample_trace_is_what_its_script_writes(tmp_path):
+    """After a change of the format: python tests/ui/views/record_sample.py."""
     record_sample.write(tmp_path / 'anew.pfd')
     saved = {path.name: path.read_bytes() for path in Path(PATH).iterdir()}
     assert saved == {path.name: path.read_bytes() for path in (tmp_path / 'anew.pfd').iterdir()}
