@@ -175,13 +175,8 @@ class ExecutionHistory:
         return ''
 
     def go_back(self, position: int, failed: bool = False) -> None:
-        """Put everything as it was before the step at `position`; `failed`: the one at the present position has raised.
-
-        Raises:
-            ValueError: It cannot be done; nothing is changed.
-        """
-        if (obstacle := self.obstacle(position)):
-            raise ValueError(obstacle)
+        """Put everything as it was before the step at `position`, which has no obstacle; `failed`: the one at the present
+        position has raised."""
         for index in range(self.position if failed else self.position - 1, position - 1, -1):
             self._take_back(index)
         self.position = position
