@@ -147,6 +147,7 @@ def test_a_session_entered_again_from_a_python_function_of_its_own_run() -> None
         six = tf.constant(3.) * 2.
         parts = [v1.py_func(lambda: session.run(six), [], tf.float32) for _ in range(4)]
         assert session.run(parts) == [6., 6., 6., 6.]
+        session.close()                         # its graph and it hold each other: a thread would wait for the next run
 
 
 def test_one_dataset() -> None:
