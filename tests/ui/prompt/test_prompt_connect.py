@@ -35,8 +35,8 @@ def typed(user: pexpect.spawn, line: str, answer: str) -> None:
 
 def piped(program: Program, lines: str, *options: str) -> subprocess.CompletedProcess[str]:
     """The same from a pipe."""
-    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', *options], input=lines, capture_output=True,
-                          text=True, env=program.env, timeout=60)
+    return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', *options, str(program.process.pid)], input=lines,
+                          capture_output=True, text=True, env=program.env, timeout=60)
 
 
 def test_break_step_print_and_detach_on_a_terminal(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_break_step_print_and_detach_on_a_terminal(tmp_path: Path) -> None:
         typed(user, 'clear all', 'clear')
         user.sendeof()
         user.expect(pexpect.EOF)
-        assert user.wait() == 0
+        assert user.wait() == 0 and 'by another user' not in user.before
         program.process.wait(60)
         assert f'total {300 * 299 + 0.0}' in program.printed
         assert 'STOPPED' not in program.printed + program.errors

@@ -344,7 +344,7 @@ class RemotePrompt:
             self._left.append(event['stop'])
             if self._stop == event['stop']:
                 self._stop = None
-        if by_others and not self._json and event['by'] != self._number:
+        if by_others and not (self._json or self._leaving) and event['by'] != self._number:
             write(f'the program continues: {one_line(event["verb"], 40)}, by another user\n')
 
     def _ended(self, kind: str, why: str) -> None:
