@@ -4,14 +4,11 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-
-from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, checked
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, checked
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import recorders
@@ -24,27 +21,6 @@ from pyfuncdbg.ui.views.numerics.check import check_view
 STEPS = 50
 _NOTED = 500
 """Verdicts in one note of the trace."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """The edges that were looked at.
-
-    Attributes:
-        edges: In order of time of their gradient calls.
-        counts: How many of each verdict.
-        steps: How many backward steps were looked at, of `total`.
-        filters: What was asked for, by name.
-        foreign: Steps of ops of the framework `host` itself, which are not checked.
-    """
-
-    edges: tuple[CheckedEdge, ...]
-    counts: dict[str, int]
-    steps: int
-    total: int
-    filters: dict[str, object]
-    foreign: int = 0
-    host: str = ''
 
 
 def _check(context: Context, args: argparse.Namespace) -> CheckReport:
@@ -104,12 +80,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help=f'look at the first K backward steps (default {STEPS})')
 
 
-def _draw(report: CheckReport) -> RenderableType:
-    return check_view(report.edges, report.counts, report.steps, report.total, filters=report.filters,
-                      foreign=report.foreign, host=report.host)
-
-
-CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, _draw,
+CHECK = Command('check', 'compare gradients with finite differences of the repeated calls', 'judge', _check, check_view,
                 _arguments,
                 examples=('check', 'check --call 17'))
 COMMANDS: tuple[Command, ...] = (CHECK,)

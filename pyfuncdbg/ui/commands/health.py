@@ -3,52 +3,21 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from dataclasses import dataclass
 
 from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
-from pyfuncdbg.observers.debug.numerics.nan_outcomes import NanOutcome, outcomes
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.profile import were_stepped
-from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
 from pyfuncdbg.ui.views.numerics.health import health_view, line_view
 
 SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class HealthReport:
-    """The verdicts that were asked for.
-
-    Attributes:
-        findings: In order of time.
-        total: How many pass the filters.
-        counts: How many of each verdict, of those that pass.
-        outcomes: Of the origins among `findings`, and of those that these come from.
-        filters: What was asked for, by name.
-        unjudged: Calls with non-finite values that were not looked at, there being too many.
-        ops: Whether graph nodes were recorded.
-        stepped: Whether some were without that, for a run was stepped through.
-        stopped: Whether the program is stopped, and more may come.
-        otherwise: Calls whose nodes by themselves give something else than the framework had.
-    """
-
-    findings: tuple[NanVerdict, ...]
-    total: int
-    counts: dict[str, int]
-    outcomes: tuple[NanOutcome, ...]
-    filters: dict[str, object]
-    unjudged: int
-    ops: bool
-    stopped: bool
-    otherwise: tuple[CallRecord, ...] = ()
-    stepped: bool = False
 
 
 LOOKING = 'looking for NaN and Inf, calls'
@@ -85,11 +54,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(result: HealthReport | LineReport) -> RenderableType:
-    if isinstance(result, LineReport):
-        return line_view(result)
-    return health_view(result.findings, result.total, result.counts, result.outcomes, filters=result.filters,
-                       unjudged=result.unjudged, ops=result.ops, stopped=result.stopped, otherwise=result.otherwise,
-                       stepped=result.stepped)
+    return line_view(result) if isinstance(result, LineReport) else health_view(result)
 
 
 HEALTH = Command('health', 'where NaN and Inf began, which calls inherited or masked them, and which fetches they reached',

@@ -4,13 +4,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from rich.console import RenderableType
-
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at
-from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow, costs, were_stepped
+from pyfuncdbg.observers.debug.reports.profile import Profile, ProfileRow, costs, were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -32,20 +29,6 @@ SORTS: dict[str, Callable[[ProfileRow], Any]] = {
 """Keys; of times and numbers the most comes first."""
 _TIME = re.compile(r'(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|ms|s)')
 _UNITS = {'ns': 1e-9, 'us': 1e-6, 'ms': 1e-3, 's': 1.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Rows that passed the filters: `total` in all, with `own` seconds of their own; these were asked for."""
-
-    rows: tuple[ProfileRow, ...]
-    total: int
-    own: float
-    by: By
-    filters: dict[str, object]
-    sort: str
-    ops: bool
-    stepped: bool = False
 
 
 def duration(text: str) -> float:
@@ -97,12 +80,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', metavar='K', type=positive, default=SHOWN, help=f'show at most K (default {SHOWN})')
 
 
-def _draw(result: Profile) -> RenderableType:
-    return profile_view(result.rows, result.total, result.by, result.own, filters=result.filters, sort=result.sort,
-                        ops=result.ops, stepped=result.stepped)
-
-
-LP = Command('lp', 'list the profile: self time of nodes, functions or lines', 'judge', _profile, _draw, _arguments,
+LP = Command('lp', 'list the profile: self time of nodes, functions or lines', 'judge', _profile, profile_view, _arguments,
              ('list_profile',),
              examples=('lp', 'lp --by line --file train.py'))
 COMMANDS: tuple[Command, ...] = (LP,)

@@ -5,20 +5,18 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
-
-from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
+from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
 from pyfuncdbg.observers.debug.reports.source_files import (
+    FileList,
     LineMark,
-    MissingLines,
     SourceFile,
     files_of,
     marks_by_line,
@@ -47,27 +45,6 @@ SORTS: dict[str, Callable[[SourceFile], Any]] = {
 }
 _PLACE = re.compile(r'(.+?):(\d{1,9})')
 Marks = Mapping[int, Sequence[LineMark]]
-
-
-@dataclass(frozen=True, slots=True)
-class FileList:
-    """Files that passed the filters: `total` in all; `libraries` more belong to libraries, `missing` nodes to none."""
-
-    rows: tuple[SourceFile, ...]
-    total: int
-    libraries: int
-    missing: MissingLines
-    filters: dict[str, object]
-    sort: str
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotatedListing:
-    """A file and the options of its listing; `missing` nodes belong to no file."""
-
-    source: AnnotatedSource
-    missing: MissingLines
-    filters: dict[str, object]
 
 
 def _list(context: Context, args: argparse.Namespace) -> FileList:
@@ -203,17 +180,9 @@ def _source_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 LS = Command('ls', 'list source files with their nodes, calls and time', 'look', _list,
-             lambda result: source_files_view(result.rows, result.total, filters=result.filters, sort=result.sort,
-                                              libraries=result.libraries, missing=result.missing),
-             _list_arguments, ('list_source',),
+             source_files_view, _list_arguments, ('list_source',),
              examples=('ls', "ls --path '*/model.py'"))
-
-
-def _draw_source(result: AnnotatedListing) -> RenderableType:
-    return annotated_view(result.source, filters=result.filters, missing=result.missing)
-
-
-PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, _draw_source,
+PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, annotated_view,
              _source_arguments, ('print_source',),
              examples=('ps train.py', 'ps train.py:40'))
 COMMANDS: tuple[Command, ...] = (LS, PS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from written_trace import tensor, trace_of
 
-from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.records import OutputRecord, Stats, TensorRecord
@@ -174,7 +174,8 @@ def test_a_feed_that_no_recorded_call_took(draw):
     assert '1 later call met NaN or Inf after it, by a way that was not recorded' in text
     assert 'pt x:0 --run 2' in text and '#-2' not in text
     health = judge(trace)
-    table = draw(health_view(health.findings, 2, {'fed': 1}, outcomes(trace, health)), width=140)
+    found = HealthReport(health.findings, 2, {'fed': 1}, outcomes(trace, health), {}, 0, True, False)
+    table = draw(health_view(found), width=140)
     assert 'run #2 ' in table and 'inherited from run #2?' in table and '#-2' not in table
     assert 'run #2 -> fetch out:0 in run #2' in table
 

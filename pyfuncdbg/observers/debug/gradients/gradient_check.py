@@ -50,6 +50,27 @@ class CheckedEdge:
     calls: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The edges that were looked at.
+
+    Attributes:
+        edges: In order of time of their gradient calls.
+        counts: How many of each verdict.
+        steps: How many backward steps were looked at, of `total`.
+        filters: What was asked for, by name.
+        foreign: Steps of ops of the framework `host` itself, which are not checked.
+    """
+
+    edges: tuple[CheckedEdge, ...]
+    counts: dict[str, int]
+    steps: int
+    total: int
+    filters: dict[str, object]
+    foreign: int = 0
+    host: str = ''
+
+
 def checked(trace: Queries, step: CallRecord, at: Call | None = None,
             before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
     """Check every gradient that one gradient call gave.

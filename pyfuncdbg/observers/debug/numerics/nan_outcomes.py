@@ -57,6 +57,35 @@ class NanOutcome:
     gradient_only: bool
 
 
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """The verdicts that were asked for.
+
+    Attributes:
+        findings: In order of time.
+        total: How many pass the filters.
+        counts: How many of each verdict, of those that pass.
+        outcomes: Of the origins among `findings`, and of those that these come from.
+        filters: What was asked for, by name.
+        unjudged: Calls with non-finite values that were not looked at, there being too many.
+        ops: Whether graph nodes were recorded.
+        stepped: Whether some were without that, for a run was stepped through.
+        stopped: Whether the program is stopped, and more may come.
+        otherwise: Calls whose nodes by themselves give something else than the framework had.
+    """
+
+    findings: tuple[NanVerdict, ...]
+    total: int
+    counts: dict[str, int]
+    outcomes: tuple[NanOutcome, ...]
+    filters: dict[str, object]
+    unjudged: int
+    ops: bool
+    stopped: bool
+    otherwise: tuple[CallRecord, ...] = ()
+    stepped: bool = False
+
+
 def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
     """The consequences of each origin, in order of time."""
     heirs: dict[str, list[NanVerdict]] = {}

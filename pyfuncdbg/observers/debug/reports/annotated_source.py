@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.reports.source_files import LineMark
+from pyfuncdbg.observers.debug.reports.source_files import LineMark, MissingLines
 from pyfuncdbg.observers.record.records import TensorRecord
 
 
@@ -65,3 +65,12 @@ class AnnotatedSource:
     own: float
     current: int
     breakpoints: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedListing:
+    """A file and the options of its listing; `missing` nodes belong to no file."""
+
+    source: AnnotatedSource
+    missing: MissingLines
+    filters: dict[str, object]

@@ -71,6 +71,20 @@ _KEYS: Mapping[By, Callable[[SiteRecord, str, int], _Key]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Rows that passed the filters: `total` in all, with `own` seconds of their own; these were asked for."""
+
+    rows: tuple[ProfileRow, ...]
+    total: int
+    own: float
+    by: By
+    filters: dict[str, object]
+    sort: str
+    ops: bool
+    stepped: bool = False
+
+
 def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[ProfileRow]:
     """The rows, most time of their own first; `sites` are all of the trace."""
     sites = list(sites)

@@ -56,6 +56,18 @@ class SourceFile:
     missing: str = ''
 
 
+@dataclass(frozen=True, slots=True)
+class FileList:
+    """Files that passed the filters: `total` in all; `libraries` more belong to libraries, `missing` nodes to none."""
+
+    rows: tuple[SourceFile, ...]
+    total: int
+    libraries: int
+    missing: MissingLines
+    filters: dict[str, object]
+    sort: str
+
+
 def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[LineMark]]]:
     """By file and line: the nodes that were made there, and the functions that begin there; most costly first."""
     sites = trace.sites()

@@ -1,14 +1,14 @@
 """Gradients against differences (`check`): the bad ones first in sight, one line an edge."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeOutcome
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -19,30 +19,20 @@ _ORDER = ('BAD', 'kink', 'OK', 'unchecked')
 _STYLES = {'OK': 'green', 'BAD': 'bold red', 'kink': 'yellow', 'unchecked': 'dim'}
 
 
-def check_view(edges: Sequence[CheckedEdge], counts: Mapping[str, int], steps: int, total: int, *,
-               filters: Mapping[str, object] | None = None, foreign: int = 0, host: str = '') -> Page:
-    """A line for each gradient.
-
-    Args:
-        edges: In order of time.
-        counts: How many of each verdict.
-        steps: Backward steps that were looked at.
-        total: Backward steps that there are.
-        filters: What was asked for, by name.
-        foreign: Steps of ops of the framework `host` itself, which are not checked.
-    """
-    first = heading(total, 'backward step', shown=steps, filters=filters)
-    named = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in _ORDER if counts.get(verdict))
+def check_view(report: CheckReport) -> Page:
+    """A line for each gradient."""
+    first = heading(report.total, 'backward step', shown=report.steps, filters=report.filters)
+    named = ', '.join(f'{report.counts[verdict]:,} {verdict}' for verdict in _ORDER if report.counts.get(verdict))
     first.append(f'   gradients: {named or "none"}')
     parts: list[Part] = [first]
-    if edges:
-        parts.append(lambda options: _table(edges, options))
-        calls = sum({edge.gradient: edge.calls for edge in edges}.values())
+    if report.edges:
+        parts.append(lambda options: _table(report.edges, options))
+        calls = sum({edge.gradient: edge.calls for edge in report.edges}.values())
         parts.append(Text(f'Forward calls were made again {count(calls, "time")} on inputs near the recorded ones; what '
                           'they do outside, they did again.' if calls else 'No forward call was made again.', 'dim',
                           overflow='fold'))
-    if foreign:
-        parts.append(Text(f"{count(foreign, 'step')} of {one_line(host, 40)}'s own ops not checked", 'dim',
+    if report.foreign:
+        parts.append(Text(f"{count(report.foreign, 'step')} of {one_line(report.host, 40)}'s own ops not checked", 'dim',
                           overflow='fold'))
     return Page(*parts)
 
@@ -95,9 +85,8 @@ def _number(value: float | None) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
-    demo(check_view([CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', EdgeOutcome('OK', 2e-9), 60),
-                     CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
-                                 EdgeOutcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60),
-                     CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', EdgeOutcome('kink', None, (0,), 0.0, 0.0, 1.0),
-                                 30)],
-                    {'OK': 1, 'BAD': 1, 'kink': 1}, 2, 2))
+    normalize = CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', EdgeOutcome('OK', 2e-9), 60)
+    epsilon = CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
+                          EdgeOutcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60)
+    hidden = CheckedEdge('10', '4', 'hid', 'Relu', '', 0, 'h:0', EdgeOutcome('kink', None, (0,), 0.0, 0.0, 1.0), 30)
+    demo(check_view(CheckReport((normalize, epsilon, hidden), {'OK': 1, 'BAD': 1, 'kink': 1}, 2, 2, {})))

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import NonfiniteVariable
-from pyfuncdbg.observers.debug.numerics.nan_outcomes import NanOutcome, ReachedFetch
+from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, NanOutcome, ReachedFetch
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.call_number import named, numbered
@@ -33,41 +33,26 @@ STEPS = 8
 ORDER = ('born', 'suspected', 'fed', 'entered', 'inherited', 'masked')
 
 
-def health_view(findings: Sequence[NanVerdict], total: int, counts: Mapping[str, int], outcomes: Sequence[NanOutcome], *,
-                filters: Mapping[str, object] | None = None, unjudged: int = 0, ops: bool = True,
-                stopped: bool = False, otherwise: Sequence[CallRecord] = (), stepped: bool = False) -> Page:
-    """Every finding in one line, then the ways from births to fetches.
-
-    Args:
-        findings: Those to show, in order of time.
-        total: How many pass the filters.
-        counts: How many of each verdict.
-        outcomes: What became of the origins of `findings`.
-        filters: What was asked for, by name.
-        unjudged: Calls that were not looked at.
-        ops: Whether graph nodes were recorded.
-        stepped: Whether some were without that.
-        stopped: Whether the program is stopped, and more may come.
-        otherwise: Calls whose nodes by themselves give something else than the framework had.
-    """
-    first = heading(total, 'finding', shown=len(findings), filters=filters)
-    verdicts = ', '.join(f'{counts[verdict]:,} {verdict}' for verdict in ORDER if counts.get(verdict))
+def health_view(report: HealthReport) -> Page:
+    """Every finding in one line, then the ways from births to fetches."""
+    first = heading(report.total, 'finding', shown=len(report.findings), filters=report.filters)
+    verdicts = ', '.join(f'{report.counts[verdict]:,} {verdict}' for verdict in ORDER if report.counts.get(verdict))
     if verdicts:
         first.append(f'   {verdicts}')
     parts: list[Part] = [first]
-    if otherwise:
-        parts.append(_otherwise(otherwise))
-    if not findings:
-        call = (filters or {}).get('call')
+    if report.otherwise:
+        parts.append(_otherwise(report.otherwise))
+    if not report.findings:
+        call = report.filters.get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
-        remark = unrecorded(ops, stepped) if call is None else ''
+        remark = unrecorded(report.ops, report.stepped) if call is None else ''
         return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
-    by_number = {outcome.origin.call.number: outcome for outcome in outcomes}
-    parts.append(lambda options: _table(findings, by_number, stopped, options))
-    parts += [*_ways(outcomes), *_ends(outcomes, stopped)]
-    if unjudged:
-        parts.append(Text(f'{count(unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
-    silent = next((finding for finding in findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
+    by_number = {outcome.origin.call.number: outcome for outcome in report.outcomes}
+    parts.append(lambda options: _table(report.findings, by_number, report.stopped, options))
+    parts += [*_ways(report.outcomes), *_ends(report.outcomes, report.stopped)]
+    if report.unjudged:
+        parts.append(Text(f'{count(report.unjudged, "further call")} with NaN or Inf not looked at', 'yellow'))
+    silent = next((finding for finding in report.findings if finding.verdict == 'born' and finding.call.site.kind == 'python'
                    and not finding.places), None)
     if silent is not None:
         number = one_line(silent.call.number, 20)
@@ -281,4 +266,5 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     health = judge(sample())
-    demo(health_view(health.findings, len(health.findings), {'born': 1, 'inherited': 1}, outcomes(sample(), health)))
+    demo(health_view(HealthReport(health.findings, len(health.findings), {'born': 1, 'inherited': 1},
+                                  outcomes(sample(), health), {}, 0, True, False)))

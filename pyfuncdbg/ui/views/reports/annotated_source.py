@@ -1,13 +1,10 @@
 """Annotated source (`ps`): a bar of its cost beside each line, below it its nodes, calls and values."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedSource, MarkedNode
-from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, MissingLines
+from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page, Part
@@ -21,17 +18,11 @@ BAR = 5
 NAME = 48
 
 
-def annotated_view(found: AnnotatedSource, *, filters: Mapping[str, object] | None = None,
-                   missing: MissingLines = NONE_MISSING) -> Page:
-    """The lines under what is known of the file.
-
-    Args:
-        found: The file.
-        filters: What was asked for, by name.
-        missing: Nodes that belong to no file.
-    """
+def annotated_view(listing: AnnotatedListing) -> Page:
+    """The lines under what is known of the file."""
+    found, missing = listing.source, listing.missing
     title = Text(one_line(found.filename), 'bold underline', overflow='fold')
-    first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=filters)
+    first = heading(found.marked, 'line with nodes', plural='lines with nodes', shown=found.shown, filters=listing.filters)
     first.append(f'   {count(found.nodes, "node")}, {count(found.calls, "call")}, {seconds(found.own)}')
     parts: list[Part] = [title, first]
     parts += [Text(one_line(warning, 400), 'yellow', overflow='fold') for warning in found.warnings]
@@ -91,11 +82,12 @@ def _node(node: MarkedNode, width: int) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.source_files import marks_by_line
+    from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, marks_by_line
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     marks = marks_by_line(sample())['model.py']
     told = tuple(AnnotatedLine(number, text, True, sum(mark.time.own for mark in marks.get(number, ()) if mark.time), tuple(
         MarkedNode(mark, sample().call(2).outputs[0]) for mark in marks.get(number, ())), 0)
         for number, text in enumerate(sample().call(1).site.source.splitlines(), 39))
-    demo(annotated_view(AnnotatedSource('model.py', 'model.py', (), told, 60, 3, 1, 2, 5, 7e-4, 41, (42,))))
+    source = AnnotatedSource('model.py', 'model.py', (), told, 60, 3, 1, 2, 5, 7e-4, 41, (42,))
+    demo(annotated_view(AnnotatedListing(source, NONE_MISSING, {})))

@@ -7,7 +7,7 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.profile import By, ProfileRow
+from pyfuncdbg.observers.debug.reports.profile import By, Profile, ProfileRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.heading import heading, unrecorded
@@ -23,28 +23,17 @@ _NOUNS: Mapping[By, str] = {'node': 'node', 'function': 'function or op', 'line'
 _PLURALS: Mapping[By, str] = {'function': 'functions and ops'}
 
 
-def profile_view(rows: Sequence[ProfileRow], total: int, by: By, own: float, *, filters: Mapping[str, object] | None = None,
-                 sort: str = 'self', ops: bool = True, stepped: bool = False) -> Page:
-    """The table under its heading.
-
-    Args:
-        rows: Those to show, in order.
-        total: How many pass the filters.
-        by: What calls are added up by.
-        own: Seconds of their own of all that pass the filters: what shares are of.
-        filters: What was asked for, by name.
-        sort: What they are sorted by.
-        ops: Whether nodes of the graph were recorded.
-        stepped: Whether some were without that.
-    """
+def profile_view(report: Profile) -> Page:
+    """The table under its heading."""
     def draw(options: ConsoleOptions) -> Table:
-        return _table(rows, by, own, sort, options)
-    first = heading(total, _NOUNS[by], plural=_PLURALS.get(by, ''), shown=len(rows), filters=filters, sort=sort)
-    first.append(f'   {seconds(own)} in all')
+        return _table(report.rows, report.by, report.own, report.sort, options)
+    first = heading(report.total, _NOUNS[report.by], plural=_PLURALS.get(report.by, ''), shown=len(report.rows),
+                    filters=report.filters, sort=report.sort)
+    first.append(f'   {seconds(report.own)} in all')
     parts: list[Part] = [first]
-    if rows:
+    if report.rows:
         parts.append(draw)
-    if remark := unrecorded(ops, stepped):
+    if remark := unrecorded(report.ops, report.stepped):
         parts.append(Text(remark, 'dim'))
     return Page(*parts)
 
@@ -100,4 +89,4 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     found = costs(sample().profile(), sample().sites(), 'node')
-    demo(profile_view(found, len(found), 'node', sum(cost.own for cost in found)))
+    demo(profile_view(Profile(tuple(found), len(found), sum(cost.own for cost in found), 'node', {}, 'self', True)))

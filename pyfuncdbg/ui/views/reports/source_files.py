@@ -1,13 +1,11 @@
 """The list of source files (`ls`): nodes and functions of each, how often they ran, their cost."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, MissingLines, SourceFile
+from pyfuncdbg.observers.debug.reports.source_files import FileList, SourceFile
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -19,19 +17,9 @@ from pyfuncdbg.ui.views.unknown_line import unlocated_count
 BAR = 8
 
 
-def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mapping[str, object] | None = None,
-                      sort: str = 'time', libraries: int = 0, missing: MissingLines = NONE_MISSING) -> Page:
-    """One line a file.
-
-    Args:
-        rows: Those to show, in order.
-        total: How many pass the filters.
-        filters: What was asked for, by name.
-        sort: What they are sorted by.
-        libraries: How many files of libraries are left out.
-        missing: Nodes that belong to no file.
-    """
-    own = sum(row.own for row in rows)
+def source_files_view(report: FileList) -> Page:
+    """One line a file."""
+    rows, own = report.rows, sum(row.own for row in report.rows)
 
     def draw(options: ConsoleOptions) -> Table:
         shares = [row.own / own if own > 0 else 0.0 for row in rows]
@@ -43,11 +31,11 @@ def source_files_view(rows: Sequence[SourceFile], total: int, *, filters: Mappin
             Column('time', [Text(seconds(row.own)) for row in rows], 3, right=True),
             Column('share', [Text(f'{cost_bar(share, BAR, ascii_only=options.ascii_only)} {percent(share):>4}', 'cyan')
                              for share in shares], 4),
-            Column('remarks', [_remarks(row) for row in rows], 1)], options, sort=sort)
-    first = heading(total, 'source file', shown=len(rows), filters=filters, sort=sort)
-    if libraries:
-        first.append(f'   {libraries:,} of libraries: --all', 'dim')
-    note = unlocated_count(missing.before, missing.imported)
+            Column('remarks', [_remarks(row) for row in rows], 1)], options, sort=report.sort)
+    first = heading(report.total, 'source file', shown=len(rows), filters=report.filters, sort=report.sort)
+    if report.libraries:
+        first.append(f'   {report.libraries:,} of libraries: --all', 'dim')
+    note = unlocated_count(report.missing.before, report.missing.imported)
     notes = [note] if note is not None else []
     return Page(first, *notes, draw) if rows else Page(first, *notes)
 
@@ -66,8 +54,8 @@ def _remarks(row: SourceFile) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.source_files import files_of, marks_by_line
+    from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, files_of, marks_by_line
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     files = files_of(marks_by_line(sample()))
-    demo(source_files_view(files, len(files)))
+    demo(source_files_view(FileList(tuple(files), len(files), 0, NONE_MISSING, {}, 'time')))
