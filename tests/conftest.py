@@ -8,6 +8,7 @@ import inspect
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
@@ -69,6 +70,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker('tensorflow'):
                 item.add_marker(absent)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def own_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What this process leaves goes with pytest's folders: xdist's workers end without exit handlers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, 'tempdir', str(tmp_path_factory.mktemp('t')))
+        yield
 
 
 @pytest.fixture(scope='session')
