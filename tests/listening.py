@@ -70,7 +70,11 @@ class Program:
             self.process = subprocess.Popen([sys.executable, *command, str(script), str(steps)], stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=err, cwd=folder, env=self.env)
         self.socket = folder / 'pyfuncdbg' / f'{self.process.pid}.sock'
-        wait_until(lambda: self.socket.exists() or self.process.poll() is not None)
+        try:
+            wait_until(lambda: self.socket.exists() or self.process.poll() is not None)
+        except BaseException:
+            self.__exit__()                     # else it would run on, and other tests' `connect` could find it
+            raise
 
     @property
     def printed(self) -> str:
