@@ -340,7 +340,7 @@ def test_a_test_sees_feeds_and_may_raise(program) -> None:
 
 
 @pytest.mark.parametrize(('line', 'told'), [
-    ('run -t 0', "'0' is not an integer from 1"), ('run -t 2 -n', '-n and -t do not go together'),
+    ('run -t 0', "'0' is not an integer from 1"), ('run -t 2 -n', '-n and -t exclude each other'),
     ('run fast', "'fast' is not an option"), ('run -f', '-f needs a predicate'), ('run -f has_non', 'has_nan'),
     ('run -f history[-1]', "'history'"), ('run -f 1 +', 'bad condition'), ('run -f 1 < 2', "call it 'out'"),
 ])

@@ -166,7 +166,7 @@ def test_a_program_cannot_send_commands_without_end(tmp_path: Path, later: list[
     with serving(tmp_path, answering(answer)) as env:
         said = connected(env, lines=b'p 1\np 2\n')
     assert said.returncode == 0 and said.stderr == b''
-    assert said.stdout.count(b'more than 1,000 others') == 1
+    assert said.stdout.count(b'more than 1,000 commands') == 1
     assert received.count('bt') <= 1_000 and received[-2:] == ['p 2', '']
 
 
