@@ -31,4 +31,4 @@ def say_failed(what: str, error: Exception) -> None:
     """
     pass_on(error)
     reason = ''.join(traceback.format_exception_only(error)).strip()
-    say(f'{what}: {reason}. The program goes on unchanged.')
+    say(f'{what}: {reason}. The program continues unchanged.')

@@ -132,7 +132,7 @@ class RunCursor:
             self.on_pause()
         except Exception as error:              # a mistake of who watches must not end the program
             self.resume()
-            say_failed(f'what was to be done at step {self.position} of run #{self.run.id} failed', error)
+            say_failed(f'the action at step {self.position} of run #{self.run.id} failed', error)
         except RunAborted as aborted:
             self.run.aborted = aborted
             raise
@@ -284,7 +284,7 @@ class RunCursor:
         """
         index = next((i for i, known in enumerate(self.sites) if known.id == site.id and known.kind == 'python'), None)
         if index is None:
-            raise ValueError(f'{site.name!r} is no Python call of this run')
+            raise ValueError(f'{site.name!r} is not a Python call of this run')
         self._refuse_fixed()
         called = index < self.position
         if called and (obstacle := self.obstacle(index)):
@@ -340,5 +340,5 @@ class NextIteration:
 
 def _stands(node: str) -> str:
     """The message where a Python function cannot be entered, for it will not be called."""
-    return (f"{node!r} has been called already and what it gave stands, so there is nothing to enter: 'break {node}', "
-            "'node' and 'retry' make the call once more and stop before it")
+    return (f"{node!r} was called already and its result is kept, so there is nothing to enter: 'break {node}', "
+            "'node' and 'retry' repeat the call and stop before it")

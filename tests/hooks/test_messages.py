@@ -110,7 +110,7 @@ def test_a_warning_whose_text_cannot_be_made(capture: Capture, keeper: Keeper, m
         monkeypatch.setattr(warnings, 'showwarning', lambda message, *rest: shown.append(type(message)))
         wrap(lambda: warnings.warn(Fickle(), stacklevel=1))()
     assert shown == [Fickle]
-    assert keeper.said() == [('warning', '(its text cannot be made: str() failed)')]
+    assert keeper.said() == [('warning', '(no text: str() failed)')]
 
 
 def test_log_records_with_level_logger_and_line(capture: Capture, keeper: Keeper, caplog: pytest.LogCaptureFixture) -> None:
@@ -140,8 +140,8 @@ def test_a_message_that_cannot_be_made_changes_nothing(capture: Capture, keeper:
     logger.propagate = False
     logger.addHandler(logging.NullHandler())
     wrap(lambda: (logger.warning('%d %d', 1), logger.warning('%s', Mute()), logger.warning(Mute())))()
-    assert keeper.said() == [('log', '%d %d (its arguments do not fit)'), ('log', '%s (its arguments do not fit)'),
-                             ('log', '(its text cannot be made)')]
+    assert keeper.said() == [('log', '%d %d (its arguments do not match)'), ('log', '%s (its arguments do not match)'),
+                             ('log', '(no text: formatting failed)')]
 
 
 def test_a_factory_of_the_programs_on_top_stays(keeper: Keeper) -> None:

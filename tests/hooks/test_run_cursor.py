@@ -158,8 +158,8 @@ def test_going_back_runs_nodes_again_on_what_was_put_there() -> None:
 @pytest.mark.parametrize(('act', 'message'), [
     (lambda c: c.rewind(1), 'no way to 1'),
     (lambda c: c.inject('n3', np.zeros(2)), 'no scalar'),
-    (lambda c: c.enter(), 'has been called already'),
-    (lambda c: c.swap(site('elsewhere'), len), "'elsewhere' is no Python call of this run"),
+    (lambda c: c.enter(), 'was called already'),
+    (lambda c: c.swap(site('elsewhere'), len), "'elsewhere' is not a Python call of this run"),
 ])
 def test_what_cannot_be_done_changes_nothing(act: Callable[[RunCursor], None], message: str) -> None:
     nodes = Adding()
@@ -225,7 +225,7 @@ def test_a_mistake_of_who_watches_ends_neither_the_run_nor_is_it_hidden(capfd: p
     nodes = Adding()
     positions, _, cursor = walked(nodes, lambda c: c.go_to(1), lambda c: 1 // 0, at=0)
     assert positions == [0, 1] and nodes.values['n5'] == 6 and cursor.on_pause is None
-    assert 'what was to be done at step 1 of run #' in capfd.readouterr().err
+    assert 'the action at step 1 of run #' in capfd.readouterr().err
 
 
 def test_an_abort_ends_the_run() -> None:

@@ -69,7 +69,7 @@ def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
     try:
         text = str(message.message)
     except Exception:                           # the warning's own __str__; the program finds out by itself, or never
-        text = '(its text cannot be made: str() failed)'
+        text = '(no text: str() failed)'
     say(call, 'warning', text, message.category.__name__, _place(message.filename, message.lineno, ''))
 
 
@@ -111,7 +111,8 @@ def _note_record(call: Call, record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
     except Exception:                           # the program's own mistake, which logging reports in its own way
-        text = f'{record.msg!s} (its arguments do not fit)' if isinstance(record.msg, str) else '(its text cannot be made)'
+        text = (f'{record.msg!s} (its arguments do not match)' if isinstance(record.msg, str)
+                else '(no text: formatting failed)')
     finally:
         muted.reset(token)
     where = _place(record.pathname, record.lineno, record.funcName or '')

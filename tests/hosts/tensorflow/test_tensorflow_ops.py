@@ -236,7 +236,8 @@ def test_a_mistake_of_ours_is_said_and_the_program_goes_on(
     function = tf.function(step) if traced else step
     recorded(tmp_path, lambda: answers.extend(function(tf.constant(4.0)).numpy() for _ in range(3)))
     assert answers == [3.0] * 3
-    assert 'pyfuncdbg: watching ops failed and is switched off: ZeroDivisionError: ours. The program goes on unchanged.' in (
+    assert 'pyfuncdbg: watching ops failed and is switched off: ZeroDivisionError: ours. The program continues '\
+        'unchanged.' in (
         capfd.readouterr().err)
 
 

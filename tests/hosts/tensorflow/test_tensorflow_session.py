@@ -230,7 +230,7 @@ def test_a_function_whose_result_stands_is_not_entered_but_said_why(tf: Any) -> 
             found = pyfuncdbg.DebugSession(session).run(program.again, {program.x: [1, 2]})
     after = user.stops[2:6]
     assert [phase for phase, _ in after] == ['node', 'node', 'node', 'before'] and after[0][1] == 'node'
-    assert "'first' has been called already and what it gave stands" in after[1][1]
+    assert "'first' was called already and its result is kept" in after[1][1]
     assert after[3][1].startswith('breakpoint') and user.stops[6][0] == 'line'
     assert found.tolist() == [6, 10] and program.ran == ['first', 'first', 'again']
 

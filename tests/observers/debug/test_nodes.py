@@ -162,7 +162,7 @@ def test_a_function_whose_result_stands_is_not_entered_but_said_why():
     with walking('to out', 'rewind second', 'into', 'node') as walk:
         assert run(x, out, session) == EXPECTED
     assert walk.places == ['node first', 'node out', 'node second', 'node second', 'node out']
-    assert "'second' has been called already and what it gave stands" in walk.stops[3][1]
+    assert "'second' was called already and its result is kept" in walk.stops[3][1]
 
 
 def test_rewind_over_what_cannot_be_taken_back_says_why():

@@ -199,7 +199,7 @@ def test_swap_keeps_what_does_not_depend_on_it(program: Program, paused: Any) ->
 
 def test_swap_of_what_is_no_python_call_changes_nothing(program: Program, paused: Any) -> None:
     def swap(control: Any) -> None:
-        with pytest.raises(ValueError, match="'doubled' is no Python call of this run"):
+        with pytest.raises(ValueError, match="'doubled' is not a Python call of this run"):
             control.swap(next(site for site in control.sites if site.name == 'doubled'), len)
     paused(swap)
     assert program.run()[0].tolist() == [9.5, 15.5]
@@ -210,7 +210,7 @@ def test_a_mistake_at_a_pause_is_said_and_the_run_goes_on(program: Program, paus
     monkeypatch.setattr(sys, '__stderr__', said)
     pauser = paused(lambda control: control.go_to(-1))
     assert program.run()[0].tolist() == [9.5, 15.5]
-    assert len(pauser.stops) == 1 and said.getvalue().startswith('pyfuncdbg: what was to be done at step ')
+    assert len(pauser.stops) == 1 and said.getvalue().startswith('pyfuncdbg: the action at step ')
     assert 'ValueError: step -1 has run already' in said.getvalue()
 
 

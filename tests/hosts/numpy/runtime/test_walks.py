@@ -223,7 +223,7 @@ def test_everything_after_any_walk_is_as_in_a_straight_run(recipe: list[tuple[in
             try:
                 control.enter()
             except ValueError as refused:       # a Python call whose earlier result stands; nothing has changed
-                assert 'what it gave stands' in str(refused)
+                assert 'its result is kept' in str(refused)
                 control.go_to(position + 1)
         elif verb == 'end':
             control.go_to(end)
