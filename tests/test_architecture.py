@@ -719,9 +719,9 @@ def test_what_starts_a_program_loads_what_it_needs(module: str, unneeded: set[st
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.observers.record import recorder'),
     ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
     ('pyfuncdbg/attic/old.py', 'import os'),
-    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.observers.record.halves cimport Halves\ncdef int y'),
-    ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.halves'),
-    ('pyfuncdbg/observers/record/halves.pyx', 'def f():\n    cdef int x\n    '
+    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.observers.record.recorder cimport R\ncdef int y'),
+    ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.call_recorder'),
+    ('pyfuncdbg/observers/record/call_recorder.pxd', 'def f():\n    cdef int x\n    '
      'from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
     ('pyfuncdbg/hosts/tensorflow/usual.pyx', 'from cpython.object cimport PyObject\nimport os, '
      'pyfuncdbg.observers.record.log'),
@@ -738,8 +738,8 @@ def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
      'from pyfuncdbg.hosts.numpy.runtime import session'),
     ('pyfuncdbg/cli.py', 'from pyfuncdbg import __version__\nfrom pyfuncdbg.ui.inspector import app\nimport rich'),
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg import tf'),
-    ('pyfuncdbg/observers/record/halves.pyx',
-     '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport Watch, Hearing\n'
+    ('pyfuncdbg/observers/record/call_recorder.pxd',
+     '"""To\nimport what you like."""\nfrom pyfuncdbg.hooks.passage cimport looked_on\n'
      'cdef extern from "Python.h":\n    int A\nfrom pyfuncdbg.hooks import capture  # why'),
 ])
 def test_an_import_to_the_right_is_fine(path: str, source: str) -> None:

@@ -1,9 +1,11 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Capture of one call's output: stdout, stderr, warnings, log records and NumPy's floating-point errors.
 
 The innermost hook of every python call, on the call's thread. Everything is found through a context variable that is
 set inside the call, so it is exact under threads, native ones too. What Python cannot tell apart is not captured:
 bytes written past the text stream (`sys.stdout.buffer.write`, `os.write(1, ...)`, C code, subprocesses), and what
 threads that the call starts say (unless they run in a copy of its context, as `asyncio.to_thread` does, while it runs).
+Compiled by `capture.pxd`.
 """
 from __future__ import annotations
 
@@ -34,6 +36,7 @@ Mode = Literal['tee', 'only']
 DEPTH = 100
 """Of the hook: nearer to the function than any other, so that no hook's own words are taken for the program's."""
 
+_state, _set_state = state.get, state.set       # to look them up at each call costs more than to call them
 _SPARE = 8
 _UNSEEN = WatchedStreams(object, object, False)   # no stream is one of these
 
@@ -120,9 +123,9 @@ class Capture:
                 call.output = SILENCE
             elif output is not SILENCE:         # the function runs again
                 output.open = True
-            within = states.get(user := state.get(DEFAULT)) or fp_errors.watched(user)
+            within = states.get(user := _state(DEFAULT)) or fp_errors.watched(user)
             call.speaker = call
-            state.set(within)
+            _set_state(within)
         except BaseException:                   # of a signal handler of the program
             call.speaker = outer
             process.inside.pop()
@@ -134,8 +137,8 @@ class Capture:
         if heard is None:
             return
         outer, within, user = heard
-        if state.get() is within:
-            state.set(user)                     # this code has just run; what a token does is other
+        if _state(None) is within:
+            _set_state(user)                     # this code has just run; what a token does is other
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             fp_errors.unwatch()
         call.speaker = outer
@@ -198,8 +201,10 @@ def _drop_watchers(traceback: TracebackType | None) -> None:
             traceback = inner
 
 
-class _Process:
+class SharedState:
     """State of the process that all `Capture` objects share: replaced streams, filters and handlers."""
+
+    __slots__ = ('_undo', 'inside', 'lock', 'streams', 'users')
 
     def __init__(self) -> None:
         self.lock = new_rlock()
@@ -231,4 +236,4 @@ class _Process:
                     self._undo.pop()()
 
 
-_process = _Process()
+_process = SharedState()

@@ -67,7 +67,7 @@ def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[...,
     """
     kept: Any = _NOT_BEGUN
     try:
-        kept = (getattr(watcher, 'halves', None) or watcher).begins(call)
+        kept = watcher.begins(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         switch_off(watcher, call, error)
     current.set(call)
@@ -87,7 +87,7 @@ def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[...,
     call.outputs = outputs
     if kept is not _NOT_BEGUN:
         try:
-            (getattr(watcher, 'halves', None) or watcher).returned(call, kept, outputs)     # a forked child has others
+            watcher.returned(call, kept, outputs)   # a forked child has another method
         except BaseException as error:          # the hook is broken: the outputs stand
             _drop(watcher, call, kept, error)
     return result

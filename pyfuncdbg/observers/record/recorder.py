@@ -17,36 +17,30 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyfuncdbg.errors import Retried, TraceError
+from pyfuncdbg.errors import TraceError
 from pyfuncdbg.hooks import op_cost
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, next_id
+from pyfuncdbg.hooks.call import Call, Kind, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
-from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.observers.record import fork, live_sites
+from pyfuncdbg.observers.record import fork
+from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running, charge
-from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
+from pyfuncdbg.observers.record.log.queue import Backlog, charge
 from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
 from pyfuncdbg.observers.record.log.writer import Writer, reason
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
-from pyfuncdbg.observers.record.snapshots.site_notes import REMEMBERED, RunNames, SiteNote, plain, plan_key, remember
+from pyfuncdbg.observers.record.snapshots.site_notes import plain
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace
-
-try:
-    from pyfuncdbg.observers.record.halves import Halves
-except ImportError:                             # not compiled
-    Halves = None  # type: ignore[assignment, misc]
 
 DEPTH = CAPTURE_DEPTH
 """Of the recorder in the chain: inside of debugger hooks, so it sees what the function got. It captures what is said too."""
@@ -127,14 +121,11 @@ class Recorder:
         self._backlog = Backlog(self._queue_limit // 4)
         self._snapshots = Snapshots(self.level, self.full_limit, Allowance(self._queue_limit // 2),
                                     BufferPool(self._queue_limit // 4), self._backlog.pressure.wait_for, self._write_through)
-        self._reuse = SharedArrays(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
-        self._rows = self._backlog.rows
-        self._running = self._backlog.running
-        self._known_runs: dict[int, None] = {}
-        self._known_sites: dict[int, None] = {}
-        self._plans: dict[tuple[Any, ...], int] = {}
-        usual = Halves is not None and self._reuse is None and self.level != 'none'
-        self.halves = Halves(self, REMEMBERED) if usual else None
+        shared = SharedArrays(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
+        self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, self._restart)
+        # The halves of a `Watcher`, called without a frame of this class around them.
+        self.begins, self.returned = self.calls.begins, self.calls.returned
+        self.raised, self.dropped = self.calls.raised, self.calls.dropped
 
     def start(self) -> Recorder:
         """Create the trace and install the hooks.
@@ -183,7 +174,7 @@ class Recorder:
             self._capture.stop()
         fork.forget(self)
         atexit.unregister(self.stop)
-        if self._writer is None and (self._rows or self._backlog.notes):
+        if self._writer is None and (self._backlog.rows or self._backlog.notes):
             with contextlib.suppress(OSError):
                 self._open_log(thread=False)
         if self._writer is not None:
@@ -227,10 +218,10 @@ class Recorder:
         """
         if self._state == 'on':
             whole = self._snapshots.whole()
-            self.announce(call.run, call.site)
+            self.calls.announce(call.run, call.site)
             taken = whole.take_all(inputs, call.site.host, self._scalars)
             failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
-            self._finish(call, taken, outputs, failed, whole)
+            self.calls.finish(call, taken, outputs, failed, whole)
 
     def trace(self) -> Trace:
         """Open the trace so far for reading.
@@ -265,162 +256,11 @@ class Recorder:
             raise
         return outputs
 
-    def begins(self, call: Call) -> Running:
-        """Copy the inputs of a call that begins, and capture its output.
-
-        Args:
-            call: The call.
-
-        Returns:
-            Its state, for the methods below.
-        """
-        run, site = call.run, call.site
-        if run.id not in self._known_runs or site.id not in self._known_sites:
-            self.announce(run, site)
-        kind, values, scalars = site.kind, call.inputs, self._scalars
-        inputs: Sequence[Any]
-        if (reuse := self._reuse) is not None:
-            if kind == 'op':                    # what a graph node gets another one has made, mostly
-                kept = self._running[call.id] = (call, reuse.inputs(call), None)
-                return kept
-            reuse.forget_given()
-        # A loop for the usual few values: 0.05 µs less than `issuperset(map(type, values))`.
-        for value in values:
-            if type(value) not in scalars:
-                inputs = self._snapshots.take_all(values, site.host, scalars)
-                break
-        else:
-            inputs = tuple(values)
-        # A hook of its own for the capture would cost 0.2 µs more.
-        heard = self._capture.begins(call) if self._capture is not None and kind == 'python' else None
-        made = self._running[call.id] = (call, inputs, heard)
-        return made
-
-    def raised(self, call: Call, kept: Running, error: BaseException) -> None:
-        """Record the error of a call, with variables of its Python frames.
-
-        Args:
-            call: The call.
-            kept: Its state.
-            error: What it raised.
-        """
-        if self.halves is None or not self.halves.leave(kept):
-            self._running.pop(call.id, None)
-        site, (_, inputs, heard) = call.site, kept
-        if isinstance(error, Retried) and not error.begun:
-            if self._capture is not None:
-                self._capture.dropped(call, heard)
-            return
-        if heard is not None and self._capture is not None:
-            self._capture.raised(call, heard, error)
-        failure = None if isinstance(error, Retried) else Failure(
-            error, site.host, None if site.kind in ('run', 'op') else self._snapshots)
-        self._finish(call, inputs, (), failure)
-
-    def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
-        """Copy the outputs of a call, and queue it.
-
-        Args:
-            call: The call.
-            kept: Its state.
-            outputs: What it returned.
-        """
-        key, site, (_, inputs, heard) = call.id, call.site, kept
-        if heard is not None and self._capture is not None:
-            self._capture.returned(call, heard, outputs)
-        self._running.pop(key, None)            # asked for again: after a fork it is another one
-        reuse = self._reuse
-        if node := reuse is not None and site.kind == 'op' and call.output is None:
-            inputs, outputs = tuple(inputs), reuse.outputs(call, outputs)
-        else:
-            if type(inputs) is list or (call.output is not SILENCE and call.output is not None) or call.sources:
-                self._finish(call, inputs, outputs, None)
-                return
-            for value in outputs:
-                if type(value) not in self._scalars:
-                    self._finish(call, inputs, outputs, None)
-                    return
-        row = queued_call(call, inputs, tuple(outputs), call.finished or perf_counter_ns(),
-                          call.forward and self._backlog.linked(call.forward), node)
-        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
-
-    def dropped(self, call: Call, kept: Running) -> None:
-        """End a call whose recording failed; one that was not queued counts as lost.
-
-        Args:
-            call: The call.
-            kept: Its state.
-        """
-        if self._capture is not None:
-            self._capture.dropped(call, kept[2])
-        left = self.halves is not None and self.halves.leave(kept)
-        if self._running.pop(call.id, None) is not None or left:
-            self._backlog.losses.add({'calls': 1})
-
-    def _finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None,
-                snapshots: Snapshots | None = None) -> None:
-        """Queue a call that is more than scalars in, scalars out, nothing said."""
-        site, snapshots = call.site, snapshots or self._snapshots
-        broken_off = isinstance(call.error, Retried)
-        finished = call.finished or perf_counter_ns()
-        if type(inputs) is list and site.kind == 'python':
-            snapshots.note_changes(inputs, call.inputs, site.host)
-        outputs = snapshots.take_all(values, site.host, self._scalars) if values else ()
-        said = None
-        output = call.output
-        if output is not None and output is not SILENCE:
-            said = QueuedOutput(output.entries, output.dropped_bytes, self._snapshots.charge)
-        # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
-        row = queued_call(call, tuple(inputs), tuple(outputs), finished, call.forward and self._backlog.linked(call.forward),
-                          True)
-        row.output, row.error, row.broken_off = said, failure, broken_off
-        (self._rows.append if len(self._rows) < self._backlog.mark else self._append_crowded)(row)
-
-    def _append_crowded(self, row: QueuedCall) -> None:
-        """Queue a row when the queue is long, or when the writer thread is not running: after a fork."""
-        backlog = self._backlog
-        if backlog.mark == 0:
-            self._restart()
-        if backlog.has_room():
-            backlog.rows.append(row)
-        else:
-            backlog.drop(row, self._snapshots)
-
     def _write_through(self, content: TensorContent) -> list[Any] | None:
         """Write a tensor that has no room in the queue at once; None if it has none on disk either."""
         if self._backlog.mark == 0:
             self._restart()
         return self._writer.write_through(content) if self._writer is not None else None
-
-    def announce(self, run: Run, site: CallSite) -> None:
-        """Put what is not in the log yet on its way: the run with all its sites, and this site.
-
-        After a fork each run is not, so a call that never returns has a writer that says that it runs.
-        """
-        if self._backlog.mark == 0:
-            self._restart()
-        self._announce(run, site)
-
-    def _announce(self, run: Run, site: CallSite) -> None:
-        if run.id not in self._known_runs:
-            key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
-            number = self._plans.get(key)
-            if number is None:
-                number = next(self._backlog.plan_numbers)
-                for announced in run.sites:
-                    self._announce_site(announced)
-                self._backlog.plans.append((number, RunNames(run), tuple([s.id for s in run.sites])))
-                remember(self._plans, key, number)
-            element = () if run.element is None else (run.element,)
-            self._backlog.runs.append((run.id, number, run.started, *element))
-            remember(self._known_runs, run.id, None)
-        self._announce_site(site)
-
-    def _announce_site(self, site: CallSite) -> None:
-        if site.id not in self._known_sites:
-            self._backlog.sites.append(SiteNote(site))
-            live_sites.remember(site)
-            remember(self._known_sites, site.id, None)
 
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
@@ -457,7 +297,7 @@ class Recorder:
         if self._writer is not None and self._state == 'on':
             self._writer.end_thread()
             self._backlog.mark = 0
-            self._known_runs.clear()
+            self.calls.known_runs.clear()
             self._writer.flush(everything=True, wait=False)
 
     def after_fork(self) -> None:
@@ -473,10 +313,10 @@ class Recorder:
             self.withdraw()
         for held in inside:
             held[0].thread = now
-            self._announce(held[0].run, held[0].site)
-            self._running[held[0].id] = held
+            self.calls.announce_again(held[0].run, held[0].site)
+            self._backlog.running[held[0].id] = held
             charge(held[1], self._snapshots)
-        self._known_runs.clear()
+        self.calls.known_runs.clear()
 
 
 

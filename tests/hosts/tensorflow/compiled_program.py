@@ -21,12 +21,12 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.observers.record import call_recorder
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
 FOLDER = Path(sys.argv[1])
 v1 = tf.compat.v1
 begun: Counter[str] = Counter()                 # by site: calls that the Python form of the recorder saw begin
-halves: set[str] = set()
 logger = logging.getLogger('demo')
 logger.addHandler(logging.StreamHandler(sys.stdout))
 
@@ -47,13 +47,15 @@ class BrokenError(Exception):
         raise RuntimeError('no text')
 
 
-def note_beginnings() -> None:
-    begins = Recorder.begins
+def note_beginnings(recorder: Recorder) -> None:
+    """Count the calls that the chain of hooks makes, not the compiled form."""
+    begins = recorder.begins
 
-    def noted(recorder: Recorder, call: Any) -> Any:
-        begun[call.site.name] += 1
-        return begins(recorder, call)
-    Recorder.begins = noted  # type: ignore[method-assign]
+    def noted(call: Any) -> Any:
+        if Path(sys._getframe(1).f_code.co_filename).parent.name in ('hooks', 'record'):
+            begun[call.site.name] += 1
+        return begins(call)
+    recorder.begins = noted
 
 
 def show(value: Any) -> None:
@@ -363,7 +365,7 @@ def recorded(name: str, *parts: Any, **options: Any) -> None:
     pyfuncdbg.attach('tensorflow')
     recorder = Recorder(FOLDER / f'{name}.pfd', **options)
     recorder.start()
-    halves.add(type(recorder.halves).__name__)
+    note_beginnings(recorder)
     try:
         for part in parts:
             part()
@@ -374,7 +376,6 @@ def recorded(name: str, *parts: Any, **options: Any) -> None:
 
 def main() -> None:
     """Everything, each part in a trace of its own."""
-    note_beginnings()
     recorded('values', kinds_of_values)
     recorded('full', kinds_of_values, what_functions_do, level='full')
     recorded('doing', what_functions_do, at_once)
@@ -386,7 +387,7 @@ def main() -> None:
     recorded('runs', sessions, gradients, nested, datasets)
     recorded('changing', lambda: interrupted('changing'))
     recorded('tiny', kinds_of_values, budget=64 << 10)
-    facts = {'begun': begun, 'halves': sorted(halves)}
+    facts = {'begun': begun, 'compiled': call_recorder.__file__.endswith('.so')}
     (FOLDER / 'facts.json').write_text(json.dumps(facts))
 
 

@@ -10,7 +10,6 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.observers.record import recorder as recording
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.records import CallRecord
 
@@ -18,18 +17,8 @@ pytestmark = pytest.mark.tensorflow
 Work = Callable[[Any], Any]
 
 
-@pytest.fixture(params=['compiled', 'plain'])
-def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Of the passage of recorded calls."""
-    if request.param == 'plain':
-        monkeypatch.setattr(recording, 'Halves', None)
-    elif recording.Halves is None:
-        pytest.skip('no C compiler has made the modules')
-    return str(request.param)
-
-
 @pytest.fixture(params=['eager', 'traced'])
-def work(request: pytest.FixtureRequest, tf: Any, form: str) -> Iterator[Work]:
+def work(request: pytest.FixtureRequest, tf: Any) -> Iterator[Work]:
     """A call of a py_function, where TensorFlow is attached."""
     def square(x: Any) -> Any:
         return x * x
@@ -97,7 +86,7 @@ def test_each_of_two_recordings_has_the_links_that_it_can_have(tf: Any, work: Wo
     assert forward.number in links(whole) and calls_of(late)[1] and links(late) == {''}
 
 
-def test_attaching_anew_forgets_calls(tf: Any, form: str, tmp_path: Path) -> None:
+def test_attaching_anew_forgets_calls(tf: Any, tmp_path: Path) -> None:
     traced = tf.function(lambda x: tf.py_function(lambda y: y * y, [x], tf.float32, name='square'))
     x = tf.Variable(3.0)
     with pyfuncdbg.attach('tensorflow'), Recorder(tmp_path / 'forward'):

@@ -281,8 +281,8 @@ def ended(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
 def looked_on(inputs: Any) -> tuple[Call | None, Any]:
     """The call that goes on with this list of inputs, of those that the compiled passage makes, and who looks on."""
     for hook in (*hooks.python, *hooks.run):
-        halves = getattr(hook, 'halves', None)
-        if halves is not None and (call := halves.call_of(inputs)) is not None:
+        calls = getattr(hook, 'calls', None)
+        if calls is not None and (call := calls.call_of(inputs)) is not None:
             return call, hook
     return None, None
 

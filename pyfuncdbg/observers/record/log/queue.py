@@ -51,13 +51,12 @@ class Backlog:
         sites, plans, runs: Announcements; a row is appended after what announces it, and the writer takes rows first.
         notes: Stops, breakpoints and other notes, as plain data.
         running: Calls that have not returned, with their input snapshots, by id.
-        passing: Gives those of them that go through the compiled passage.
         mark: Length of `rows` at which the thread of a call looks after the queue; 0 makes the next one do so.
         pressure: Waiting for the writer.
         wake: Tells its thread that there is work.
     """
 
-    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'passing', 'plan_numbers', 'plans', 'pressure', 'rows',
+    __slots__ = ('cap', 'first', 'losses', 'mark', 'notes', 'plan_numbers', 'plans', 'pressure', 'rows',
                  'running', 'runs', 'sites', 'usual_mark', 'wake')
 
     def __init__(self, limit: int) -> None:
@@ -68,7 +67,6 @@ class Backlog:
         self.runs: deque[tuple[int, ...]] = deque()
         self.notes: deque[list[Any]] = deque()
         self.running: dict[int, Running] = {}
-        self.passing: Callable[[], list[Running]] = list
         self.plan_numbers = itertools.count(1)
         self.losses = Losses()
         self.pressure = BackPressure()
@@ -79,7 +77,7 @@ class Backlog:
 
     def begun(self) -> list[Running]:
         """All calls that have not returned."""
-        return [*self.running.values(), *self.passing()]
+        return list(self.running.values())
 
     def linked(self, forward: int) -> int:
         """The call that a backward step is linked to: the one that it differentiates, or 0 if that is in no log of this

@@ -1,7 +1,8 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Snapshot of a host value: nothing, statistics, or the bytes.
 
 `Snapshots` copies on the thread of the call, before the user's function can change anything; what costs more than a copy
-is left to the writer thread.
+is left to the writer thread. Compiled by `snapshot.pxd`.
 """
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from pyfuncdbg.hooks.host import READERS, Host
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
@@ -34,6 +36,7 @@ LARGEST = 1 << 30
 # Freed and taken again often enough that malloc hands out warm memory; larger copies use the pool.
 _SMALL = 16 << 10
 _WIDEST = 16                                    # a complex128
+_NEWEST = 64
 TINY = 64
 """Bytes of an array not worth accounting for: the queue's estimate for a call covers it."""
 
@@ -88,7 +91,7 @@ Taken = Any
 class Snapshots:
     """Takes snapshots by one policy, for one recorder. Any thread."""
 
-    __slots__ = ('_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'pool')
+    __slots__ = ('_newest', '_small', '_wait_for', '_write_through', 'allowance', 'full_limit', 'level', 'pool')
 
     def __init__(self, level: Level, full_limit: int, allowance: Allowance, pool: BufferPool,
                  wait_for: Callable[[Callable[[], bool]], bool],
@@ -110,43 +113,64 @@ class Snapshots:
         self._small = -1 if level == 'none' else min(self.full_limit, _SMALL)
         self.allowance = allowance
         self.pool = pool
+        self._newest: list[Copied | None] = [None] * _NEWEST
 
     def whole(self) -> Snapshots:
         """The same with another policy: every value is kept whole."""
         return Snapshots('full', 0, self.allowance, self.pool, self._wait_for, self._write_through)
 
-    def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> list[Taken]:
-        """Snapshots of one side of a call, in which values of the types in `scalars` are kept as they are."""
+    def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> Sequence[Taken]:
+        """Snapshots of one side of a call, in which values of the types in `scalars` are kept as they are: a tuple if all
+        are, else a list."""
         taken: list[Taken] = []
-        total, small = 0, self._small
+        total, plain = 0, True
         for value in values:
             kind = type(value)
             if kind in scalars:
                 taken.append(value)
                 continue
-            if kind in READERS:
+            plain = False
+            if kind is not ndarray and kind in READERS:
                 try:
                     value = READERS[kind](value)
                 except Exception:               # it has no readable elements; `take` reports that
                     break
-                if (kind := type(value)) in scalars:
+                kind = type(value)
+                if kind in scalars:
                     taken.append(value)
                     continue
-            if kind is np.ndarray and (size := value.nbytes) <= small and not (dtype := value.dtype).hasobject:
+            if kind is ndarray:
+                size, dtype = value.nbytes, value.dtype
+                if size > self._small or dtype.hasobject:
+                    break
                 if size <= _WIDEST and not value.ndim and dtype.isnative and type(scalar := value[()]) in scalars:
                     taken.append(scalar)        # ten times less work for the writer
                     continue
                 if size > TINY:
                     total += size
-                taken.append((dtype, value.shape, value.tobytes(), False))
+                taken.append(self._shared(value, dtype, size))
             elif value is None:                 # no gradient: said once more it would cost the others their short way
                 taken.append(self.take(None, host))
             else:
                 break
         else:
+            if plain:
+                return tuple(taken)
             if not total or self.allowance.take(total):
                 return taken
         return [value if type(value) in scalars else self.take(value, host) for value in values]
+
+    def _shared(self, array: np.ndarray, dtype: np.dtype[Any], size: int) -> Copied:
+        """A copy; that of the newest array of this size if it is the same: what a session is fed its function gets, what
+        that gives is fetched, and a backward step sees it all again."""
+        data = array.tobytes()
+        if size <= TINY or not dtype.isbuiltin:     # another dtype may hold objects of the program
+            return dtype, array.shape, data, False
+        known = self._newest[(size >> 2) % _NEWEST]
+        if known is not None and known[2] == data and known[0] is dtype and known[1] == array.shape:
+            return known
+        known = self._newest[(size >> 2) % _NEWEST] = (dtype, array.shape, data, False)
+        return known
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
         """A snapshot of one host value that is no plain scalar."""
@@ -227,8 +251,8 @@ class Snapshots:
 
     def charge(self, size: int) -> bool:
         """Take memory for `size` bytes, waiting for the writer if need be; False if there will not be that much."""
-        take = self.allowance.take
-        return take(size) or (size <= self.allowance.limit and self._wait_for(lambda: take(size)))
+        allowance = self.allowance
+        return allowance.take(size) or (size <= allowance.limit and self._wait_for(lambda: allowance.take(size)))
 
     def _store(self, value: np.ndarray | list[bytes | str], taken: Snapshot) -> None:
         """Write what has no room in memory at once, on this thread."""
@@ -259,12 +283,13 @@ class Snapshots:
 
     def note_changes(self, taken: list[Taken], values: Sequence[Any], host: Host) -> None:
         """After the call: remember what its inputs hold now, so that the writer can tell whether they were written to."""
-        for place, (before, value) in enumerate(zip(taken, values, strict=False)):
+        for place in range(min(len(taken), len(values))):
+            before, value = taken[place], values[place]
             if type(before) is tuple:
                 # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
-                if type(value) is np.ndarray and value.tobytes() != before[2]:
+                if type(value) is ndarray and value.tobytes() != before[2]:
                     taken[place] = (*before[:3], True)
-            elif type(value) is np.ndarray and not value.ndim and isinstance(before, np.generic):
+            elif type(value) is ndarray and not value.ndim and isinstance(before, np.generic):
                 if value.tobytes() != (data := before.tobytes()):
                     taken[place] = before.dtype, (), data, True
             elif type(before) is Snapshot:

@@ -1,8 +1,9 @@
+# cython: annotation_typing=False, auto_pickle=False
 """Memory for what waits to be written: a bounded allowance, and buffers that stay warm.
 
 Used by the threads of the calls (take) and by the writer thread (give). Copying into pages that were never touched is 20
 to 130 times slower than into used ones, so large copies go into buffers that return here. The locks are re-entrant, for a
-signal handler or a finalizer may run a recorded call while its thread holds one.
+signal handler or a finalizer may run a recorded call while its thread holds one. Compiled by `snapshot_memory.pxd`.
 """
 from __future__ import annotations
 

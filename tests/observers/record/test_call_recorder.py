@@ -1,4 +1,4 @@
-"""The compiled halves of a recorder queue what its Python queues, whatever the values are and whatever came before."""
+"""What a recorder queues of a call, whatever the values are and whatever came before."""
 from __future__ import annotations
 
 import gc
@@ -15,9 +15,10 @@ from hypothesis.extra import numpy as npst
 from plain_host import HOST, new_run
 
 from pyfuncdbg.hooks.call import CallSite, new_call
-from pyfuncdbg.observers.record.recorder import Halves, Recorder
-
-pytestmark = pytest.mark.skipif(Halves is None, reason='no C compiler has made the modules')
+from pyfuncdbg.observers.record.array_bytes import digest
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall
+from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshot
 
 DTYPES = [np.dtype(name) for name in ('?', 'i1', 'f4', '>f4', 'f8', 'c16', 'M8[ns]', 'S3', 'U2', 'i4,f8')]
 WAYS: list[Callable[[np.ndarray], np.ndarray]] = [
@@ -29,61 +30,63 @@ arrays = st.sampled_from(DTYPES).flatmap(
     lambda dtype: npst.arrays(dtype, npst.array_shapes(min_dims=0, max_side=4, min_side=0)))
 
 
-def queued(recorder: Recorder, form: Any, site: CallSite, inputs: list[Any], outputs: list[Any],
-           change: int) -> tuple[Any, ...]:
-    """The row of one call, in which the function adds to one of its inputs."""
+def queued(recorder: Recorder, inputs: list[Any], outputs: list[Any], change: int) -> tuple[QueuedCall, list[bytes]]:
+    """The record of one call, in which the function adds to one of its inputs; and what these held after it."""
+    site = CallSite('f', 'PyFunc', 'python', HOST)
     call = new_call(site, new_run(), [value.copy() if isinstance(value, np.ndarray) else value for value in inputs], 7, 11)
-    kept = form.begins(call)
+    kept = recorder.begins(call)
     if inputs and isinstance(value := call.inputs[change % len(inputs)], np.ndarray) and value.dtype.kind == 'f':
         value += 1
-    form.returned(call, kept, outputs)
-    row = recorder._rows[-1]
-    return tuple(map(plain, row.inputs)), tuple(map(plain, row.outputs))
+    recorder.returned(call, kept, outputs)
+    return recorder._backlog.rows[-1], [value.tobytes() for value in call.inputs]
 
 
-def plain(taken: Any) -> Any:
-    """What is compared of a value on its way: of one that is no small array, the place alone is the same."""
+def kept_of(taken: Any) -> tuple[str, tuple[int, ...], bytes, bool]:
+    """Type, shape and bytes of a value in the queue, and whether the call changed it."""
     if isinstance(taken, tuple):
-        return str(taken[0]), taken[1], taken[2], taken[3]
-    return type(taken).__name__, taken.tobytes() if isinstance(taken, np.generic) else ''
+        return str(taken[0]), *taken[1:]
+    if isinstance(taken, np.generic):
+        return str(taken.dtype), (), taken.tobytes(), False
+    assert isinstance(taken, Snapshot) and taken.data is not None
+    changed = taken.after is not None and taken.after != digest(taken.data)
+    return str(taken.dtype), taken.shape, bytes(taken.data), changed
 
 
 @given(given_arrays=st.lists(arrays, min_size=1, max_size=4), data=st.data())
-def test_they_queue_what_python_queues(given_arrays: list[np.ndarray], data: st.DataObject) -> None:
-    both = [Recorder(Path(f'never-made-{number}.pfd')) for number in range(2)]
-    forms = [both[0], both[1].halves]
-    site = CallSite('f', 'PyFunc', 'python', HOST)
+def test_what_is_queued_is_what_there_was(given_arrays: list[np.ndarray], data: st.DataObject) -> None:
+    recorder = Recorder(Path('never-made.pfd'))
     with np.errstate(all='ignore'):
         for _ in range(4):
             values, results = ([data.draw(st.sampled_from(WAYS))(array)
                                 for array in data.draw(st.permutations(given_arrays))] for _ in range(2))
             values.append(np.float32(1))
-            change = data.draw(st.integers(0, 4))
-            python, compiled = (queued(recorder, form, site, values, results, change)
-                                for recorder, form in zip(both, forms, strict=True))
-            assert python == compiled
+            row, after = queued(recorder, values, results, data.draw(st.integers(0, 4)))
+            assert [kept_of(taken) for taken in row.inputs] == [
+                (str(value.dtype), value.shape, value.tobytes(), value.tobytes() != now)
+                for value, now in zip(values, after, strict=True)]
+            assert [kept_of(taken) for taken in row.outputs] == [
+                (str(value.dtype), value.shape, value.tobytes(), False) for value in results]
 
 
 @pytest.mark.parametrize('kind', '?bhilqBHILQefdgFDG')
 @pytest.mark.parametrize('order', '=S')
-def test_arrays_without_dimensions_are_queued_as_by_python(kind: str, order: str) -> None:
-    """As scalars, where they are; of each type the bytes of its elements, those of a NaN included."""
+def test_arrays_without_dimensions_are_queued_as_scalars_where_they_can(kind: str, order: str) -> None:
+    """Of each type the bytes of its elements, those of a NaN included."""
     dtype = np.dtype(kind).newbyteorder(order)
-    both = [Recorder(Path(f'never-made-{number}.pfd')) for number in range(2)]
-    site = CallSite('f', 'PyFunc', 'python', HOST)
+    recorder = Recorder(Path('never-made.pfd'))
     with np.errstate(all='ignore'):
         for data in (bytes(range(1, 1 + dtype.itemsize)), b'\xff' * dtype.itemsize, bytes(dtype.itemsize)):
             value = np.frombuffer(data if kind != '?' else data[:1] and bytes([data[0] & 1]), dtype)[0:1].reshape(())
-            python, compiled = (queued(recorder, form, site, [value], [value, value.copy()], 0)
-                                for recorder, form in zip(both, (both[0], both[1].halves), strict=True))
-            assert python == compiled
-            types = [[type(taken) for taken in recorder._rows[-1].outputs] for recorder in both]
-            assert types[0] == types[1]
+            row, (after,) = queued(recorder, [value], [value, value.copy()], 0)
+            assert [kept_of(taken) for taken in (*row.inputs, *row.outputs)] == [
+                (str(dtype), (), value.tobytes(), value.tobytes() != after), *[(str(dtype), (), value.tobytes(), False)] * 2]
+            scalar = dtype.isnative and dtype.type in SCALARS
+            assert [isinstance(taken, dtype.type) for taken in row.outputs] == [scalar, scalar]
 
 
 def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
     recorder = Recorder(Path('never-made.pfd'))
-    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     calls = [new_call(site, new_run(), [np.float32(number)], 7, 11) for number in range(40)]
     begun = [(call, form.begins(call)) for call in calls]
     assert [call for call, _, _ in recorder._backlog.begun()] == calls
@@ -95,20 +98,19 @@ def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
     for call, kept in reversed(begun[1::2]):
         recorder.raised(call, kept, error)
     assert not recorder._backlog.begun()
-    assert sorted(row.id for row in recorder._rows) == [call.id for call in calls]
-    assert not form.leave(begun[0][1])
+    assert sorted(row.id for row in recorder._backlog.rows) == [call.id for call in calls]
 
 
 def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
     recorder = Recorder(Path('never-made.pfd'))
-    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     first = np.arange(64, dtype=np.float32)
     others = [first.copy(), first.reshape(8, 8), first.view(np.int32), first + 1, first.copy()]
     rows = []
     for value in others:
         call = new_call(site, new_run(), [value], 7, 11)
         form.returned(call, form.begins(call), [value])
-        rows.append(recorder._rows[-1])
+        rows.append(recorder._backlog.rows[-1])
     for row, value in zip(rows, others, strict=True):
         (dtype, shape, data, changed), = row.inputs
         assert (dtype, shape, data, changed) == (value.dtype, value.shape, value.tobytes(), False)
@@ -118,7 +120,7 @@ def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
 
 def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
     recorder = Recorder(Path('never-made.pfd'))
-    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     value = np.zeros(100)
     for step in itertools.islice(itertools.count(1), 5):
         call = new_call(site, new_run(), [value], 7, 11)
@@ -126,7 +128,7 @@ def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
         value += step
         form.returned(call, kept, [value])
     seen = [(np.frombuffer(row.inputs[0][2])[0], row.inputs[0][3], np.frombuffer(row.outputs[0][2])[0])
-            for row in recorder._rows]
+            for row in recorder._backlog.rows]
     assert seen == [(0, True, 1), (1, True, 3), (3, True, 6), (6, True, 10), (10, True, 15)]
 
 
@@ -136,7 +138,7 @@ def test_what_a_type_holds_dies_with_its_arrays() -> None:
 
     alive: weakref.WeakSet[Held] = weakref.WeakSet()
     recorder = Recorder(Path('never-made.pfd'))
-    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.halves
+    site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     for make in (lambda held: np.dtype('f4', metadata={'held': held}),
                  lambda held: np.dtype([('a', np.dtype('f4', metadata={'held': held}))])):
         held = Held()
@@ -144,7 +146,7 @@ def test_what_a_type_holds_dies_with_its_arrays() -> None:
         value = np.zeros(100, make(held))
         call = new_call(site, new_run(), [value], 7, 11)
         form.returned(call, form.begins(call), [value])
-        recorder._rows.clear()
+        recorder._backlog.rows.clear()
         del held, value, call
     gc.collect()
     assert not alive

@@ -1,0 +1,23 @@
+"""C types of `capture.py`."""
+cimport cython
+
+from pyfuncdbg.hooks.call cimport Call
+
+
+cdef object _state, _set_state
+cdef dict states
+
+
+cdef class SharedState:
+    cdef public list users, inside
+    cdef public object lock, streams, _undo
+
+
+cdef class Capture:
+    cdef object __weakref__
+    cdef public object echo, _starts, _standing
+
+    @cython.locals(process=SharedState)
+    cpdef object begins(self, Call call)
+    @cython.locals(process=SharedState)
+    cpdef object returned(self, Call call, object heard, object outputs)

@@ -1,0 +1,175 @@
+# cython: annotation_typing=False, auto_pickle=False
+"""Recording of calls, each on its own thread: copies of its values, what it says, a record in the queue.
+
+The half of a recorder that its program waits for; `recorder` starts, forks and stops it. Compiled by `call_recorder.pxd`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from pyfuncdbg.errors import Retried
+from pyfuncdbg.hooks.call import Call, CallSite, Run
+from pyfuncdbg.hooks.capture import Capture
+from pyfuncdbg.hooks.captured.output import SILENCE
+from pyfuncdbg.observers.record import live_sites
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running
+from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure
+from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
+from pyfuncdbg.observers.record.snapshots.site_notes import RunNames, SiteNote, plan_key, remember
+from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
+
+
+class CallRecorder:
+    """Recorder of calls in one process, with an empty queue and nothing announced; a forked child makes another one.
+
+    Attributes:
+        backlog: The queue.
+        snapshots: Takes the copies.
+        scalars: Types of the values that are queued as they are.
+        capture: Hears what calls say; None without.
+        shared: Where graph nodes are recorded: the arrays that they share.
+        restart: Starts the writer's thread, where it does not run.
+    """
+
+    __slots__ = ('backlog', 'capture', 'known_runs', 'known_sites', 'plans', 'restart', 'rows', 'running', 'scalars',
+                 'shared', 'snapshots')
+
+    def __init__(self, backlog: Backlog, snapshots: Snapshots, scalars: frozenset[type], capture: Capture | None,
+                 shared: SharedArrays | None, restart: Callable[[], None]) -> None:
+        self.backlog = backlog
+        self.rows = backlog.rows
+        self.running = backlog.running
+        self.snapshots = snapshots
+        self.scalars = scalars
+        self.capture = capture
+        self.shared = shared
+        self.restart = restart
+        self.known_runs: dict[int, None] = {}
+        self.known_sites: dict[int, None] = {}
+        self.plans: dict[tuple[Any, ...], int] = {}
+
+    def begins(self, call: Call) -> Running:
+        """A call begins: copy what it gets, and listen."""
+        run, site = call.run, call.site
+        if run.id not in self.known_runs or site.id not in self.known_sites:
+            self.announce(run, site)
+        if self.shared is not None:
+            if site.kind == 'op':               # what a graph node gets another one has made, mostly
+                kept = self.running[call.id] = (call, self.shared.inputs(call), None)
+                return kept
+            self.shared.forget_given()
+        inputs = self.snapshots.take_all(call.inputs, site.host, self.scalars)
+        # A hook of its own for the capture would cost 0.2 µs more.
+        heard = self.capture.begins(call) if self.capture is not None and site.kind == 'python' else None
+        made = self.running[call.id] = (call, inputs, heard)
+        return made
+
+    def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
+        """It has returned: copy what it gave, and queue it."""
+        _, inputs, heard = kept
+        site = call.site
+        if heard is not None and self.capture is not None:
+            self.capture.returned(call, heard, outputs)
+        self.running.pop(call.id, None)         # asked for again: after a fork it is another one
+        if self.shared is not None and site.kind == 'op' and call.output is None:
+            self._queue(queued_call(call, tuple(inputs), tuple(self.shared.outputs(call, outputs)),
+                                    call.finished or perf_counter_ns(), self.backlog.linked(call.forward), True))
+        else:
+            self.finish(call, inputs, outputs)
+
+    def raised(self, call: Call, kept: Running, error: BaseException) -> None:
+        """It has raised: keep the error, with its variables where the function is Python."""
+        self.running.pop(call.id, None)
+        site, (_, inputs, heard) = call.site, kept
+        if isinstance(error, Retried) and not error.begun:
+            if self.capture is not None:
+                self.capture.dropped(call, heard)
+            return
+        if heard is not None and self.capture is not None:
+            self.capture.raised(call, heard, error)
+        failure = None if isinstance(error, Retried) else Failure(
+            error, site.host, None if site.kind in ('run', 'op') else self.snapshots)
+        self.finish(call, inputs, (), failure)
+
+    def dropped(self, call: Call, kept: Running) -> None:
+        """Undo the rest of a call that was dropped; a call that was not queued counts as lost."""
+        if self.capture is not None:
+            self.capture.dropped(call, kept[2])
+        if self.running.pop(call.id, None) is not None:
+            self.backlog.losses.add({'calls': 1})
+
+    def finish(self, call: Call, inputs: Sequence[Any], values: Sequence[Any], failure: Failure | None = None,
+               snapshots: Snapshots | None = None) -> None:
+        """Queue a call that is over.
+
+        Args:
+            inputs: Copies of what it got.
+            values: What it gave.
+            failure: What it raised.
+            snapshots: Take the copies of what it gave; by default this recorder's.
+        """
+        site = call.site
+        if snapshots is None:
+            snapshots = self.snapshots
+        if type(inputs) is list and site.kind == 'python':
+            snapshots.note_changes(inputs, call.inputs, site.host)
+        outputs = snapshots.take_all(values, site.host, self.scalars)
+        # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
+        row = queued_call(call, tuple(inputs), tuple(outputs), call.finished or perf_counter_ns(),
+                          call.forward and self.backlog.linked(call.forward), type(inputs) is list or type(outputs) is list)
+        if (output := call.output) is not SILENCE and output is not None:
+            row.output = QueuedOutput(output.entries, output.dropped_bytes, self.snapshots.charge)
+        if failure is not None or call.error is not None:
+            row.error = failure
+            row.broken_off = isinstance(call.error, Retried)
+        self._queue(row)
+
+    def _queue(self, row: QueuedCall) -> None:
+        backlog = self.backlog
+        if len(self.rows) < backlog.mark:
+            self.rows.append(row)
+            return
+        if backlog.mark == 0:                   # the writer's thread does not run: after a fork
+            self.restart()
+        if backlog.has_room():
+            self.rows.append(row)
+        else:
+            backlog.drop(row, self.snapshots)
+
+    def announce(self, run: Run, site: CallSite) -> None:
+        """Put what is not in the log yet on its way: the run with all its sites, and this site.
+
+        After a fork each run is not, so a call that never returns has a writer that says that it runs.
+        """
+        if self.backlog.mark == 0:
+            self.restart()
+        self.announce_again(run, site)
+
+    def announce_again(self, run: Run, site: CallSite) -> None:
+        """As `announce`, in a child that has just been forked: its writer starts with its first call."""
+        if run.id not in self.known_runs:
+            key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
+            number = self.plans.get(key)
+            if number is None:
+                number = next(self.backlog.plan_numbers)
+                for announced in run.sites:
+                    self._announce_site(announced)
+                self.backlog.plans.append((number, RunNames(run), tuple([s.id for s in run.sites])))
+                remember(self.plans, key, number)
+            element = () if run.element is None else (run.element,)
+            self.backlog.runs.append((run.id, number, run.started, *element))
+            remember(self.known_runs, run.id, None)
+        self._announce_site(site)
+
+    def _announce_site(self, site: CallSite) -> None:
+        if site.id not in self.known_sites:
+            self.backlog.sites.append(SiteNote(site))
+            live_sites.remember(site)
+            remember(self.known_sites, site.id, None)
+
+    def call_of(self, inputs: object) -> Call | None:
+        """The call that runs with this very list of inputs; None if none does."""
+        return next((call for call, _, _ in self.backlog.begun() if call.inputs is inputs), None)

@@ -1,0 +1,17 @@
+"""C types of `snapshot.py`."""
+cimport cython
+
+from pyfuncdbg.observers.record.snapshots.snapshot_memory cimport Allowance
+
+
+cdef class Snapshots:
+    cdef public object _wait_for, _write_through, level, pool, full_limit
+    cdef public Allowance allowance
+    cdef public list _newest
+    cdef public Py_ssize_t _small
+
+    @cython.locals(size=Py_ssize_t, total=Py_ssize_t)
+    cpdef object take_all(self, object values, object host, frozenset scalars)
+    @cython.locals(place=Py_ssize_t)
+    cpdef object note_changes(self, list taken, object values, object host)
+    cdef tuple _shared(self, object array, object dtype, Py_ssize_t size)

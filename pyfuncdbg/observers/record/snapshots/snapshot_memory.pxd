@@ -1,0 +1,8 @@
+"""C types of `snapshot_memory.py`."""
+
+
+cdef class Allowance:
+    cdef public object _lock
+    cdef public Py_ssize_t limit, used
+
+    cpdef bint take(self, Py_ssize_t size) except -1
