@@ -70,8 +70,9 @@ def test_the_program_is_killed(tmp_path: Path, front: tuple[str, ...]) -> None:
         assert 'pyfuncdbg: killed by SIGKILL; recorded to trace.pfd' in person.text
 
 
-@fronts
-@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGHUP])
+@pytest.mark.parametrize(('front', 'number'), [
+    (INSPECTOR, signal.SIGKILL), (LIVE, signal.SIGKILL), (INSPECTOR, signal.SIGTERM), (LIVE, signal.SIGSEGV),
+    (INSPECTOR, signal.SIGHUP)])
 def test_the_screen_is_killed_and_the_program_goes_on_in_the_terminal(tmp_path: Path, front: tuple[str, ...],
                                                                        number: signal.Signals) -> None:
     with under(tmp_path, COUNTING, *front) as person:

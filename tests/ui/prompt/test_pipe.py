@@ -154,21 +154,31 @@ def test_a_function_is_swapped_by_its_own_name_or_its_nodes(named: str, tmp_path
     assert (done.returncode, done.stdout) == (0, '0\n50\n4\n') and '<lambda> instead of twice' in done.stderr
 
 
-@pytest.mark.parametrize('condition', ['raw[0] == 50', 'raw == b"2"', 'changed(raw) and raw > b"1"', 'out == b"2!"',
-                                       'raw.endswith(b"2") and not has_nan(raw)'])
+BYTES = ('raw[0] == 50', 'raw == b"2"', 'changed(raw) and raw > b"1"', 'out == b"2!"',
+         'raw.endswith(b"2") and not has_nan(raw)')
+
+
 @pytest.mark.parametrize('op', ['numpy_function', 'py_function'])
-def test_a_single_string_is_bytes_in_a_condition(op: str, condition: str, tmp_path: Path) -> None:
-    source = f'''
-from pyfuncdbg import tf
-def marked(raw):
+def test_a_single_string_is_bytes_in_a_condition(op: str, tmp_path: Path) -> None:
+    functions = [f'marked{number}' for number in range(len(BYTES))]
+    source = ''.join(f'''
+def {name}(raw):
     return (raw if isinstance(raw, bytes) else raw.numpy()) + b'!'
-traced = tf.function(lambda word: tf.{op}(marked, [word], tf.string))
-for word in (b'1', b'2'):
-    print(traced(tf.constant(word)).numpy())
+''' for name in functions) + f'''
+from pyfuncdbg import tf
+def traced(marked):
+    return tf.function(lambda word: tf.{op}(marked, [word], tf.string))
+for marked in ({', '.join(functions)}):
+    step = traced(marked)
+    for word in (b'1', b'2'):
+        print(step(tf.constant(word)).numpy())
 '''
-    done = run(tmp_path, '--break', f'marked if {condition}', given='p "here"\ncont\n', source=source)
-    assert (done.returncode, done.stdout) == (0, "b'1!'\nb'2!'\n")
-    assert done.stderr.count('STOPPED') == 1 and 'call 2 of node' in done.stderr and 'Error' not in done.stderr
+    breaks = [word for name, condition in zip(functions, BYTES, strict=True)
+              for word in ('--break', f'{name} if {condition}')]
+    done = run(tmp_path, *breaks, given='p "here"\ncont\n' * len(BYTES), source=source)
+    assert (done.returncode, done.stdout) == (0, "b'1!'\nb'2!'\n" * len(BYTES))
+    assert done.stderr.count('STOPPED') == done.stderr.count('call 2 of node') == len(BYTES) and 'Error' not in done.stderr
+    assert [done.stderr.count(f' {name} ') > 0 for name in functions] == [True] * len(BYTES)
 
 
 def test_who_has_left_is_told_of_no_breakpoint(tmp_path: Path) -> None:
