@@ -80,7 +80,7 @@ def test_a_mistake_is_one_line(line: str, said: str, shell: Shell) -> None:
 
 def test_a_command_in_a_message_is_worded_as_it_is_typed_here(shell: Shell) -> None:
     assert "'%pyfunc help' lists the commands" in shell.shown('%pyfunc clls')
-    assert "'%pyfunc help break' shows all" in shell.shown('%pyfunc break double --nice')
+    assert "'%pyfunc help break' shows all" in shell.shown('%pyfunc break double nicely')
     shell.shown(f'%%pyfunc\n{CALL}')
     assert "; '%pyfunc lt' lists them. Did you mean 'twice:0'?" in shell.shown('%pyfunc pt twcie:0')
     assert "'%pyfunc calls' lists them, '%pyfunc ls' the lines" in shell.shown('%pyfunc graph')
