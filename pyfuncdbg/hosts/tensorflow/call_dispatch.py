@@ -27,7 +27,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, Entry, Given, Last, Sites, as_list, at_place, given
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, looked_on
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, watched_call
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 from pyfuncdbg.hosts.tensorflow.usual_calls import UsualCalls
@@ -86,7 +86,7 @@ class CallDispatch:
             entry = self.sites.of(names['registry'], names['token'], func, frame) if func is not None else None
             if entry is None or entry.site is None:
                 return None
-            call, hook = looked_on(names['args'])
+            call, hook = watched_call(names['args'])
             run, inputs = self._runs.of(entry, names['args']), list(names['args'])
             return Entrance(entry.site, run, inputs, call, (hook,) if call is not None else ())
 

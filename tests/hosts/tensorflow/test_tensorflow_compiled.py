@@ -1,4 +1,4 @@
-"""The compiled passage of recorded calls gives what the Python one gives: the same program, with and without it."""
+"""The compiled form of recorded calls gives what the Python one gives: the same program, with and without it."""
 from __future__ import annotations
 
 import contextlib

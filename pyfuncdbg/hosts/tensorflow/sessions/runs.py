@@ -278,8 +278,8 @@ def ended(run: Run, site: CallSite, outputs: Sequence[Any]) -> None:
         run.control.calls.ended(site, outputs)
 
 
-def looked_on(inputs: Any) -> tuple[Call | None, Any]:
-    """The call that goes on with this list of inputs, of those that the compiled passage makes, and who looks on."""
+def watched_call(inputs: Any) -> tuple[Call | None, Any]:
+    """The call that goes on with this list of inputs, of those that one hook watches, and the hook."""
     for hook in (*hooks.python, *hooks.run):
         calls = getattr(hook, 'calls', None)
         if calls is not None and (call := calls.call_of(inputs)) is not None:
@@ -288,10 +288,10 @@ def looked_on(inputs: Any) -> tuple[Call | None, Any]:
 
 
 def described_by(name: str) -> Callable[[FrameType], Entrance | None]:
-    """A function that finds the call that a frame makes by the compiled passage from the inputs in this variable of the
-    frame; of a call that `chain` makes, frames of that tell."""
+    """A function that finds the watched call of a frame from the inputs in this variable of the frame; of other calls, frames
+    of `chain` tell."""
     def described(frame: FrameType) -> Entrance | None:
-        call, hook = looked_on(frame.f_locals.get(name))
+        call, hook = watched_call(frame.f_locals.get(name))
         return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
     return described
 

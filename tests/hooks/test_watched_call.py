@@ -1,4 +1,4 @@
-"""A hook that only looks on and is the only one: called in two halves, with nothing of it around the function."""
+"""A watcher that is the only hook: called in two halves, with nothing of it around the function."""
 from __future__ import annotations
 
 import sys
