@@ -288,8 +288,8 @@ def watched_call(inputs: Any) -> tuple[Call | None, Any]:
 
 
 def described_by(name: str) -> Callable[[FrameType], Entrance | None]:
-    """A function that finds the watched call of a frame from the inputs in this variable of the frame; of other calls, frames
-    of `chain` tell."""
+    """A function that finds the watched call of a frame from the inputs in this variable of the frame; frames of `chain`
+    tell of other calls."""
     def described(frame: FrameType) -> Entrance | None:
         call, hook = watched_call(frame.f_locals.get(name))
         return Entrance(call.site, call.run, call.inputs, call, (hook,)) if call is not None else None
