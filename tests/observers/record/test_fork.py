@@ -64,7 +64,7 @@ def finished(trace):
     return int((calls['duration'][ours] != UNFINISHED).sum())
 
 
-@pytest.mark.parametrize('count', [0, 1, 3, 16])
+@pytest.mark.parametrize('count', [0, 3, 16])
 def test_thirty_forks_while_threads_make_calls(tmp_path, count):
     before, after, *made = map(int, ran(tmp_path, '''
     call = wrapped(lambda x: [x], name='main')
