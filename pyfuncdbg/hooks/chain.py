@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import Any
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
@@ -111,7 +111,8 @@ def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forwar
     if saved is not None:
         call.saved = saved
     try:
-        return cast(Outputs, watch(call, within, watcher, func, inputs)) if watcher is not None else _hooked(call, func)
+        # No `cast`: a step out of the function would lead into that.
+        return watch(call, within, watcher, func, inputs) if watcher is not None else _hooked(call, func)
     except BaseException as error:
         if isinstance(error, RunAborted):
             run.aborted = None if not call.parent and ends_with_caller(run) else error
@@ -228,7 +229,7 @@ class _Passage:
         if type(outcome) is _Raised:
             self.level = level
             raise outcome.error
-        return cast(Outputs, outcome)
+        return outcome  # type: ignore[no-any-return]
 
     def execute(self) -> Outputs:
         """The innermost step: the user's function."""

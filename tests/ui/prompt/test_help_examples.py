@@ -32,7 +32,7 @@ import numpy as np
 from model import norm, other_norm
 from pyfuncdbg import tf
 
-for k in range(14):
+for k in range(16):
     tf.numpy_function(lambda v: v + 1, [np.float32(k)], tf.float32)     # norm[0] is call 17
 graph = tf.Graph()
 with graph.as_default():
