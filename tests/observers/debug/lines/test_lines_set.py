@@ -431,7 +431,7 @@ def test_what_a_condition_calls_may_import() -> None:
     def frame() -> FrameType:
         moment = datetime.datetime.now()        # noqa: F841  # the condition reads it
         return sys._getframe()
-    assert InlineCondition('moment.strptime("7", "%d").day == 7').value(frame(), {}, '')
+    assert InlineCondition('moment.strptime("7 2020", "%d %Y").day == 7').value(frame(), {}, '')
 
 
 def test_a_function_of_several_files_is_let_go_in_all_of_them_by_one_look(
