@@ -38,13 +38,13 @@ class Elements:
 def elements_of(array: np.ndarray, limit: int = LIMIT, near: tuple[int, ...] | None = None) -> Elements:
     """Elements to show: at most about `limit`, both ends of long axes; and those around the index `near`."""
     axes = ends(array.shape, max(1, limit))
-    if near is not None and inside(near, array.shape):
+    if near is not None and has_index(near, array.shape):
         axes = [np.union1d(axis, [index]) for axis, index in zip(axes, near, strict=True)]
     whole = math.prod(len(indices) for indices in axes) == array.size
     return Elements(array.shape, tuple(axes), array if whole else array[np.ix_(*axes)])
 
 
-def inside(index: tuple[int, ...], sizes: Sequence[int]) -> bool:
+def has_index(index: tuple[int, ...], sizes: Sequence[int]) -> bool:
     """Whether an element of that index exists: one that a trace names need not."""
     return len(index) == len(sizes) and all(0 <= i < size for i, size in zip(index, sizes, strict=True))
 

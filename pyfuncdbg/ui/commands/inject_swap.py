@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, evaluate, is_python
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors, scope_of
-from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, held
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, copied_values
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, parameter_at
 from pyfuncdbg.observers.debug.stepping.injection import stand_in
 from pyfuncdbg.observers.debug.stepping.node_stepper import Rerun
@@ -220,7 +220,7 @@ def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
     original, before = site.function, _name(site.function)
     done = place.done
     others = [name for one in place.sites[position:done] for name in one.outputs]
-    kept = held(control, stop.run.host, others)
+    kept = copied_values(control, stop.run.host, others)
     try:
         control.swap(site, function)
     except ValueError as error:

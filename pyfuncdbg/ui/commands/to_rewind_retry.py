@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.inspecting.saved_inputs import changes
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stepping.function_start import at_start
-from pyfuncdbg.observers.debug.stepping.held_state import as_left, taken
+from pyfuncdbg.observers.debug.stepping.held_state import as_left, element_refusal
 from pyfuncdbg.observers.debug.stepping.node_stepper import pausable
 from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport, reloaded
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -256,7 +256,7 @@ def refuse_next_element(site: CallSite) -> None:
         CommandError: Why.
     """
     if source := site.attrs.get(SOURCE):
-        raise CommandError(f'this call of {site.name!r} cannot be repeated: {taken(str(source))}')
+        raise CommandError(f'this call of {site.name!r} cannot be repeated: {element_refusal(str(source))}')
 
 
 def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import blamed, judge
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge, reported_lines
 from pyfuncdbg.observers.record.records import ABSENT, CallRecord, OutputRecord, RunRecord, SiteRecord, TensorRecord
 from pyfuncdbg.ui.views.sample_trace import sample
 
@@ -249,12 +249,12 @@ def test_what_is_beyond_the_limit_is_counted():
     ((OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 4), OutputRecord('fp', 'invalid', 'invalid', 'u.py', 4)), [4]),
 ])
 def test_blamed_lines(records, lines):
-    assert [place.line for place in blamed(call(1, 'a', {}, {}, output=records))] == lines
+    assert [place.line for place in reported_lines(call(1, 'a', {}, {}, output=records))] == lines
 
 
 def test_the_floating_point_record_speaks_for_its_line():
     both = (OutputRecord('warning', 'w', 'RuntimeWarning', 'u.py', 4), OutputRecord('fp', 'f', 'invalid', 'u.py', 4))
-    assert [place.category for place in blamed(call(1, 'a', {}, {}, output=both))] == ['invalid']
+    assert [place.category for place in reported_lines(call(1, 'a', {}, {}, output=both))] == ['invalid']
 
 
 HANDLE = np.empty((), object)

@@ -20,7 +20,7 @@ from scripted_user import ScriptedUser
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.held_state import as_left, held, obstacle
+from pyfuncdbg.observers.debug.stepping.held_state import as_left, held_objects, obstacle
 from pyfuncdbg.observers.record.recorder import Recorder
 
 NUMBERS = iter(())
@@ -198,7 +198,7 @@ def test_names_of_attributes_are_no_streams() -> None:
         sys.stdout.write('')
         return x * layer.input + layer.NUMBERS + np.random.normal()
     site = CallSite('plain', 'PyFunc', 'python', None, function=plain)  # type: ignore[arg-type]
-    assert obstacle(site) == '' and 'NUMBERS' not in {name for name, _ in held(plain)}
+    assert obstacle(site) == '' and 'NUMBERS' not in {name for name, _ in held_objects(plain)}
 
 
 @pytest.mark.parametrize('kind', ['Generator', 'RandomState', 'Random', 'deque', 'module'])
@@ -257,7 +257,7 @@ def test_what_is_only_written_to_or_named_is_no_obstacle() -> None:
         print('said', file=log)
         return x if closed.closed else NUMBERS
 
-    names = {name for name, _ in held(plain)}
+    names = {name for name, _ in held_objects(plain)}
     assert {'log', 'closed', 'NUMBERS'} <= names
     assert 'np' not in names and 'tf' not in names
 

@@ -27,7 +27,7 @@ _number = attrgetter('_id')
 
 
 class LoggedOp:
-    """An op that ran, or a node that was made, while a tape recorded. Made by `made`.
+    """An op that ran, or a node that was made, while a tape recorded. Made by `logged_op`.
 
     Attributes:
         type: Of the op; the name of a function with a gradient of its own.
@@ -51,7 +51,7 @@ class LoggedOp:
     call: int
 
 
-def made(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None,
+def logged_op(type: str, name: str, inputs: Sequence[Any], outputs: Sequence[Any], where: Frame | None,
          token: str = '') -> LoggedOp:
     """A `LoggedOp` from the tensors of what ran or was made."""
     new = LoggedOp()
@@ -105,7 +105,7 @@ class ForwardLog:
         if (graph is None) is not self.eager or forward is None or not forward.on:
             return
         try:
-            new = LoggedOp()                        # as `made` and `add`, in one piece: that takes half as long
+            new = LoggedOp()                        # as `logged_op` and `add`, in one piece: that takes half as long
             new.type = op_type if type(op_type) is str else _text(op_type)
             new.name = _text(op_name) if op_name is not None else ''
             try:
@@ -277,7 +277,7 @@ class ForwardLogs:
             if log is not None and log.eager and self.on:
                 given = inp if isinstance(inp, (list, tuple)) else [inp]
                 results = found if isinstance(found, (list, tuple)) else [found]
-                log.add(made('PyFunc', getattr(func, '__name__', '') or 'numpy_function',
+                log.add(logged_op('PyFunc', getattr(func, '__name__', '') or 'numpy_function',
                              [getattr(tensor, 'handle', tensor) for tensor in given],
                              [tensor for tensor in results if hasattr(tensor, 'dtype')],
                              program_line(sys._getframe(1))))

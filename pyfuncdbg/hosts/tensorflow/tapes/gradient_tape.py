@@ -22,7 +22,7 @@ from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
 from pyfuncdbg.hosts.tensorflow.tapes.custom_gradient import CUSTOM, CustomGradients
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLogs, LoggedOp, made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLogs, LoggedOp, logged_op
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import SourceReporter
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tapes.symbolic_gradients import SymbolicGradients
@@ -201,7 +201,7 @@ class TapeDispatch:
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
                 where = program_line(sys._getframe(1))
-                new = made(op_type, '', list(input_tensors), list(output_tensors), where)
+                new = logged_op(op_type, '', list(input_tensors), list(output_tensors), where)
                 number, name = self._custom.going
                 if number and name == op_type:          # its body has ended just now
                     new.call, new.type, new.name = number, CUSTOM, name
@@ -210,13 +210,14 @@ class TapeDispatch:
             return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
         return record_operation
 
-    def _own_rule(self, made: LoggedOp, backward: Callable[..., Any]) -> Callable[..., Any]:
+    def _own_rule(self, logged_op: LoggedOp, backward: Callable[..., Any]) -> Callable[..., Any]:
         def backward_function(*gradients: Any) -> Any:
             going = self.going
             if going is None or not hooks.gradient or not self.on:
                 return backward(*gradients)
             try:
-                return self._steps.make(going, GradientRequest(made.type, (), '', None, None, made), gradients, backward)
+                return self._steps.make(going, GradientRequest(logged_op.type, (), '', None, None, logged_op), gradients,
+                                        backward)
             except BaseException as error:
                 without_our_frames(error)
                 raise

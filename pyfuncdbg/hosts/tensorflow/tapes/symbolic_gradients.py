@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
-from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, made
+from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, logged_op
 from pyfuncdbg.hosts.tensorflow.tapes.gradient_sources import SourceReporter
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
@@ -47,7 +47,8 @@ class SymbolicPass(BackwardPass):
         if known is None:
             frames = creation(op)
             token = op.get_attr('token').decode() if op.type in SCRIPTS else ''
-            known = self.made[id(op)] = made(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None, token)
+            known = self.made[id(op)] = logged_op(op.type, op.name, op.inputs, op.outputs, frames[-1] if frames else None,
+                                                  token)
             self._held[id(op)] = op
             if self.log is not None:
                 self.log.add(known)
@@ -121,9 +122,9 @@ class SymbolicGradients:
             going = getattr(self._thread, 'going', None)
             if going is not None and self.on:
                 going.split(out_grads)
-                made = going.of(op)
-                attrs = ('token', made.token) if made.token else ()
-                self._steps.make(going, GradientRequest(op.type, attrs, '', None, None, made),
+                logged_op = going.of(op)
+                attrs = ('token', logged_op.token) if logged_op.token else ()
+                self._steps.make(going, GradientRequest(op.type, attrs, '', None, None, logged_op),
                                  [gradient if hasattr(gradient, 'dtype') else None for gradient in out_grads],
                                  lambda *_: in_grads)
             return original(op, out_grads, in_grads)

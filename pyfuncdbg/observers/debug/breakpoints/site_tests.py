@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.chain import say_failed
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
 from pyfuncdbg.observers.debug.conditions.function_parameters import reader
-from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, kept
+from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, copied_value
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 
 _ignoring = numpy_errstate.state
@@ -78,7 +78,7 @@ class SiteTest:
         if self._snaps:
             if len(self._inputs) > _UNFINISHED:
                 self._inputs.clear()            # aborted calls have no end
-            self._inputs[call.id] = [kept(self._read(value)) for value in call.inputs], False
+            self._inputs[call.id] = [copied_value(self._read(value)) for value in call.inputs], False
 
     def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
         """The hit if the thread shall stop here; what logs or snaps is done."""

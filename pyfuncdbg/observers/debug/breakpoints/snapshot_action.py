@@ -19,7 +19,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.source_map import program_code
-from pyfuncdbg.observers.debug.conditions.past_calls import kept
+from pyfuncdbg.observers.debug.conditions.past_calls import copied_value
 from pyfuncdbg.observers.debug.value import array_of
 from pyfuncdbg.observers.record.recorder import Recorder
 
@@ -86,7 +86,8 @@ class LineSnaps:
                 self._run = Run('lines', _FRAMES, perf_counter_ns(), kind='eager')
         run = within.run if within is not None else self._run
         assert run is not None
-        call = new_call(site, run, [kept(array) for array in arrays.values()], threading.get_native_id(), perf_counter_ns(),
+        call = new_call(site, run, [copied_value(array) for array in arrays.values()], threading.get_native_id(),
+                        perf_counter_ns(),
                         within=within)
         call.outputs = ()
         call.finished = perf_counter_ns()

@@ -21,7 +21,7 @@ from pyfuncdbg.observers.debug.inspecting.backtrace import created_at
 from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
-from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, around, context, head_of, line_of
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, head_of, line_of, lines_around
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, stack_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
@@ -130,7 +130,7 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     room = NAMES - len(shown)
     line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
     above = 0 if stop.phase == 'call' else (context.lines - 1) // 2
-    listing = around(frame, line, above, context.lines - 1 - above, marks) if frame is not None else (
+    listing = lines_around(frame, line, above, context.lines - 1 - above, marks) if frame is not None else (
         head_of(site.function, context.lines, marks) if site is not None and stop.phase == 'before' else None)
     created = created_at(site) if site is not None and listing is None else None
     code = program_code(frame.f_code) if frame is not None else None

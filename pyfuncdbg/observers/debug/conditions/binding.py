@@ -26,8 +26,8 @@ from pyfuncdbg.observers.debug.conditions.past_calls import (
     History,
     PastCall,
     Series,
+    copied_value,
     first_of,
-    kept,
     stands_for,
 )
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
@@ -88,7 +88,7 @@ class Memory:
         if self._keeps_inputs:
             if len(self._pending) > _UNFINISHED:
                 self._pending.clear()           # aborted calls have no end
-            self._pending[call.id] = [kept(self._read(value)) for value in call.inputs]
+            self._pending[call.id] = [copied_value(self._read(value)) for value in call.inputs]
 
     def observe(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Work out what has changed since the last call, whether or not the condition comes to ask."""
@@ -123,7 +123,7 @@ class Memory:
             except Exception as error:          # an error of the user's expression: raised when its value is used
                 series.fail(error.with_traceback(None))
         if self._keeps_calls:
-            out = kept(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
+            out = copied_value(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
             self.history.add(PastCall(call, self._getters, inputs, out))
 
 

@@ -259,15 +259,15 @@ def _fingerprint(value: Any) -> Any:
     return array.dtype, array.shape, data if len(data) <= 64 else digest(data)
 
 
-def kept(value: Any) -> Any:
+def copied_value(value: Any) -> Any:
     """A copy of a value that the program can write to."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim or value.dtype.hasobject else value[()]
     if isinstance(value, tuple | list):
-        copies = [kept(item) for item in value]
+        copies = [copied_value(item) for item in value]
         return type(value)(*copies) if hasattr(value, '_fields') else type(value)(copies)
     if isinstance(value, dict):
-        return {key: kept(item) for key, item in value.items()}
+        return {key: copied_value(item) for key, item in value.items()}
     return value
 
 

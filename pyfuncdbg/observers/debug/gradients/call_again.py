@@ -23,7 +23,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Changed
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.stepping.held_state import kept, obstacle, taken
+from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, obstacle
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.record_contents import load_output
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
@@ -47,7 +47,7 @@ def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallS
         CommandError: It is not, and how to get it; or another call would use up what the program is to get.
     """
     if source := call.site.attrs.get(SOURCE):
-        raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {taken(str(source))}')
+        raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {element_refusal(str(source))}')
     site = _found_site(trace, call, at)
     if call.site.kind == 'python' and (why := obstacle(site)):
         raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {why}')
@@ -112,7 +112,7 @@ class RepeatedResult:
 
 
 class CallRepeater:
-    """Makes calls of one site, inside `again`."""
+    """Makes calls of one site, inside `repeat_calls`."""
 
     __slots__ = ('_before_each', '_capture', '_site', 'changed')
 
@@ -152,12 +152,12 @@ class CallRepeater:
 
 
 @contextmanager
-def again(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[CallRepeater]:
+def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[CallRepeater]:
     """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
     capture = Capture('only')
     capture.start(chained=False)
     errors = numpy_errstate.state.set(numpy_errstate.IGNORE)
-    put_back = kept(site) if site.kind == 'python' else None
+    put_back = keep_state(site) if site.kind == 'python' else None
     try:
         with site.host.untouched() as changed:
             yield CallRepeater(site, capture, changed, before_each)

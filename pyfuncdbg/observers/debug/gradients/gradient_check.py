@@ -13,7 +13,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, RepeatedResult, again, live_site
+from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, RepeatedResult, live_site, repeat_calls
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
@@ -166,7 +166,7 @@ def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Seq
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
              _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
     found: dict[int, EdgeOutcome] = {}
-    with again(site, before_each) as maker:
+    with repeat_calls(site, before_each) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
         if forward.site.traits.takes_symmetric:
             function = partial(_of_symmetric, function)

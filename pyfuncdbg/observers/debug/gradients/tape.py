@@ -12,7 +12,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
-from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, known, with_values, within_calls
+from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, has_values, with_values, within_calls
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
@@ -353,7 +353,7 @@ def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRec
 def _edge(step: CallRecord, slot: int, tensor: TensorRecord, target: CallRecord | None, names: _Names) -> TapeEdge:
     if target is not None and is_source(target):
         return TapeEdge(step.number, '', slot, gradient_of(forward_name(target), tensor))
-    if target is not None and tensor.stats is None and len(target.inputs) == 1 and known(target.inputs):
+    if target is not None and tensor.stats is None and len(target.inputs) == 1 and has_values(target.inputs):
         tensor = target.inputs[0]               # of a traced pass: what came in is known, not what went out
     return TapeEdge(step.number, target.number if target is not None else '', slot,
                     gradient_of(_name(step, slot, names), tensor))

@@ -23,7 +23,7 @@ def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[Call
         mine: The steps.
         steps: All of the trace.
     """
-    latest = {_forward(step): step for step in steps if step.site.traits.wraps_python and known(step.inputs)}
+    latest = {_forward(step): step for step in steps if step.site.traits.wraps_python and has_values(step.inputs)}
     nodes = _nodes(trace, {tensor.name for step in mine for tensor in (*step.inputs, *step.outputs) if tensor.name})
     found = []
     for step in mine:
@@ -57,7 +57,7 @@ def symbolic(call: CallRecord, tensor: TensorRecord, trace: Queries) -> bool:
         call.run, call.process).label.endswith(TRACED)
 
 
-def known(tensors: Sequence[TensorRecord]) -> bool:
+def has_values(tensors: Sequence[TensorRecord]) -> bool:
     """Whether there are values."""
     return any(tensor.stats is not None for tensor in tensors)
 

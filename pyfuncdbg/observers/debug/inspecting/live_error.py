@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.value import MOST_COUNTED
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.record_contents import load_error, load_few
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, Level, LocalRecord, TensorRecord
-from pyfuncdbg.observers.record.snapshots.error_capture import Failure, walked
+from pyfuncdbg.observers.record.snapshots.error_capture import Failure, error_frames
 from pyfuncdbg.observers.record.snapshots.frame_locals import FrameVariables, variables_of
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
@@ -30,7 +30,7 @@ def raised_record(error: BaseException, host: Host | None) -> ErrorRecord:
     """An exception with its frames and their variables."""
     failure = Failure(error)
     return load_error(ErrorRecord(failure.type, failure.message, tuple(failure.frames), failure.text(),
-                                  frame_records([frame for frame, _ in walked(error)], host), running_source))
+                                  frame_records([frame for frame, _ in error_frames(error)], host), running_source))
 
 
 def frame_records(frames: Sequence[FrameType], host: Host | None) -> tuple[FrameRecord, ...]:

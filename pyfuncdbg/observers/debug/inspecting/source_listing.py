@@ -95,7 +95,7 @@ class SourceContext:
 context = SourceContext()
 
 
-def around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:
+def lines_around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:
     """The lines around the one that a frame is at, within its function; None without a source."""
     code = program_code(frame.f_code)
     first, last = extent(code)

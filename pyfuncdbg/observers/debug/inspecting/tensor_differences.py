@@ -40,7 +40,7 @@ class Difference:
         return self.elements == 0
 
 
-def held(view: RunView, host: Host, names: Iterable[str]) -> dict[str, np.ndarray]:
+def copied_values(view: RunView, host: Host, names: Iterable[str]) -> dict[str, np.ndarray]:
     """The values of those tensors that are there, copied."""
     return {name: np.array(host.to_numpy(view.value(name))) for name in names if name and view.holds(name)}
 

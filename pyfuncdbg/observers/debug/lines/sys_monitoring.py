@@ -37,7 +37,7 @@ class LineWatcher(Protocol):
         """Watch exactly this from now on; False if that is impossible now."""
 
 
-def arrived(frame: FrameType, watched: WatchedCode, line: int) -> None:
+def report_line(frame: FrameType, watched: WatchedCode, line: int) -> None:
     """Report a line to its breakpoints; a stepper that they arm is given this line at once, for its event has passed."""
     found = watched.lines.get(line)
     if not found or steps(frame):
@@ -96,5 +96,5 @@ class MonitoringWatcher:
         watched = self._watch.get(id(code))
         if watched is None or line not in watched.lines:
             return sys.monitoring.DISABLE       # type: ignore[attr-defined,unused-ignore]
-        arrived(sys._getframe(1), watched, line)
+        report_line(sys._getframe(1), watched, line)
         return None

@@ -11,7 +11,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, arrived, steps
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, report_line, steps
 
 _YIELD = opcode.opmap['YIELD_VALUE']
 
@@ -99,7 +99,7 @@ class TraceFunction:
     def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
         watched = self._watch.get(id(frame.f_code))
         if event == 'line' and watched is not None:
-            arrived(frame, watched, frame.f_lineno)
+            report_line(frame, watched, frame.f_lineno)
             if steps(frame):
                 return frame.f_trace            # it goes on with the frame
         elif event == 'return' and frame.f_code.co_code[frame.f_lasti] != _YIELD:

@@ -12,11 +12,11 @@ MOST = 100
 """Calls that are searched for."""
 
 
-def otherwise(call: CallRecord) -> bool:
+def is_remarked(call: CallRecord) -> bool:
     """Whether the host has remarked so on a call."""
     return any(record.kind == 'host' and record.category == 'otherwise' for record in call.output)
 
 
 def calls_otherwise(trace: Queries, run: int | None = None) -> tuple[CallRecord, ...]:
     """The first of them."""
-    return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if otherwise(call))
+    return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if is_remarked(call))

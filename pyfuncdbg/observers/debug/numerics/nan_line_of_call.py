@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, again, kept_inputs, live_site
+from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, kept_inputs, live_site, repeat_calls
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, cause, described
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
@@ -61,7 +61,7 @@ def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineRe
     site = live_site(trace, call, at)
     inputs = kept_inputs(call)
     tracer = LineTracer(site.host.to_numpy, site.function)
-    with again(site) as maker:
+    with repeat_calls(site) as maker:
         made = maker.make(inputs, tracer.run)
     way = [tracer.appearances[i] for i in cause(tracer)]
     error = made.error

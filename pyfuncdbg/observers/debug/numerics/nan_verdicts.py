@@ -141,7 +141,7 @@ def is_array(tensor: TensorRecord) -> bool:
     return tensor.dtype != 'object'
 
 
-def blamed(call: CallRecord) -> tuple[ReportedLine, ...]:
+def reported_lines(call: CallRecord) -> tuple[ReportedLine, ...]:
     """The lines that NumPy reported in a call, each once, in order of time; underflow is no cause of NaN."""
     places: dict[tuple[str, int], ReportedLine] = {}
     for record in sorted(call.output, key=lambda record: record.kind != 'fp'):
@@ -188,7 +188,7 @@ class _Tracker:
             before = self._forward(call)
             if before is not None:
                 self._began(call, before)
-                return NanVerdict('inherited', call, made, call.outputs[made], blamed(call), before,
+                return NanVerdict('inherited', call, made, call.outputs[made], reported_lines(call), before,
                                   certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
             if call.site.traits.runs_graph and (call.process, call.run) in self._last:
                 return self._stored(call, made)     # it was born inside, in an op that was recorded
@@ -197,7 +197,7 @@ class _Tracker:
                 return self._stored(call, made)
             certain = seen and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
             self._began(call, call.number)
-            return NanVerdict('born', call, made, call.outputs[made], blamed(call), certain=certain)
+            return NanVerdict('born', call, made, call.outputs[made], reported_lines(call), certain=certain)
         tensor = call.inputs[came]
         source, certain = self._source(call, tensor)
         if made is None and call.outputs and call.error is None:
@@ -206,9 +206,9 @@ class _Tracker:
             return NanVerdict('masked', call, came, tensor, origin=source or '', certain=certain)
         if source is not None:
             self._began(call, source)
-            return NanVerdict('inherited', call, came, tensor, blamed(call), source, certain)
+            return NanVerdict('inherited', call, came, tensor, reported_lines(call), source, certain)
         self._began(call, call.number)
-        return NanVerdict('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, blamed(call))
+        return NanVerdict('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, reported_lines(call))
 
     def _fed_run(self, run: CallRecord) -> NanVerdict | None:
         """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
@@ -241,7 +241,7 @@ class _Tracker:
         if slot is None:
             return None
         self._began(call, call.number)
-        return NanVerdict('suspected', call, slot, call.outputs[slot], blamed(call), certain=False)
+        return NanVerdict('suspected', call, slot, call.outputs[slot], reported_lines(call), certain=False)
 
     def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
         """The call in which an input's value began, None if no earlier one explains it; and whether its way was recorded."""
@@ -315,7 +315,7 @@ def _unseen(call: CallRecord) -> int | None:
     """Slot of the first output that was not kept, in a call for which NumPy reported an error."""
     slot = next((i for i, tensor in enumerate(call.outputs)
                  if tensor.level == 'none' and tensor.stats is None and not tensor.absent), None)
-    return slot if slot is not None and blamed(call) else None
+    return slot if slot is not None and reported_lines(call) else None
 
 
 def _bad_names(run: RunRecord | None) -> list[str]:

@@ -45,8 +45,8 @@ def obstacle(site: CallSite) -> str:
     """The reason why a Python call cannot be repeated without using up what the program is to get; '' if it can."""
     source = site.attrs.get(SOURCE, '')
     if source:
-        return taken(source)
-    for name, value in held(site.function):
+        return element_refusal(source)
+    for name, value in held_objects(site.function):
         what = _used_up(value)
         if what:
             return (f'its function uses {name}, {what}: another call would consume its data. Debug the '
@@ -59,7 +59,7 @@ def as_left(function: Any) -> tuple[str, ...]:
     are."""
     around = getattr(function, '__globals__', {})
     found: dict[str, str] = {}
-    for name, value in held(function):
+    for name, value in held_objects(function):
         what = _used_up(value)
         # What a module has, such as np.random, the function need not take: only the name is known to be in its code.
         first, dot, _ = name.partition('.')
@@ -74,7 +74,7 @@ def _module_generators(function: Any) -> dict[str, str]:
     """The random generators of modules that a function's code reads, such as that of `np.random`: by `np.random.rand`,
     `random.random`, `config.rng`."""
     found: dict[str, str] = {}
-    for _, one in (('', function), *held(function, functions=True)):
+    for _, one in (('', function), *held_objects(function, functions=True)):
         if not _is(one, FunctionType) or is_machinery(one.__code__.co_filename) or is_library(one.__code__.co_filename):
             continue
         for base, name, value in module_reads(one):
@@ -86,7 +86,7 @@ def _module_generators(function: Any) -> dict[str, str]:
     return found
 
 
-def taken(source: str) -> str:
+def element_refusal(source: str) -> str:
     """The reason why a call that takes the next element of something cannot be repeated."""
     return (f'each call takes the next element from the {source}, and another call would consume one. '
             f'Debug the call itself: stop in it and step')
@@ -110,10 +110,10 @@ def _used_up(value: Any) -> str:
 
 
 # ---------------------------------------------------------------- what can be put back
-def kept(site: CallSite) -> Callable[[], None]:
+def keep_state(site: CallSite) -> Callable[[], None]:
     """Remember the states of random generators and deques that a site's function holds; gives what puts them back."""
     undo: list[Callable[[], None]] = []
-    for _, value in held(site.function):
+    for _, value in held_objects(site.function):
         if _is(value, np.random.Generator):
             value = value.bit_generator
         if _is(value, np.random.BitGenerator):
@@ -138,7 +138,7 @@ def _refill(line: deque[Any], items: tuple[Any, ...]) -> None:
 
 
 # ---------------------------------------------------------------- what a function holds
-def held(function: Any, *, functions: bool = False) -> Iterator[tuple[str, Any]]:
+def held_objects(function: Any, *, functions: bool = False) -> Iterator[tuple[str, Any]]:
     """The objects that a function can reach by its closure, globals, defaults and instance, with names, each once; functions
     among them if they are asked for."""
     waiting: deque[tuple[str, Any, int]] = deque([('', function, 0)])

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current
 from pyfuncdbg.hooks.call_frames import entrance_of
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.run_cursor import RunCursor
-from pyfuncdbg.observers.debug.inspecting.tensor_differences import differences, held
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_values, differences
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Decision, Stop
@@ -125,7 +125,7 @@ class _Pause:
                     error=control.error)
         before, self._before = self._before, {}
         if before:
-            stop.differences = differences(before, held(control, self._run.host, before))
+            stop.differences = differences(before, copied_values(control, self._run.host, before))
         return stop
 
     def _carry_out(self, control: RunCursor, decision: Decision, thread: int) -> str:
@@ -195,7 +195,7 @@ class _Pause:
         position = control.position
         before: Mapping[str, np.ndarray] = {}
         if control.error is None and position > 0:
-            before = held(control, self._run.host, control.sites[position - 1].outputs)
+            before = copied_values(control, self._run.host, control.sites[position - 1].outputs)
         control.retry()
         mark_retry(self._threads.live.trace(), self._run, control.sites[control.position])
         if decision.argument == 'into':

@@ -55,7 +55,7 @@ class Failure:
         self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
         self.message = _message(error)
         trace = _without_machinery(error.__traceback__)
-        went = walked(error)
+        went = error_frames(error)
         self.frames = [place(frame, line) for frame, line in went]
         self._text: traceback.TracebackException | None
         try:
@@ -176,7 +176,7 @@ def _unparsed(text: traceback.TracebackException) -> traceback.TracebackExceptio
     return text
 
 
-def walked(error: BaseException) -> list[tuple[FrameType, int]]:
+def error_frames(error: BaseException) -> list[tuple[FrameType, int]]:
     """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion.
 
     Of a function and the blocks of it that run as functions it is the innermost.

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.own_files import is_users
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
-from pyfuncdbg.observers.debug.numerics.fused_values import otherwise
+from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
@@ -40,7 +40,7 @@ VALUE = 60
 def node_view(card: NodeCard) -> Page:
     """The whole card."""
     parts: list[Part] = [_title(card), _facts(card)]
-    if card.newest is not None and otherwise(card.newest):
+    if card.newest is not None and is_remarked(card.newest):
         parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
     of = f', values of run #{card.values_of}' if card.values_of and not card.run else ''
     if card.inputs:

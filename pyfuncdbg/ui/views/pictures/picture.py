@@ -6,7 +6,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.observers.record.elements import inside
+from pyfuncdbg.observers.record.elements import has_index
 from pyfuncdbg.ui.views.pictures.curve import Curve
 from pyfuncdbg.ui.views.pictures.heatmap import LARGEST, HeatMap
 
@@ -66,7 +66,7 @@ def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple
     drawn = long[-2:]
     if len(long) > 2 and shape[long[-1]] <= _CHANNELS < min(shape[long[-2]], shape[long[-3]]):
         drawn = long[-3:-1]
-    at = near if near is not None and inside(near, shape) else None
+    at = near if near is not None and has_index(near, shape) else None
     return tuple(slice(None) if axis in drawn else (at[axis] if at is not None else 0) for axis in range(len(shape)))
 
 

@@ -40,7 +40,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
     """Tensors never show their memory, so nothing needs protection here."""
     inputs = [boxed(value) for value in values]
     try:
-        function: PythonFunction = registry.found(token) if _py_function is None else _py_function
+        function: PythonFunction = registry.find_record(token) if _py_function is None else _py_function
         keeping = RecordCollector(function.traced) if record else None
         if function.variables:
             count = len(inputs) - len(function.variables)
@@ -78,7 +78,7 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
     inputs = [value if type(value) is not np.ndarray else _writable(value, position in owned)
               for position, value in enumerate(values)]
     try:
-        function: PythonFunction = registry.found(token) if _py_function is None else _py_function
+        function: PythonFunction = registry.find_record(token) if _py_function is None else _py_function
         outputs = function.invoke(execution, inputs)
         if type(outputs) is Exhausted:
             raise outputs.error

@@ -64,7 +64,7 @@ def _reviver(function: Record) -> Callable[[], Record | None] | None:
     return revive
 
 
-def found(token: bytes) -> Any:
+def find_record(token: bytes) -> Any:
     """The record of a token.
 
     Raises:

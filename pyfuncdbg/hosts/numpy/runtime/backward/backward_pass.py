@@ -142,7 +142,7 @@ def filled(incoming: list[Any], outputs: Sequence[Any]) -> list[Any]:
     return incoming
 
 
-def between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
+def nodes_between(nodes: Iterable[Any], sources: Iterable[Tensor]) -> tuple[list[Any], set[int]]:
     """Of nodes in order of execution, those that depend on a source, in reverse; and the ids of all tensors that do."""
     reached = set(map(id, sources))
     found = []

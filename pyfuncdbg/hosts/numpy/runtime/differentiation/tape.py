@@ -16,7 +16,14 @@ from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
-from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import Gradients, Step, backward, between, ones_like, plain_step
+from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import (
+    Gradients,
+    Step,
+    backward,
+    nodes_between,
+    ones_like,
+    plain_step,
+)
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_tape
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import watched_step
 from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
@@ -254,7 +261,7 @@ def differentiate(nodes: Sequence[Any], targets: Sequence[Any], sources: Sequenc
             gradients.add(target, ones_like(target) if seed is None else seed)
 
     def whole(*_: Any) -> Sequence[Any]:
-        backward(*between(nodes, sources), gradients, step)
+        backward(*nodes_between(nodes, sources), gradients, step)
         return [gradients.of(s) if isinstance(s, Tensor) and s.dtype.is_trainable else None for s in sources]
 
     graph = context.current_graph()
