@@ -54,7 +54,8 @@ MISTAKES = {'sign': times(-1), 'half': times(0.5), 'three times': times(3)}
        st.sampled_from(sorted(MISTAKES)), st.integers(0, 99))
 def test_wrong_gradients(function, reduce, dtype, size, scale, mistake, seed):
     outcome, _, _ = checked(function, reduce, dtype, size, scale, MISTAKES[mistake], seed)
-    assert outcome.verdict in (('BAD',) if dtype != np.float16 else ('BAD', 'unchecked')), outcome
+    rough = dtype == np.float16 or (dtype == np.float32 and size == 1 and scale < 0.1)     # one number of few digits
+    assert outcome.verdict in (('BAD', 'unchecked') if rough else ('BAD',)), outcome
     if outcome.verdict == 'unchecked':
         assert any(why in outcome.reason for why in ('noisy', 'no finite value', 'elements do not fit'))
 

@@ -119,8 +119,9 @@ def _inside(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
     if not ranges or numbers is None or numbers.dtype.kind == 'c':
         return None
     inside = np.zeros(values.shape, bool)
-    for low, high in ranges:
-        inside |= (numbers >= low) & (numbers <= high)
+    with np.errstate(over='ignore'):            # of a bound that is no number of a small dtype
+        for low, high in ranges:
+            inside |= (numbers >= low) & (numbers <= high)
     return inside
 
 
