@@ -93,7 +93,7 @@ def test_alone_it_tells_how_things_stand(shell: Shell) -> None:
     shell.shown('%pyfunc break double')
     text = shell.shown('%pyfunc')
     assert 'commands read In[4] (' in text
-    assert '1 call of a wrapped function\n' in text
+    assert '1 call of a wrapped function ' in ' '.join(text.split())       # however long the folder's name is
     assert '1 breakpoint is set' in text
     assert '%%pyfunc --break norm --if has_nan(out)' in text
 
@@ -221,7 +221,7 @@ def test_unloading_ends_the_recording_of_every_cell(shell: Shell) -> None:
 def test_what_was_recorded_for_stops_is_not_looked_at_after_loading_again(shell: Shell) -> None:
     shell.shown('%pyfunc break nothing')
     shell.shown(f'{CALL}\n{CALL}')
-    assert '2 calls of wrapped functions' in shell.shown('%pyfunc')
+    assert '2 calls of wrapped functions' in ' '.join(shell.shown('%pyfunc').split())
     shell.shown('%unload_ext pyfuncdbg')
     shell.shown(CALL)
     shell.shown('%load_ext pyfuncdbg')
