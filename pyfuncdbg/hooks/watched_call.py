@@ -17,6 +17,7 @@ from pyfuncdbg.hooks.hook_failure import switch_off
 from pyfuncdbg.hooks.installed_hooks import Watcher
 from pyfuncdbg.hooks.run_abort import ends_with_caller
 
+_enclosing, _enter, _clock = current.get, current.set, perf_counter_ns   # looked up once
 _NOT_BEGUN: Any = object()
 """What a watcher keeps of a call whose beginning it has not seen."""
 
@@ -36,10 +37,10 @@ def make(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watc
     Raises:
         BaseException: As from `watch`.
     """
-    within = current.get()
+    within = _enclosing()
     if run.aborted is not None or (within is not None and not within.id):
         return NotImplemented
-    call = new_call(site, run, inputs, thread, perf_counter_ns(), 0, within)
+    call = new_call(site, run, inputs, thread, _clock(), 0, within)
     if holder is not None:
         holder.call = call.id
     try:
@@ -70,19 +71,19 @@ def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[...,
         kept = watcher.begins(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         switch_off(watcher, call, error)
-    current.set(call)
+    _enter(call)
     try:
         result = func(*arguments)
-        call.finished = perf_counter_ns()
+        call.finished = _clock()
         if call.run.aborted is not None:
             raise call.run.aborted.with_traceback(None)
     except BaseException as error:
-        current.set(within)                     # what a token does is other code, which is in no cache
+        _enter(within)                          # what a token does is other code, which is in no cache
         raised = _raised(call, watcher, kept, error)
         if raised is not error:
             raise raised from None
         raise error
-    current.set(within)
+    _enter(within)
     outputs = result if isinstance(result, (list, tuple)) else () if result is None else (result,)
     call.outputs = outputs
     if kept is not _NOT_BEGUN:
@@ -96,7 +97,7 @@ def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[...,
 def _raised(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
     """Tell the hook that the function has raised; gives what the call raises."""
     run = call.run
-    call.finished = perf_counter_ns()
+    call.finished = _clock()
     call.error = error
     if error.__traceback__ is not None:         # its outermost entry is the line above
         error.__traceback__ = error.__traceback__.tb_next

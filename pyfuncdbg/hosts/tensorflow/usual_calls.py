@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.installed_hooks import hooks
-from pyfuncdbg.hooks.own_files import outside_machinery
+from pyfuncdbg.hooks.own_files import is_machinery, judged
 from pyfuncdbg.hooks.watched_call import make
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs
@@ -107,7 +107,13 @@ class UsualCalls:
         """The place of an eager call in the line of the program that `frame` was called from."""
         if type(function) is not FunctionType:  # others may have no hash
             return self._sites.eager_place(name, kind, function, declared)
-        code, line = function.__code__, outside_machinery(frame)    # code of other files may be equal
+        line: FrameType | None = frame
+        while line is not None:                 # as `outside_machinery`, which is another function to call
+            ours = judged.get(line.f_code.co_filename)
+            if not (is_machinery(line.f_code.co_filename) if ours is None else ours):
+                break
+            line = line.f_back
+        code = function.__code__                # code of other files may be equal
         key = (kind, code, code.co_filename, name, declared) if line is None else (
             kind, code, code.co_filename, name, declared, line.f_code, line.f_code.co_filename, line.f_lasti)
         place = self._places.get(key)
