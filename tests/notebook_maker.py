@@ -72,7 +72,7 @@ def run(book: Any, *, pages: bool = False) -> Any:
         nbclient.exceptions.CellExecutionError: A cell raised.
     """
     done = nbformat.from_dict(book)
-    with tempfile.TemporaryDirectory(prefix='notebook-') as place:
+    with tempfile.TemporaryDirectory(prefix='notebook-', dir='/tmp') as place:      # a path of one length, as below
         programs = Path(place, _PROGRAMS)
         programs.mkdir()
         (programs / 'lib').mkdir()
