@@ -73,10 +73,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope='session', autouse=True)
-def own_temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What this process leaves goes with pytest's folders: xdist's workers end without exit handlers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tempfile, 'tempdir', str(tmp_path_factory.mktemp('t')))
+def own_temporary_files() -> Iterator[None]:
+    """What this process leaves is removed at its end, though xdist's workers end without exit handlers. The name is short:
+    where lines of answers break depends on it."""
+    folder = tempfile.TemporaryDirectory(prefix='t', ignore_cleanup_errors=True)
+    with folder as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, 'tempdir', place)
         yield
 
 
@@ -102,6 +104,7 @@ def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.Fixture
     for function in live_objects.living(FunctionType):
         if function.__code__.co_filename.startswith(TESTS):
             frozen.setdefault(function.__code__.co_filename, []).append(function)
+    gc.collect()                                # what is frozen as garbage stays for good, with its open files
     gc.freeze()
     own = [function for filename, functions in frozen.items() for function in functions
            if filename == str(request.path) or not os.path.basename(filename).startswith('test_')]

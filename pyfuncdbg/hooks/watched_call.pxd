@@ -2,7 +2,7 @@
 from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
 
 
-cdef object _enclosing, _enter, _clock, _NOT_BEGUN
+cdef object _enclosing, _enter, _NOT_BEGUN
 
 cpdef object make(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object func,
                   object arguments)

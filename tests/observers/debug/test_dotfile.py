@@ -63,14 +63,14 @@ def test_loading_twice_sets_once(tmp_path):
 
 
 @pytest.mark.parametrize(('content', 'why'), [
-    (b'[[breakpoint]', 'no TOML'), (b'\xff\xfe', 'no TOML'), (b'[tool.ruff]\nx = 1', "holds 'tool'"),
+    (b'[[breakpoint]', 'not TOML'), (b'\xff\xfe', 'not TOML'), (b'[tool.ruff]\nx = 1', "holds 'tool'"),
     (b'breakpoint = 3', 'of another form'),
     (b'breakpoint = [1]', 'of another form'), (b'[[breakpoint]]\nif = "x"', "no 'spec'"),
     (b'[[breakpoint]]\nspec = "a"\nwhen = "x"', "no field 'when'"),
     (b'[[breakpoint]]\nspec = 3', "'spec' is 3, expected str"),
     (b'[[breakpoint]]\nspec = "a"\nevery = true', "'every' is True, expected int"),
     (b'[[breakpoint]]\nspec = "good"\n[[breakpoint]]\nspec = "a"\nif = "x >"', 'breakpoint 2 of the file: bad condition'),
-    (b'[[breakpoint]]\nspec = "a"\ntiming = "never"', "no timing 'never'"), (b'a = ' + b'[' * 5000, 'no TOML'),
+    (b'[[breakpoint]]\nspec = "a"\ntiming = "never"', "no timing 'never'"), (b'a = ' + b'[' * 5000, 'not TOML'),
 ])
 def test_a_broken_file_is_one_message_and_sets_nothing(tmp_path, content, why):
     path = tmp_path / file.NAME

@@ -25,7 +25,7 @@ def picked(x: Any) -> Any:
 BODY = picked.__code__.co_firstlineno + 2
 
 
-def called(*values: int) -> None:
+def unwatched_function(*values: int) -> None:
     for value in values:
         try:
             tf.numpy_function(picked, [np.array([value])], tf.int64)
@@ -52,7 +52,7 @@ def test_a_condition_that_was_never_evaluated_is_not_called_false(
         debugger.start()
         entry = debugger.breakpoints.set(place, condition, timing=timing)
         try:
-            called(*values)
+            unwatched_function(*values)
             said = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
@@ -88,7 +88,7 @@ def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> No
         debugger.start()
         entry = debugger.breakpoints.set(place)
         try:
-            called(0)
+            unwatched_function(0)
             sentences = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
@@ -137,10 +137,10 @@ def test_looking_for_a_name_runs_no_code_of_the_program(monkeypatch: pytest.Monk
     assert what_is('unasked') == 'is a variable of test_unhit.py (Proxy)'
     assert what_is('Unmet') == 'is a class of test_unhit.py'
     assert what_is('Unmet.nothing') == ''
-    assert 'called' in functions()
+    assert 'unwatched_function' in functions()
 
 
-@pytest.mark.parametrize(('name', 'timing'), [('made_by_exec', None), ('called', 'after-call')])
+@pytest.mark.parametrize(('name', 'timing'), [('made_by_exec', None), ('unwatched_function', 'after-call')])
 def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, timing: Literal['after-call'] | None,
                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     """One that `exec` made, and one of whose own calls only the beginning could be watched."""
@@ -152,14 +152,14 @@ def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, ti
             exec('def made_by_exec():\n    return 1\n', names)
             monkeypatch.setitem(globals(), 'made_by_exec', names['made_by_exec'])
             names['made_by_exec']()
-            called(0)
+            unwatched_function(0)
             (sentence,) = unhit(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert 'nothing of that name ran' not in sentence
     assert '; calls that the program makes itself were not watched.' in sentence and name in sentence
-    line = called.__code__.co_firstlineno
-    assert sentence.endswith(f'. A breakpoint on test_unhit.py:{line} stops in it.') == (name == 'called')
+    line = unwatched_function.__code__.co_firstlineno
+    assert sentence.endswith(f'. A breakpoint on test_unhit.py:{line} stops in it.') == (name == 'unwatched_function')
 
 
 def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:

@@ -11,7 +11,7 @@ import pytest
 from inspecting import drive, inspector, opened, press, screen, settled, until
 from plain_sites import record_calls, wrapped_site
 
-from pyfuncdbg.hooks import chain
+from pyfuncdbg.hooks import chain, watched_call
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.inspector.panes.time_window import MOST, looked_at
@@ -69,6 +69,7 @@ def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
             other(122, -1.0)
     with Recorder(path), pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, 'perf_counter_ns', clock)
+        patch.setattr(watched_call, '_clock', clock)
         first, second = threading.Thread(target=one), threading.Thread(target=two)
         first.start()
         second.start()
