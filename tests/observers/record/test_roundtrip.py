@@ -4,12 +4,15 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import gc
 import importlib
+import os
 import sys
 import time
 import types
 import zipfile
 from functools import partial
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -433,3 +436,14 @@ def test_a_decorated_function_is_where_it_was_written(tmp_path):
     assert call.site.function.endswith('.doubled')
     assert (call.site.filename, call.site.line) == (__file__, doubled.__code__.co_firstlineno)
     assert call.site.source.strip().startswith('def doubled(x):')
+
+
+@pytest.mark.skipif(not os.path.exists('/proc/self/fd'), reason='needs /proc')
+def test_a_trace_that_nobody_closes_leaves_no_file_open(tmp_path: Path) -> None:
+    with Recorder(tmp_path / 'left.pfd'):
+        wrapped(lambda x: (x,))(np.float32(1))
+    before = len(os.listdir('/proc/self/fd'))
+    for _ in range(5):
+        Trace.open(tmp_path / 'left.pfd').info()
+    gc.collect()
+    assert len(os.listdir('/proc/self/fd')) == before

@@ -214,11 +214,11 @@ class LogReader:
         Raises:
             NotATraceError, TraceVersionError, TraceError: It is no log, from a newer version, or unreadable.
         """
+        self._fd = -1
         self.path = path
         self.tail = ''
         """Why the last `frames` stopped before the end of the file, '' if it did not."""
         self._identity: tuple[int, int] | None = None
-        self._fd = -1
         number = self._opened()
         try:
             self._check_header(os.pread(number, HEADER_SIZE, 0))
@@ -317,6 +317,9 @@ class LogReader:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()                            # of a trace that nobody closed
 
 
 def _checked(file: object, kind: int, length: int, checksum: int) -> bytes | None:
