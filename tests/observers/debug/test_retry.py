@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ def _raise(x: np.ndarray) -> None:
 
 def _resize(x: np.ndarray) -> None:
     x[0] = 9
-    x.shape = (2, 2)
+    with warnings.catch_warnings(action='ignore'):
+        x.shape = (2, 2)                        # deprecated in NumPy 2.5
 
 
 def _close(x: np.ndarray) -> None:
