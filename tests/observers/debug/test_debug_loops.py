@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from scripted_stops import typing
 
@@ -74,7 +75,7 @@ def test_the_element_of_a_dataset_has_its_name_at_the_prompt() -> None:
 def nested(k: float) -> Any:
     """A loop whose body has nodes and calls a function, and a branch behind it."""
     def step(x: Any) -> Any:
-        return x + 1
+        return x + np.float32(1)
 
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         def body(i: Any, a: Any) -> Any:
