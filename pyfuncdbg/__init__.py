@@ -69,7 +69,7 @@ def debug(what: Any = None, ui: Literal['auto', 'inspector', 'prompt', 'none'] =
     """Debug a session, a function or a `tf.function`; without arguments, the calls inside `with`.
 
     Args:
-        what: A session, or a callable of which each call is debugged.
+        what: A session, or a callable whose calls are debugged.
         ui: Front end: 'auto', 'inspector', 'prompt', or 'none', which logs stops.
 
     Returns:

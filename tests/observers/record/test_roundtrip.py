@@ -439,7 +439,7 @@ def test_a_decorated_function_is_where_it_was_written(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists('/proc/self/fd'), reason='needs /proc')
-def test_a_trace_that_nobody_closes_leaves_no_file_open(tmp_path: Path) -> None:
+def test_a_trace_that_is_not_closed_leaves_no_file_open(tmp_path: Path) -> None:
     with Recorder(tmp_path / 'left.pfd'):
         wrapped(lambda x: (x,))(np.float32(1))
     before = len(os.listdir('/proc/self/fd'))

@@ -319,7 +319,7 @@ class LogReader:
             self._fd = -1
 
     def __del__(self) -> None:
-        self.close()                            # of a trace that nobody closed
+        self.close()                            # of a trace that was not closed
 
 
 def _checked(file: object, kind: int, length: int, checksum: int) -> bytes | None:
