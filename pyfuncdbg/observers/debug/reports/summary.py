@@ -125,7 +125,7 @@ def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
     for finding in health.having('inherited'):
         if not finding.call.site.attrs.get('source'):       # the calls that the title counts
             heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
-    bad_runs = [run for run in trace.calls(kind='run', bad=True, limit=LISTED)      # the result of an inner pass stays inside
+    bad_runs = [run for run in trace.calls(kind='run', bad=True, limit=LISTED)      # an inner pass has no result outside
                 if trace.run(run.run, run.process).kind != 'inner']
     origins = tuple(NanSource(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
                     for finding in sorted(health.origins, key=_Masked(health, bad_runs)))
