@@ -19,8 +19,8 @@ import pytest
 from hypothesis import settings
 
 from pyfuncdbg.hooks import live_objects
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.lines import live_functions
 from pyfuncdbg.observers.record import records
 from pyfuncdbg.observers.record.trace import Trace

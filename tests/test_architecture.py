@@ -72,7 +72,7 @@ SUBFOLDERS = {
     'hosts.tensorflow': 'graph_ops tapes doctor sessions python_calls nodes',
     'observers.debug': 'diagnosis cards reports numerics gradients stepping breakpoints inspecting lines stops conditions',
     'observers.record': 'index log snapshots sources',
-    'hooks': 'captured',
+    'hooks': 'output',
     'ui.views': 'reports numerics graph calls tensors pictures sources',
     'ui.commands': 'programs socket engine',
     'ui.prompt': 'connecting lending front_ends terminal_io',
@@ -154,8 +154,8 @@ def sources() -> list[Path]:
 
 
 def compiled() -> list[Path]:
-    """Sources of modules that are compiled: of the rules those on imports and on the length of files hold for them too."""
-    return sorted(path for kind in ('*.pyx', '*.pxd') for path in PACKAGE.rglob(kind))
+    """The C types of compiled modules: the rules on imports and on the length of files hold for them too."""
+    return sorted(PACKAGE.rglob('*.pxd'))
 
 
 def name_of(path: Path) -> str:
@@ -719,11 +719,11 @@ def test_what_starts_a_program_loads_what_it_needs(module: str, unneeded: set[st
     ('pyfuncdbg/demo/train.py', 'from pyfuncdbg.observers.record import recorder'),
     ('pyfuncdbg/errors.py', 'from pyfuncdbg.hooks import call'),
     ('pyfuncdbg/attic/old.py', 'import os'),
-    ('pyfuncdbg/hooks/passage.pyx', 'cdef int x\n\nfrom pyfuncdbg.observers.record.recorder cimport R\ncdef int y'),
+    ('pyfuncdbg/hooks/passage.pxd', 'cdef int x\n\nfrom pyfuncdbg.observers.record.recorder cimport R\ncdef int y'),
     ('pyfuncdbg/hooks/passage.pxd', 'cimport pyfuncdbg.observers.record.call_recorder'),
     ('pyfuncdbg/observers/record/call_recorder.pxd', 'def f():\n    cdef int x\n    '
      'from pyfuncdbg.observers.debug.stops.stop import (Stop,\n        Other)'),
-    ('pyfuncdbg/hosts/tensorflow/usual.pyx', 'from cpython.object cimport PyObject\nimport os, '
+    ('pyfuncdbg/hosts/tensorflow/usual.pxd', 'from cpython.object cimport PyObject\nimport os, '
      'pyfuncdbg.observers.record.log'),
 ])
 def test_an_import_to_the_left_is_seen(path: str, source: str) -> None:
@@ -754,7 +754,7 @@ def test_a_circle_of_imports_is_seen() -> None:
         'pyfuncdbg/under.py': 'import os',
         'pyfuncdbg/over.py': 'import pyfuncdbg.a, pyfuncdbg.under, pyfuncdbg.p.q',
         'pyfuncdbg/p/__init__.py': '',
-        'pyfuncdbg/p/q.pyx': 'cimport pyfuncdbg.p.r',
+        'pyfuncdbg/p/q.pxd': 'cimport pyfuncdbg.p.r',
         'pyfuncdbg/p/r.py': 'from .q import x',
     }
     imports = module_imports(texts)
@@ -898,7 +898,7 @@ if __name__ == '__main__':
 def test_a_nameless_file_and_the_workshop_are_seen() -> None:
     assert nameless(Path('runtime/utils.py'))
     assert nameless(Path('common/plan.py'))
-    assert nameless(Path('runtime/helpers.pyx'))
+    assert nameless(Path('runtime/helpers.pxd'))
     assert not nameless(Path('runtime/plan.py'))
     assert workshop('see ' + '../' + 'shared/spec and /' + 'work/main') == ['../' + 'shared', '/' + 'work/m']
     assert workshop('how they work/play') == []

@@ -59,9 +59,7 @@ def said(tmp_path: Path, before: str = '') -> list[str]:
 
 def test_there_is_a_source_for_each() -> None:
     assert len(NAMES) == len(set(NAMES))
-    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / 'pyfuncdbg').rglob('*.pyx')} | {
-        path.relative_to(ROOT).with_suffix('.py').as_posix() for path in (ROOT / 'pyfuncdbg').rglob('*.pxd')
-        if path.with_suffix('.py').exists()}
+    sources = {path.relative_to(ROOT).with_suffix('.py').as_posix() for path in (ROOT / 'pyfuncdbg').rglob('*.pxd')}
     assert sources == {source for module in MODULES for source in module['sources']}
     assert [Path(source).with_suffix('').as_posix().replace('/', '.') for module in MODULES
             for source in module['sources']] == NAMES
@@ -82,4 +80,4 @@ def test_where_they_are_built_they_are_used(tmp_path: Path) -> None:
 
 def test_frames_of_every_compiled_module_are_known_as_ours() -> None:
     assert all(is_package(source) for module in MODULES for source in module['sources'])
-    assert not is_package('program/hooks/passage.pyx') and not is_package('/home/me/pyfuncdbg/hooks/call.py')
+    assert not is_package('program/hooks/call.py') and not is_package('/home/me/pyfuncdbg/hooks/call.py')

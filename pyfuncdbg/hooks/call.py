@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pyfuncdbg.hooks.traits import NONE, Traits
 
 if TYPE_CHECKING:
-    from pyfuncdbg.hooks.captured.output import Output
-    from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
     from pyfuncdbg.hooks.host import Host, Pausable
+    from pyfuncdbg.hooks.output.output import Output
+    from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
 
 Kind = Literal['python', 'op', 'gradient', 'run']
 """The grain of a call: a wrapped Python function, a graph node, one backward step, or a whole run."""

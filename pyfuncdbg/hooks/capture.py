@@ -16,15 +16,15 @@ from types import TracebackType
 from typing import Any, Literal
 
 from pyfuncdbg.hooks.call import Call, Kind, current
-from pyfuncdbg.hooks.captured import fp_errors, streams, warnings_and_logs
-from pyfuncdbg.hooks.captured.fp_errors import states
-from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
-from pyfuncdbg.hooks.captured.output import SILENCE, Output
-from pyfuncdbg.hooks.captured.speaker import muted
-from pyfuncdbg.hooks.captured.streams import Streams, diverted
-from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.output import fp_errors, streams, warnings_and_logs
+from pyfuncdbg.hooks.output.fp_errors import states
+from pyfuncdbg.hooks.output.numpy_errstate import DEFAULT, state
+from pyfuncdbg.hooks.output.output import SILENCE, Output
+from pyfuncdbg.hooks.output.speaker import muted
+from pyfuncdbg.hooks.output.streams import Streams, diverted
+from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
 
 __all__ = ['Capture', 'Output', 'divert']
 

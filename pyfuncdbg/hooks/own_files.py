@@ -16,8 +16,8 @@ _LIBRARY = tuple([os.path.dirname(file) + os.sep for file in (os.__file__, os.pa
 _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/\\]|ipykernel_launcher\.py)')
 """Packages that run the cells of a notebook and replace its `sys.stdout`."""
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
-_COMPILED = re.compile(r'(^|/)pyfuncdbg/[\w/]+\.pyx$|^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
-"""Names that modules are compiled under: relative ones of `.py` files, for a program may lie in a folder of this name."""
+_COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
+"""Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
 judged: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from timing import Result, Work, measured, table
 
 from pyfuncdbg import tf as ours
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.ops.script.function import PythonFunction
 
 try:

@@ -19,9 +19,9 @@ from wrapped_calls import Keeper, wrap
 from pyfuncdbg.hooks import capture as module, chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture, divert
-from pyfuncdbg.hooks.captured.output import SILENCE
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.output.output import SILENCE
 
 
 def test_eight_native_threads_by_two_hundred_calls(capture: Capture, keeper: Keeper) -> None:

@@ -6,7 +6,7 @@ import contextvars
 import numpy as np
 import pytest
 
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 
 
 def modes_of(value: object) -> dict[str, str]:

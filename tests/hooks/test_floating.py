@@ -19,10 +19,10 @@ from wrapped_calls import Keeper, wrap
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.captured import fp_errors
-from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
-from pyfuncdbg.hooks.captured.numpy_errstate import DEFAULT, state
-from pyfuncdbg.hooks.captured.output import OutputEntry
+from pyfuncdbg.hooks.output import fp_errors
+from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS
+from pyfuncdbg.hooks.output.numpy_errstate import DEFAULT, state
+from pyfuncdbg.hooks.output.output import OutputEntry
 
 PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
@@ -314,7 +314,7 @@ import pyfuncdbg
 from wrapped_calls import Keeper, wrap
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.captured.numpy_errstate import state
+from pyfuncdbg.hooks.output.numpy_errstate import state
 
 def body():
     np.ones(1) / np.zeros(1)

@@ -8,9 +8,9 @@ import threading
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pyfuncdbg.hooks.captured import output as module
-from pyfuncdbg.hooks.captured.output import ENTRIES, HEAD, NOWHERE, TAIL, Output
-from pyfuncdbg.hooks.captured.speaker import place
+from pyfuncdbg.hooks.output import output as module
+from pyfuncdbg.hooks.output.output import ENTRIES, HEAD, NOWHERE, TAIL, Output
+from pyfuncdbg.hooks.output.speaker import place
 
 HERE = ('model.py', 3, 'f')
 

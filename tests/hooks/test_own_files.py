@@ -47,8 +47,8 @@ def test_our_runtime_is_no_adapter() -> None:
 
 def test_compiled_modules_are_ours_by_the_name_that_they_were_compiled_under() -> None:
     assert is_package('pyfuncdbg/hosts/tensorflow/usual_calls.py')
-    assert is_package('/build/pyfuncdbg/hooks/passage.pyx')
-    assert not is_package('notpyfuncdbg/hooks/passage.pyx')
+    assert not is_package('/build/pyfuncdbg/hooks/call.py')
+    assert not is_package('notpyfuncdbg/hooks/call.py')
 
 
 def test_the_way_out_of_the_machinery_ends_at_the_first_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hooks.captured import numpy1_errstate
-from pyfuncdbg.hooks.captured.numpy1_errstate import Errors, ErrstateModule, ThreadState, change_state, modes_of_state
+from pyfuncdbg.hooks.output import numpy1_errstate
+from pyfuncdbg.hooks.output.numpy1_errstate import Errors, ErrstateModule, ThreadState, change_state, modes_of_state
 
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 

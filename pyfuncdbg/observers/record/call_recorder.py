@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.errors import Retried
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.captured.output import SILENCE
+from pyfuncdbg.hooks.output.output import SILENCE
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call

@@ -29,8 +29,8 @@ from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, current
 from pyfuncdbg.hooks.call_frames import entrance_of
-from pyfuncdbg.hooks.captured import fp_errors
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.output import fp_errors
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance
 from pyfuncdbg.observers.record.recorder import Recorder

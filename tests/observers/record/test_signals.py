@@ -15,7 +15,7 @@ import pytest
 from plain_host import wrapped
 
 import pyfuncdbg
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate
-from pyfuncdbg.hooks.captured.output import Output
+from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.output.output import Output
 
 OTHERWISE = 'otherwise'
 """The remark on a call whose outputs are the session's own, while the node alone gives others."""

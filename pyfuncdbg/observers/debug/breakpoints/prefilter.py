@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.conditions.binding import OfValues
 from pyfuncdbg.observers.debug.conditions.predicate import truth

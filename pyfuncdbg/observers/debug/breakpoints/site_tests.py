@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call, CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
 from pyfuncdbg.observers.debug.conditions.function_parameters import reader

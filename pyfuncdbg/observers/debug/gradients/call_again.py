@@ -18,9 +18,9 @@ import numpy as np
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, obstacle

@@ -14,10 +14,10 @@ from typing import Protocol
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.forking_thread import former_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb
 from pyfuncdbg.observers.debug.stops.unattended_stop import log_stop
 

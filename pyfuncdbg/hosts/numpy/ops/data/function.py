@@ -13,8 +13,8 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks, invoke
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec

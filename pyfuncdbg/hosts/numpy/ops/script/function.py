@@ -15,11 +15,11 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
 from pyfuncdbg.hooks.function_fit import refuse_misfit
 from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
 from pyfuncdbg.hooks.graph_context import RETURNED
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hosts.numpy.graph import context

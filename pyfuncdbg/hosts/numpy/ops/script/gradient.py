@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, TypedInput, register
 from pyfuncdbg.hosts.numpy.graph.operation import Operation

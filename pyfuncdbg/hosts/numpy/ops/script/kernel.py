@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape

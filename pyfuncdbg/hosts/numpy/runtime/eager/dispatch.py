@@ -10,8 +10,8 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import current_call, hooks, invoke
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph import context

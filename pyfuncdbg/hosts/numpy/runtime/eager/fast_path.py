@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.public_function import unwrapped
 from pyfuncdbg.hosts.numpy.graph.context import process, state

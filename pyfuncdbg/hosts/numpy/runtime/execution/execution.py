@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pyfuncdbg.errors import DeadlineExceededError
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Run
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES, saved
 

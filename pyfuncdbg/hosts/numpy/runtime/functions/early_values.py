@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import INPUT
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation

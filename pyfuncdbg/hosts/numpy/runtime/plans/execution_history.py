@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.captured import numpy_errstate
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_values import SlotValues

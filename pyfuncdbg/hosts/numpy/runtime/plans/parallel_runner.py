@@ -16,9 +16,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from pyfuncdbg.errors import DeadlineExceededError
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory
 from pyfuncdbg.hosts.numpy.runtime.plans.executor import Executor

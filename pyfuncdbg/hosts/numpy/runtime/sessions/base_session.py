@@ -9,9 +9,9 @@ from typing import Any
 
 from pyfuncdbg.errors import CancelledError
 from pyfuncdbg.hooks.call import CallSite, Run, RunForm
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.program_traceback import leave_out_ours
 from pyfuncdbg.hooks.public_function import for_program, unwrapped
 from pyfuncdbg.hooks.traits import Traits

@@ -14,9 +14,9 @@ import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.captured import numpy_errstate
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation

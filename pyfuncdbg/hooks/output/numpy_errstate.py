@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS, ThreadState
+from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS, ThreadState
 
 
 def _changed_by(action: Callable[[], Any]) -> tuple[contextvars.ContextVar[Any], Any]:

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call import Call, current
-from pyfuncdbg.hooks.captured.output import NOWHERE, SILENCE, Output, Place, Said, lock
+from pyfuncdbg.hooks.output.output import NOWHERE, SILENCE, Output, Place, Said, lock
 from pyfuncdbg.hooks.source_map import behind_relays
 
 # A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).

@@ -1,6 +1,6 @@
 """NumPy's floating-point error state before NumPy 2: a list per thread, where NumPy 2 has a context variable.
 
-`captured.numpy_errstate` and `captured.fp_errors` use it instead of NumPy 2's variable and of the functions that
+`output.numpy_errstate` and `output.fp_errors` use it instead of NumPy 2's variable and of the functions that
 read and make its values. Called on the thread whose state it is.
 """
 from __future__ import annotations

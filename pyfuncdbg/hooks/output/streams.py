@@ -16,9 +16,9 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
-from pyfuncdbg.hooks.captured.speaker import place, say, speaker
-from pyfuncdbg.hooks.captured.watched_streams import WatchedStreams, Write
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.output.speaker import place, say, speaker
+from pyfuncdbg.hooks.output.watched_streams import WatchedStreams, Write
 
 _written: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
 """The stream that the `write` below ours is writing to: another of ours down there only passes on."""

@@ -13,8 +13,8 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.hooks.captured.output import Place
-from pyfuncdbg.hooks.captured.speaker import muted, say, speaker
+from pyfuncdbg.hooks.output.output import Place
+from pyfuncdbg.hooks.output.speaker import muted, say, speaker
 from pyfuncdbg.hooks.source_map import behind_relays, place
 
 

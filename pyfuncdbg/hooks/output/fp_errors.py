@@ -18,10 +18,10 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.hooks.captured import numpy1_errstate
-from pyfuncdbg.hooks.captured.numpy1_errstate import OF_THREADS
-from pyfuncdbg.hooks.captured.numpy_errstate import state
-from pyfuncdbg.hooks.captured.speaker import place, say, speaker
+from pyfuncdbg.hooks.output import numpy1_errstate
+from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS
+from pyfuncdbg.hooks.output.numpy_errstate import state
+from pyfuncdbg.hooks.output.speaker import place, say, speaker
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 
