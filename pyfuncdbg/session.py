@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hooks.public_function import for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder, policies
 from pyfuncdbg.observers.debug.stepping.run_policy import RunPolicy
@@ -87,7 +87,7 @@ class DebugSession:
 
     _OWN = frozenset(('_blocks', '_policy', '_scope', '_session', 'debugging'))
 
-    @for_program
+    @hide_own_frames
     def __init__(self, session: Any, ui: Ui = 'auto') -> None:
         if not is_session(session):
             raise CommandError(f'DebugSession wraps a Session, such as tf.compat.v1.Session(); this is a '
@@ -119,7 +119,7 @@ class DebugSession:
             _begin(self._policy)
 
     # ------------------------------------------------------------------ running
-    @for_program
+    @hide_own_frames
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """As the wrapped session's `run`."""
         if not self._policy.on:
@@ -127,24 +127,24 @@ class DebugSession:
         with policies.applied(self._policy):
             return self._session.run(fetches, feed_dict, options, run_metadata)
 
-    @for_program
+    @hide_own_frames
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """As the wrapped session's."""
         with policies.applied(self._policy):
             return self._session.partial_run_setup(fetches, feeds)
 
-    @for_program
+    @hide_own_frames
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         """As the wrapped session's; each step is a run."""
         with policies.applied(self._policy):
             return self._session.partial_run(handle, fetches, feed_dict)
 
-    @for_program
+    @hide_own_frames
     def make_callable(self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False) -> Any:
         """As the wrapped session's; each call of the function is a run."""
         made = self._session.make_callable(fetches, feed_list, accept_options)
 
-        @for_program
+        @hide_own_frames
         def call(*values: Any, **options: Any) -> Any:
             with policies.applied(self._policy):
                 return made(*values, **options)
@@ -245,7 +245,7 @@ class DebuggedFunction:
         CommandError: It cannot be called, or there is no such `ui`.
     """
 
-    @for_program
+    @hide_own_frames
     def __init__(self, function: Callable[..., Any], ui: Ui = 'auto') -> None:
         if not callable(function):
             raise CommandError(f'debug() takes a function or a Session; this is a {type(function).__name__}')
@@ -256,7 +256,7 @@ class DebuggedFunction:
         self._progress: tuple[int, RunOrder | None] = 0, None   # 'run -t 10' counts from call to call
         functools.update_wrapper(self, function, updated=())
 
-    @for_program
+    @hide_own_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with _block(getattr(self._function, '__name__', type(self._function).__name__), self._ui, self._progress) as policy:
             try:

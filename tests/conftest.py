@@ -101,7 +101,7 @@ def frozen() -> Iterator[dict[str, list[FunctionType]]]:
 @pytest.fixture(scope='module', autouse=True)
 def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.FixtureRequest) -> Iterator[None]:
     """Of functions that are frozen, the search is shown those of this module and of what tests import."""
-    for function in live_objects.living(FunctionType):
+    for function in live_objects.find_objects(FunctionType):
         if function.__code__.co_filename.startswith(TESTS):
             frozen.setdefault(function.__code__.co_filename, []).append(function)
     gc.collect()                                # what is frozen as garbage stays for good, with its open files
@@ -109,8 +109,8 @@ def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.Fixture
     own = [function for filename, functions in frozen.items() for function in functions
            if filename == str(request.path) or not os.path.basename(filename).startswith('test_')]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(live_functions, 'living', lambda *kinds: [
-            *live_objects.living(*kinds), *(own if FunctionType in kinds else ())])
+        patch.setattr(live_functions, 'find_objects', lambda *kinds: [
+            *live_objects.find_objects(*kinds), *(own if FunctionType in kinds else ())])
         yield
 
 
@@ -118,7 +118,7 @@ def few_functions(frozen: dict[str, list[FunctionType]], request: pytest.Fixture
 def leaves_the_process_as_it_was() -> Iterator[None]:
     """The next test of this process finds no hook of this one and no thread that is stepped, NumPy reports its errors as
     before, and garbage is collected."""
-    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()), numpy_errstate.current()
+    before, state = (np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()), numpy_errstate.current_state()
     yield
     after = np.geterr(), np.geterrcall(), list(hooks._all), stepped(), collector()
     numpy_errstate.state.set(state)

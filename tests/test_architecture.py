@@ -101,7 +101,7 @@ CONTAINERS: tuple[Any, ...] = (tuple, list, dict, frozenset, Mapping, Sequence, 
 FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|numpy_function|\btf\b|\btf_', re.IGNORECASE)
 """What names a framework, or its ops that call a Python function."""
 
-CHAIN_FOR_HOSTS = {'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched'}
+CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure'}
 HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask', 'declines', 'follow', 'ignore',
                    'usual'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 
 PACKAGE = Path(pyfuncdbg.__file__).resolve().parent
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +23,7 @@ PROGRAM = '''
 import sys
 import numpy as np
 import pyfuncdbg
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg import tf
 from pyfuncdbg.hosts.tensorflow import call_dispatch
 
@@ -79,5 +79,5 @@ def test_where_they_are_built_they_are_used(tmp_path: Path) -> None:
 
 
 def test_frames_of_every_compiled_module_are_known_as_ours() -> None:
-    assert all(is_package(source) for module in MODULES for source in module['sources'])
-    assert not is_package('program/hooks/call.py') and not is_package('/home/me/pyfuncdbg/hooks/call.py')
+    assert all(is_own_file(source) for module in MODULES for source in module['sources'])
+    assert not is_own_file('program/hooks/call.py') and not is_own_file('/home/me/pyfuncdbg/hooks/call.py')

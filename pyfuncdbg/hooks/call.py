@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pyfuncdbg.hooks.traits import NONE, Traits
+from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import Host, Pausable
@@ -79,7 +79,7 @@ class CallSite:
     def __init__(self, name: str, op_type: str, kind: Kind, host: Host, *, function: Callable[..., Any] | None = None,
                  stack: Sequence[Frame] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = (),
                  attrs: Mapping[str, Any] | None = None, same_as: CallSite | None = None, steady: bool = False,
-                 traits: Traits = NONE) -> None:
+                 traits: Traits = NO_TRAITS) -> None:
         self.id: int = next(_site_ids) if same_as is None else same_as.id
         self.counter: Iterator[int] = itertools.count() if same_as is None else same_as.counter
         self.name = name
@@ -177,13 +177,13 @@ class Run:
     @property
     def title(self) -> str:
         """The label, with the element that it works on."""
-        return title(self.label, self.element)
+        return run_title(self.label, self.element)
 
     def __repr__(self) -> str:
         return f'<Run #{self.id} {self.title}>'
 
 
-def title(label: str, element: int | None) -> str:
+def run_title(label: str, element: int | None) -> str:
     """'element 17 of Map', or the label alone."""
     return label if element is None else f'element {element} of {label}'
 
@@ -208,7 +208,7 @@ class Call:
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
         sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
         parent: Id of the call in whose function this one was made, else 0.
-        retry_of: Id of the first execution, where this is another one of the same call (`renew`), else 0.
+        retry_of: Id of the first execution, where this is another one of the same call (`begin_retry`), else 0.
         saved: The inputs as they were before the function could write to them, as the hook that may retry it has saved
             them; None where it has not.
     """
@@ -273,7 +273,7 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
     return call
 
 
-def renew(call: Call) -> None:
+def begin_retry(call: Call) -> None:
     """Make another execution of a call that is over: with a number and a time of its own, so that each has a record.
 
     The ordinal stays: the program has called once. A run's own call takes its run along.
@@ -287,10 +287,10 @@ def renew(call: Call) -> None:
     else:
         call.id = next(_call_ids)
     call.retry_of = first
-    begin_anew(call, now)
+    reset_call(call, now)
 
 
-def begin_anew(call: Call, now: int) -> None:
+def reset_call(call: Call, now: int) -> None:
     """Nothing of a call has been executed yet."""
     call.started = now
     call.finished = 0
@@ -301,7 +301,7 @@ current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=
 """The hooked call whose function runs in this context. Set inside the call, so native threads have it."""
 
 
-def made_again() -> bool:
+def in_reexecution() -> bool:
     """Whether this context is inside of a call that is made once more to be looked at: nothing stops there."""
     call = current.get()
     return call is not None and not call.id

@@ -12,9 +12,9 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.chain import TELLING, Hook, invoke
+from pyfuncdbg.hooks.chain import CHAIN_CODES, Hook, invoke
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hooks.source_map import is_generated
 
 _DEEPEST = 10
@@ -40,7 +40,7 @@ class Entrance:
     hooks: tuple[Hook, ...] = ()
 
 
-class _Passing(NamedTuple):
+class _ChainCall(NamedTuple):
     """A call that the chain executes, what it calls then, and the hooks around it."""
 
     call: Call
@@ -52,86 +52,86 @@ RUNNERS: set[CodeType] = set()
 """Functions that run a whole program: it and what called it are no part of the program's stack."""
 Describe = Callable[[FrameType], Entrance | None]
 _callers: set[CodeType] = set()
-_beginnings: dict[CodeType, Describe] = {}
-_failures: dict[CodeType, Callable[[FrameType], tuple[CallSite, Run] | None]] = {}
+_call_frames: dict[CodeType, Describe] = {}
+_failure_frames: dict[CodeType, Callable[[FrameType], tuple[CallSite, Run] | None]] = {}
 
 
-def calls_wrapped(function: _Function) -> _Function:
+def mark_function_caller(function: _Function) -> _Function:
     """Mark a function of a host that calls the user's function itself."""
     _callers.add(function.__code__)
     return function
 
 
-def begins_call(describe: Describe) -> Callable[[_Function], _Function]:
+def mark_call_frame(describe: Describe) -> Callable[[_Function], _Function]:
     """Mark a function of a host that makes one call of a site, with hooks or without.
 
     Args:
         describe: Reads the call from a frame of the function; None of one that makes none.
     """
     def mark(function: _Function) -> _Function:
-        _beginnings[function.__code__] = describe
+        _call_frames[function.__code__] = describe
         return function
     return mark
 
 
-def tells_failure(describe: Callable[[FrameType], tuple[CallSite, Run] | None]) -> Callable[[_Function], _Function]:
+def mark_failure_frame(describe: Callable[[FrameType], tuple[CallSite, Run] | None]) -> Callable[[_Function], _Function]:
     """Mark a function of a host that runs nodes: its frame in the traceback of an error tells which of them has failed."""
     def mark(function: _Function) -> _Function:
-        _failures[function.__code__] = describe
+        _failure_frames[function.__code__] = describe
         return function
     return mark
 
 
-def failed_at(frame: FrameType) -> tuple[CallSite, Run] | None:
+def failed_node(frame: FrameType) -> tuple[CallSite, Run] | None:
     """The node that failed in this frame of ours, and its run; None if it tells of none."""
-    describe = _failures.get(frame.f_code)
+    describe = _failure_frames.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
 
 def calls_function(frame: FrameType) -> bool:
     """Whether what this frame calls is a wrapped function."""
-    return frame.f_code in _callers or frame.f_code in TELLING
+    return frame.f_code in _callers or frame.f_code in CHAIN_CODES
 
 
-def entrance_of(frame: FrameType) -> Entrance | None:
+def read_entrance(frame: FrameType) -> Entrance | None:
     """The call that this frame of ours begins, None if it begins none."""
-    if frame.f_code in TELLING:
-        passing = _passing(frame)
+    if frame.f_code in CHAIN_CODES:
+        passing = _read_chain_call(frame)
         if passing is None:
             return None
         call = passing.call
         return Entrance(call.site, call.run, call.inputs, call, passing.hooks)
-    describe = _beginnings.get(frame.f_code)
+    describe = _call_frames.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
 
 def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
     """The call whose wrapped function this frame is; None if it is no wrapped function, or this hook is not around it."""
-    if not begins_function(frame):
+    if not is_function_frame(frame):
         return None
-    passing = _around(frame)
+    passing = _call_around(frame)
     return passing.call if passing is not None and any(hook is known for known in passing.hooks) else None
 
 
-def begins_function(frame: FrameType) -> bool:
+def is_function_frame(frame: FrameType) -> bool:
     """Whether this frame is that of a wrapped function itself: not of something that it calls, and not of a callback of the
     garbage collector, a finalizer or a signal handler, which Python runs whatever is about to be called."""
     if frame.f_back is None or not calls_function(frame.f_back):
         return False
-    passing = _around(frame)
+    passing = _call_around(frame)
     if passing is None or passing.call.site.kind != 'python' or is_generated(frame.f_code):
         return True
     # What the chain calls is the function, or what its host has put around it.
     codes = code_of(passing.call.site.function), code_of(passing.function)
-    return codes[0] is None or any(code is not None and original(frame.f_code) == original(code) for code in codes)
+    return codes[0] is None or any(code is not None and original_code(frame.f_code) == original_code(code) for code in codes)
 
 
-def _around(frame: FrameType) -> _Passing | None:
+def _call_around(frame: FrameType) -> _ChainCall | None:
     """The call whose function our frames have called by this one; None if none is known."""
     caller = frame.f_back
-    while caller is not None and is_machinery(caller.f_code.co_filename) and caller.f_code not in _beginnings:
-        if caller.f_code in TELLING:
-            return _passing(caller)
+    while caller is not None and is_machinery(caller.f_code.co_filename) and caller.f_code not in _call_frames:
+        if caller.f_code in CHAIN_CODES:
+            return _read_chain_call(caller)
         caller = caller.f_back
     return None
 
@@ -152,28 +152,28 @@ def code_of(function: Any) -> CodeType | None:
     return None
 
 
-def inside(frame: FrameType | None) -> bool:
+def is_inside_function(frame: FrameType | None) -> bool:
     """Whether a frame is in a wrapped function, or was called by one, however deep."""
     while frame is not None:
-        if frame.f_code in TELLING or frame.f_code in _beginnings:
+        if frame.f_code in CHAIN_CODES or frame.f_code in _call_frames:
             return True
         frame = frame.f_back
     return False
 
 
-def _passing(frame: FrameType) -> _Passing | None:
+def _read_chain_call(frame: FrameType) -> _ChainCall | None:
     """The call that a frame of the chain makes; None where another one of these, further in, makes it."""
     names = frame.f_locals
     if passage := names.get('self'):
-        return _Passing(passage.call, passage.func, passage.hooks)
+        return _ChainCall(passage.call, passage.func, passage.hooks)
     call, watcher = names.get('call'), names.get('watcher')
-    return _Passing(call, names['func'], (watcher,)) if call is not None and watcher is not None else None
+    return _ChainCall(call, names['func'], (watcher,)) if call is not None and watcher is not None else None
 
 
-def _of_invoke(frame: FrameType) -> Entrance | None:
+def _read_invoke(frame: FrameType) -> Entrance | None:
     names = frame.f_locals
     return Entrance(names['site'], names['run'], names['inputs']) if names['site'].kind == 'python' else None
 
 
-_beginnings[invoke.__code__] = _of_invoke       # of hosts that do not describe the call themselves
+_call_frames[invoke.__code__] = _read_invoke       # of hosts that do not describe the call themselves
 _callers.add(invoke.__code__)

@@ -21,14 +21,14 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.output import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.output.fp_errors import states
 from pyfuncdbg.hooks.output.numpy_errstate import DEFAULT, state
-from pyfuncdbg.hooks.output.output import SILENCE, Output
-from pyfuncdbg.hooks.output.speaker import muted
-from pyfuncdbg.hooks.output.streams import Streams, diverted
+from pyfuncdbg.hooks.output.output import NO_OUTPUT, Output
+from pyfuncdbg.hooks.output.speaker import muted_owner
+from pyfuncdbg.hooks.output.streams import Streams, divert_writes
 from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
 
 __all__ = ['Capture', 'Output', 'divert']
 
-Heard = tuple[Call | None, Any, Any]
+CaptureState = tuple[Call | None, Any, Any]
 """Who has listened before, NumPy's error state in the call, and the one before."""
 
 Mode = Literal['tee', 'only']
@@ -38,7 +38,7 @@ DEPTH = 100
 
 _state, _set_state = state.get, state.set       # to look them up at each call costs more than to call them
 _SPARE = 8
-_UNSEEN = WatchedStreams(object, object, False)   # no stream is one of these
+_NO_STREAMS = WatchedStreams(object, object, False)   # no stream is one of these
 
 
 class Capture:
@@ -61,7 +61,7 @@ class Capture:
             raise ValueError(f"mode is {mode!r}, expected 'tee' or 'only'.")
         self.echo = mode == 'tee'
         self._starts = 0
-        self._standing = _UNSEEN
+        self._standing = _NO_STREAMS
 
     def start(self, *, chained: bool = True) -> None:
         """Capture the calls that begin from now on, until `stop` has been called as often as this.
@@ -73,7 +73,7 @@ class Capture:
             self._starts += 1
             if self._starts == 1:
                 _process.acquire()
-                self._standing = _UNSEEN
+                self._standing = _NO_STREAMS
                 if chained:
                     hooks.add(self, depth=DEPTH)
 
@@ -85,7 +85,7 @@ class Capture:
             self._starts -= 1
             if self._starts == 0:
                 hooks.remove(self)
-                self._standing = _UNSEEN
+                self._standing = _NO_STREAMS
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
@@ -101,7 +101,7 @@ class Capture:
             self.dropped(call, heard)
         return outputs
 
-    def begins(self, call: Call) -> Heard | None:
+    def begins(self, call: Call) -> CaptureState | None:
         """Listen to a call from now on; gives what was in force before, None if another capture listens, or none."""
         if call.speaker is call:
             return None                         # another Capture outside of this one is at work
@@ -120,10 +120,10 @@ class Capture:
             call.standing = standing if held else self._look()
             output = call.output
             if output is None:
-                call.output = SILENCE
-            elif output is not SILENCE:         # the function runs again
+                call.output = NO_OUTPUT
+            elif output is not NO_OUTPUT:         # the function runs again
                 output.open = True
-            within = states.get(user := _state(DEFAULT)) or fp_errors.watched(user)
+            within = states.get(user := _state(DEFAULT)) or fp_errors.watched_state(user)
             call.speaker = call
             _set_state(within)
         except BaseException:                   # of a signal handler of the program
@@ -132,7 +132,7 @@ class Capture:
             raise
         return outer, within, user
 
-    def returned(self, call: Call, heard: Heard | None, outputs: Outputs) -> None:
+    def returned(self, call: Call, heard: CaptureState | None, outputs: Outputs) -> None:
         """The call is over: it says no more."""
         if heard is None:
             return
@@ -142,20 +142,20 @@ class Capture:
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             fp_errors.unwatch()
         call.speaker = outer
-        if (output := call.output) is not SILENCE and output is not None:
+        if (output := call.output) is not NO_OUTPUT and output is not None:
             output.open = False
         process = _process
         process.inside.pop()
         if not process.users:
             process.undo_if_idle()
 
-    def raised(self, call: Call, heard: Heard | None, error: BaseException) -> None:
+    def raised(self, call: Call, heard: CaptureState | None, error: BaseException) -> None:
         """As `returned`; and the error has no frames of what watches."""
         if heard is not None and isinstance(error, Exception):
             _drop_watchers(error.__traceback__)
         self.returned(call, heard, ())
 
-    def dropped(self, call: Call, heard: Heard | None) -> None:
+    def dropped(self, call: Call, heard: CaptureState | None) -> None:
         """As `returned`, unless that has been done."""
         if heard is not None and call.speaker is call:
             self.returned(call, heard, ())
@@ -176,17 +176,17 @@ def divert(receive: Callable[[str], object] | None) -> Iterator[None]:
         receive: Gets what is printed; None: it is printed as ever.
     """
     call = current.get()
-    token = muted.set(call.speaker if call is not None else None)
+    token = muted_owner.set(call.speaker if call is not None else None)
     with _process.lock:
         _process.acquire()
     try:
         _process.streams.watch(sys.stdout, sys.stderr, True)
-        with nullcontext() if receive is None else diverted(receive):
+        with nullcontext() if receive is None else divert_writes(receive):
             yield
     finally:
         with _process.lock:
             _process.release()
-        muted.reset(token)
+        muted_owner.reset(token)
 
 
 _WATCHERS = frozenset(module.__file__ for module in (fp_errors, warnings_and_logs, streams))

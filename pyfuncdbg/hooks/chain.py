@@ -14,14 +14,14 @@ from typing import Any
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
-from pyfuncdbg.hooks.hook_failure import say_failed, switch_off
+from pyfuncdbg.hooks.hook_failure import report_failure, switch_off
 from pyfuncdbg.hooks.installed_hooks import Gate, Hook, Hooks, Outputs, hooks
-from pyfuncdbg.hooks.own_files import is_package
-from pyfuncdbg.hooks.run_abort import ends_with_caller, unwatched
-from pyfuncdbg.hooks.watched_call import watch
+from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hooks.run_abort import abort_ends_here, call_unwatched
+from pyfuncdbg.hooks.watched_call import watch_call
 
 Function = Callable[..., Outputs]
-_NONE: Any = object()
+_NO_OUTCOME: Any = object()
 
 
 _thread = threading.local()
@@ -58,37 +58,38 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         interest = place.interest[1] if place is not None and place.interest[0] is stamp else hooks.ask(site, run)
         if interest is False:
             next(site.counter)
-            return unwatched(run, func, *inputs)
+            return call_unwatched(run, func, *inputs)
         if interest is None:
             return func(*inputs)
         if interest is not True:
-            return _gated(interest, stamp, site, func, run, inputs)
-    return _watched(site, func, run, inputs, forward, sources, thread)
+            return _invoke_gated(interest, stamp, site, func, run, inputs)
+    return _invoke_watched(site, func, run, inputs, forward, sources, thread)
 
 
-def _gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
+def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
     """Make a call whose values decide whether a hook is interested; `stamp` is the one under which the gate was given."""
     ordinal = next(site.counter)
     if not gate.late:
         if gate.opens(run, ordinal, inputs, ()):
-            return _watched(site, func, run, inputs, began=(ordinal, perf_counter_ns()))
-        return unwatched(run, func, *inputs)
+            return _invoke_watched(site, func, run, inputs, began=(ordinal, perf_counter_ns()))
+        return call_unwatched(run, func, *inputs)
     saved = gate.save(inputs)
     started = perf_counter_ns()
-    outputs = unwatched(run, func, *inputs)
+    outputs = call_unwatched(run, func, *inputs)
     if hooks.stamp is stamp and not gate.opens(run, ordinal, inputs, outputs):
         return outputs
-    return _watched(site, _given(outputs, func), run, inputs, began=(ordinal, started), saved=saved)
+    return _invoke_watched(site, _replay_first_call(outputs, func), run, inputs, began=(ordinal, started), saved=saved)
 
 
-def _given(outputs: Outputs, func: Function) -> Function:
+def _replay_first_call(outputs: Outputs, func: Function) -> Function:
     """A function that has been called already: gives what it gave then, and after that what it gives."""
     first = [outputs]
     return lambda *inputs: first.pop() if first else func(*inputs)
 
 
-def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
-             thread: int = 0, began: tuple[int, int] | None = None, saved: Any = None) -> Outputs:
+def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
+                    sources: Sequence[int] = (),
+                    thread: int = 0, began: tuple[int, int] | None = None, saved: Any = None) -> Outputs:
     """Make a call through the hooks of its kind.
 
     Args:
@@ -112,10 +113,10 @@ def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forwar
         call.saved = saved
     try:
         # No `cast`: a step out of the function would lead into that.
-        return watch(call, within, watcher, func, inputs) if watcher is not None else _hooked(call, func)
+        return watch_call(call, within, watcher, func, inputs) if watcher is not None else _run_hooks(call, func)
     except BaseException as error:
         if isinstance(error, RunAborted):
-            run.aborted = None if not call.parent and ends_with_caller(run) else error
+            run.aborted = None if not call.parent and abort_ends_here(run) else error
         elif error is call.error:
             _drop_frames(error)
         raise
@@ -125,7 +126,7 @@ def _watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forwar
         del call, within
 
 
-def _hooked(call: Call, func: Function) -> Outputs:
+def _run_hooks(call: Call, func: Function) -> Outputs:
     """Execute a call through all hooks of its kind."""
     passage = _Passage()                        # filled here: calling an __init__ costs 0.06 µs
     passage.call = call
@@ -135,7 +136,7 @@ def _hooked(call: Call, func: Function) -> Outputs:
     try:
         return passage.proceed() if passage.hooks else passage.execute()
     finally:
-        del call, passage                       # as in `_watched`
+        del call, passage                       # as in `_invoke_watched`
 
 
 def _drop_frames(error: BaseException) -> None:
@@ -146,7 +147,7 @@ def _drop_frames(error: BaseException) -> None:
     frames = []
     entry = error.__traceback__ and error.__traceback__.tb_next
     for innermost in False, True:               # compiled, the innermost code has two entries
-        while entry is not None and _calls_function(entry.tb_frame.f_code) is innermost:
+        while entry is not None and _is_innermost(entry.tb_frame.f_code) is innermost:
             frames.append(entry.tb_frame)
             entry = entry.tb_next
         if entry is None:
@@ -157,7 +158,7 @@ def _drop_frames(error: BaseException) -> None:
             frame.clear()
 
 
-class _Raised:
+class _ErrorOutcome:
     """An outcome that is an exception."""
 
     __slots__ = ('error',)
@@ -174,7 +175,7 @@ class _Passage:
 
     Attributes:
         level: How many hooks are inside of the one at work now; the next `proceed` runs the outermost of them.
-        outcome: Of the last `proceed` that the hook at work has called, or `_NONE` if it has not yet.
+        outcome: Of the last `proceed` that the hook at work has called, or `_NO_OUTCOME` if it has not yet.
     """
 
     __slots__ = ('call', 'func', 'hooks', 'level', 'outcome')
@@ -191,21 +192,21 @@ class _Passage:
         hook, inputs = self.hooks[-level], call.inputs
         given = tuple(inputs)
         self.level = level - 1
-        self.outcome = _NONE
+        self.outcome = _NO_OUTCOME
         try:
             outputs = hook.around(call, self.proceed if level > 1 else self.execute)
             if outputs is None:
                 raise TypeError('around() returned None, expected the outputs of the call')
         except Exception as error:
             outcome = self.outcome
-            if type(outcome) is _Raised and outcome.error is error:
+            if type(outcome) is _ErrorOutcome and outcome.error is error:
                 self.level = level
                 raise
             switch_off(hook, call, error)
             outputs = None
         except BaseException as error:
             self.level = level
-            self.outcome = _Raised(error)
+            self.outcome = _ErrorOutcome(error)
             raise
         if outputs is None:
             # Outside of the handler: else the hook's error would be the context of what the user's function raises.
@@ -219,14 +220,14 @@ class _Passage:
     def _without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
         """The outcome of the call after the hook at `level` has failed."""
         outcome = self.outcome
-        if outcome is _NONE:
+        if outcome is _NO_OUTCOME:
             inputs[:] = given
             self.call.inputs = inputs
             try:
                 return self.proceed() if level > 1 else self.execute()
             finally:
                 self.level = level
-        if type(outcome) is _Raised:
+        if type(outcome) is _ErrorOutcome:
             self.level = level
             raise outcome.error
         return outcome  # type: ignore[no-any-return]
@@ -244,29 +245,30 @@ class _Passage:
             call.finished = perf_counter_ns()
             call.error = error
             if run.aborted is not None and error is not run.aborted:
-                self.outcome = _Raised(run.aborted)
+                self.outcome = _ErrorOutcome(run.aborted)
                 raise run.aborted.with_traceback(None) from None
-            self.outcome = _Raised(error)
+            self.outcome = _ErrorOutcome(error)
             raise
         finally:
             current.reset(token)
         call.finished = perf_counter_ns()
         if run.aborted is not None:
             call.error = run.aborted
-            self.outcome = _Raised(run.aborted)
+            self.outcome = _ErrorOutcome(run.aborted)
             raise run.aborted.with_traceback(None)
         self.outcome = call.outputs = outputs
         return outputs
 
 
-def _calls_function(code: CodeType) -> bool:
+def _is_innermost(code: CodeType) -> bool:
     """Whether it is the innermost code of the chain; compiled, it has a name with that of its module."""
     return code is _Passage.execute.__code__ or (
-        code.co_name.rpartition('.')[2] == watch.__name__ and is_package(code.co_filename))
+        code.co_name.rpartition('.')[2] == watch_call.__name__ and is_own_file(code.co_filename))
 
 
-TELLING = frozenset((_Passage.execute.__code__, (watch if isinstance(watch, FunctionType) else _watched).__code__))
+CHAIN_CODES = frozenset((_Passage.execute.__code__, (watch_call if isinstance(watch_call,
+                                                                              FunctionType) else _invoke_watched).__code__))
 """Code whose frames tell the call that the chain makes."""
 
 
-__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'current_call', 'hooks', 'invoke', 'say_failed', 'unwatched']
+__all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure']

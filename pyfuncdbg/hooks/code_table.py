@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar('T')
 
 
-class ByCode(Generic[T]):
+class CodeTable(Generic[T]):
     """Values by code object.
 
     Attributes:

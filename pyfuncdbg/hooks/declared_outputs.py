@@ -26,19 +26,19 @@ def declared_shape(shapes: object, slot: int) -> list[int | None] | None:
     return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
 
 
-def has_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
+def matches_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -> bool:
     """Whether a shape is one that was declared; None declares nothing."""
     return declared is None or (len(shape) == len(declared) and all(
         wanted in (None, size) for size, wanted in zip(shape, declared, strict=True)))
 
 
-def contradicted(site: SiteView, slot: int, tensor: TensorView) -> str:
+def contradicted_declaration(site: SiteView, slot: int, tensor: TensorView) -> str:
     """'float32 [2]': what `Tout` declares of this output of a call, where it is not true; '' where it is."""
     if tensor.absent or site.kind != 'python':
         return ''
     dtype, shape = declared_dtype(site, slot), declared_shape(site.attrs.get(DECLARED_SHAPES), slot)
     true_dtype = not dtype or dtype == tensor.dtype or not _NUMBERS.fullmatch(tensor.dtype)
-    if true_dtype and has_shape(tensor.shape, shape):
+    if true_dtype and matches_shape(tensor.shape, shape):
         return ''
     sizes = '' if shape is None else f' [{", ".join(map(str, shape))}]'
     return f'{dtype}{sizes}'.strip()

@@ -167,7 +167,7 @@ class RecordedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class InterpreterUse:
     """Use of the interpreter by the function at a place; times in seconds.
 
     Attributes:
@@ -226,7 +226,7 @@ class Evidence(Protocol):
     def statement(self, place: Place) -> str:
         """The program's statement at a place, '' if the trace does not hold it."""
 
-    def use(self, spot: Spot) -> Use | None:
+    def use(self, spot: Spot) -> InterpreterUse | None:
         """The use of the interpreter by the function at a place; None if nothing was measured."""
 
     def backward_sites(self) -> Iterable[tuple[SiteView, int]]:

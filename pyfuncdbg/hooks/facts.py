@@ -31,7 +31,7 @@ class Fact:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Counted:
+class FactCounter:
     """Facts that are counted as they happen, while a program is examined. Any thread may count.
 
     Attributes:
@@ -56,5 +56,5 @@ class Counted:
             yield Fact(kind, 0, filename, line, {**dict(data), 'count': count})
 
 
-counted = Counted()
+fact_counter = FactCounter()
 """Of this process."""

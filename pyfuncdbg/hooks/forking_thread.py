@@ -10,14 +10,14 @@ import threading
 _thread = threading.local()
 
 
-def former_id() -> int:
+def parent_thread_id() -> int:
     """In a forked child, on the thread that came along: its native id in the parent. Other threads' is the parent's."""
     return _thread.id  # type: ignore[no-any-return]
 
 
-def _note() -> None:
+def _store_id() -> None:
     _thread.id = threading.get_native_id()
 
 
 if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(before=_note)
+    os.register_at_fork(before=_store_id)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def refuse_misfit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> None:
+def check_fit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> None:
     """Refuse a function that cannot be called with these arguments.
 
     Raises:

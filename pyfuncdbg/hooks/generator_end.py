@@ -11,7 +11,7 @@ SOURCE = 'takes_from'
 """Attribute of a site whose calls take the next element of something: what that is, such as 'generator rows'."""
 
 
-class Exhausted(list[Any]):
+class GeneratorEnd(list[Any]):
     """The outputs of a call that found nothing more.
 
     Attributes:

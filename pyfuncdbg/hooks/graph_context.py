@@ -24,11 +24,11 @@ DATASET = 'Dataset_'
 _MOST = 2_000
 
 
-Returned = Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
+ListReturns = Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
 """For a tensor: the name of each function that returns it, and the tensors that this gives its callers."""
 
 
-def shapes_around(outputs: Sequence[Any], returned: Returned) -> dict[str, Any]:
+def output_shape_facts(outputs: Sequence[Any], returned: ListReturns) -> dict[str, Any]:
     """`shapes` of a node's outputs as the graph knows them, None for one of unknown rank.
 
     For those `shapeless` says how many nodes after it know no shape either, also in functions that call the one that it is
@@ -37,13 +37,13 @@ def shapes_around(outputs: Sequence[Any], returned: Returned) -> dict[str, Any]:
     unknown = [tensor for tensor in outputs if tensor.shape.rank is None]
     facts: dict[str, Any] = {'shapes': [None if tensor.shape.rank is None else tensor.shape.as_list() for tensor in outputs]}
     if unknown:
-        facts['shapeless'], ends = _shapeless(unknown, returned)
+        facts['shapeless'], ends = _count_shapeless(unknown, returned)
         facts['returns_shapeless'] = bool(ends)
         facts['elements_shapeless'] = any(name.startswith(DATASET) for name in ends)
     return facts
 
 
-def _shapeless(tensors: Sequence[Any], returned: Returned) -> tuple[int, set[str]]:
+def _count_shapeless(tensors: Sequence[Any], returned: ListReturns) -> tuple[int, set[str]]:
     """The number of nodes after these tensors that give tensors of unknown rank, and the functions that return such a
     one."""
     waiting, seen = list(tensors), {id(tensor) for tensor in tensors}
@@ -51,7 +51,7 @@ def _shapeless(tensors: Sequence[Any], returned: Returned) -> tuple[int, set[str
     ends: set[str] = set()
     while waiting and len(seen) < _MOST:
         tensor = waiting.pop()
-        for output in _after(tensor, returned, ends):
+        for output in _next_outputs(tensor, returned, ends):
             node, traits = output.op, op_traits(output.op.type)
             if output.shape.rank is None and not traits.wraps_python and id(output) not in seen:
                 seen.add(id(output))
@@ -61,7 +61,7 @@ def _shapeless(tensors: Sequence[Any], returned: Returned) -> tuple[int, set[str
     return len(found), ends
 
 
-def _after(tensor: Any, returned: Returned, ends: set[str]) -> Iterator[Any]:
+def _next_outputs(tensor: Any, returned: ListReturns, ends: set[str]) -> Iterator[Any]:
     for node in tensor.consumers():
         yield from node.outputs
     for name, given in returned(tensor):

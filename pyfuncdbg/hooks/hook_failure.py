@@ -9,7 +9,7 @@ import traceback
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.installed_hooks import Hook, hooks
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 
 
 def switch_off(hook: Hook, call: Call, error: Exception) -> None:
@@ -18,17 +18,17 @@ def switch_off(hook: Hook, call: Call, error: Exception) -> None:
     Raises:
         Exception: `error`, where a signal handler of the program has raised it.
     """
-    pass_on(error)
+    raise_program_error(error)
     if hooks.fail(hook):
-        say_failed(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
+        report_failure(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
 
 
-def say_failed(what: str, error: Exception) -> None:
+def report_failure(what: str, error: Exception) -> None:
     """Tell the user of a mistake in what watches, where the program's own output is not disturbed.
 
     Raises:
         Exception: `error`, where a signal handler of the program has raised it.
     """
-    pass_on(error)
+    raise_program_error(error)
     reason = ''.join(traceback.format_exception_only(error)).strip()
     say(f'{what}: {reason}. The program continues unchanged.')

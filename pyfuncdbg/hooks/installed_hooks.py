@@ -208,7 +208,7 @@ class Hooks:
     def _publish(self) -> None:
         for kind in KINDS:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
-        self.alone = {kind: _alone(getattr(self, kind)) for kind in KINDS}
+        self.alone = {kind: _only_watcher(getattr(self, kind)) for kind in KINDS}
         self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
         usual = not self.op and self.passive and all(_takes_all(self.alone[kind]) for kind in ('python', 'run'))
         self.usual = self.alone if usual else dict.fromkeys(KINDS)
@@ -225,7 +225,7 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
         return True
 
 
-def _alone(installed: tuple[Any, ...]) -> Watcher | None:
+def _only_watcher(installed: tuple[Any, ...]) -> Watcher | None:
     return installed[0] if len(installed) == 1 and hasattr(installed[0], 'begins') else None
 
 

@@ -21,18 +21,18 @@ _AT_ONCE = 1000
 _BY_PYTHON = 1000
 
 
-def living(*kinds: type) -> list[Any]:
+def find_objects(*kinds: type) -> list[Any]:
     """Objects of exactly these types, also those that the program has frozen and that are in use.
 
     `gc.get_objects` leaves out what `gc.freeze` has frozen, in a server mostly all there is. To unfreeze it would undo what
     the program wanted, so it is found by following what refers to it: a few seconds for a million objects.
     """
     wanted = frozenset(map(id, kinds))
-    selected = _selected(gc.get_objects, wanted.__contains__)
+    selected = _filter_list(gc.get_objects, wanted.__contains__)
     if gc.get_freeze_count() < _BY_PYTHON:
         return selected
     # Tuples are left out of the roots: one that is complete is reached from the object that refers to it.
-    pending = _selected(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
+    pending = _filter_list(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
     known = set(map(id, pending))
     # Up to Python 3.12.5 it lists freed objects as referents (python/cpython#122695); one that is taken and dropped is freed
     # twice, and every later collection loops for ever. What its dictionary refers to is found without it.
@@ -53,7 +53,7 @@ def living(*kinds: type) -> list[Any]:
     return selected
 
 
-def with_derived(kind: type) -> Iterable[type[Any]]:
+def class_and_subclasses(kind: type) -> Iterable[type[Any]]:
     """A class and all that derive from it; asked of `type`, not of metaclasses, which may be the program's."""
     kinds: dict[int, type[Any]] = {id(kind): kind}
     pending = [kind]
@@ -68,10 +68,10 @@ def with_derived(kind: type) -> Iterable[type[Any]]:
 
 def referrers(thing: Any, kind: type[_T]) -> list[_T]:
     """Objects of exactly this type that refer to an object."""
-    return _selected(partial(gc.get_referrers, thing), frozenset([id(kind)]).__contains__)
+    return _filter_list(partial(gc.get_referrers, thing), frozenset([id(kind)]).__contains__)
 
 
-def _selected(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *, but: bool = False) -> list[Any]:
+def _filter_list(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *, but: bool = False) -> list[Any]:
     """Filter a list of all objects by the `id` of their types, and drop it, without a step of the interpreter in between.
 
     Args:

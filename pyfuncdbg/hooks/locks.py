@@ -20,18 +20,18 @@ _pruning = threading.Lock()
 def new_lock() -> threading.Lock:
     """A lock as `threading.Lock` makes it. No code of the program may run while it is held: that code might fork."""
     lock = threading.Lock()
-    _keep(lock)
+    _register(lock)
     return lock
 
 
 def new_rlock() -> threading.RLock:
     """A lock as `threading.RLock` makes it; a thread that forks while it holds one holds it in the child, too."""
     lock = threading.RLock()
-    _keep(lock)
+    _register(lock)
     return lock
 
 
-def _keep(lock: Any) -> None:
+def _register(lock: Any) -> None:
     global _most
     _locks.append(weakref.ref(lock))
     if len(_locks) > _most and _pruning.acquire(blocking=False):
@@ -42,7 +42,7 @@ def _keep(lock: Any) -> None:
         _pruning.release()
 
 
-def _free() -> None:
+def _free_in_child() -> None:
     for kept in list(_locks):
         lock = kept()
         if lock is not None and not (hasattr(lock, '_is_owned') and lock._is_owned()):
@@ -50,4 +50,4 @@ def _free() -> None:
 
 
 if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(after_in_child=_free)
+    os.register_at_fork(after_in_child=_free_in_child)

@@ -23,7 +23,7 @@ def watch(watcher: Watcher) -> None:
     _SYSTEM.get_code = get_code
 
 
-def about_to_run(code: CodeType) -> CodeType:
+def code_to_run(code: CodeType) -> CodeType:
     """The code to run instead of a module's; the same code if no observer replaces it."""
     for known in _watchers:
         watcher = known()
@@ -35,7 +35,7 @@ def about_to_run(code: CodeType) -> CodeType:
 def get_code(self: Any, fullname: str) -> Any:
     """Concrete implementation of InspectLoader.get_code."""
     code = _get_code(self, fullname)
-    return about_to_run(code) if code is not None else None
+    return code_to_run(code) if code is not None else None
 
 
 # Python leaves its import system out of tracebacks by the name of its file, and only where no other frame is in between.

@@ -16,17 +16,17 @@ labels: dict[str, str] = {}
 _followers: list[WeakMethod[Callable[[], object]]] = []
 
 
-def follow(begun: Callable[[], object]) -> None:
+def call_at_begin(begun: Callable[[], object]) -> None:
     """Call this method at the beginning of every cell, on the main thread, as long as its object lives."""
     _followers.append(WeakMethod(begun))
 
 
-def shown(filename: str) -> str:
+def display_name(filename: str) -> str:
     """A file name as the user knows it: of a cell its label."""
     return labels.get(filename, filename)
 
 
-def note(name: str, filename: str) -> None:
+def add_cell_file(name: str, filename: str) -> None:
     """The code of a cell goes under this file name."""
     files[name] = filename
     labels[filename] = name

@@ -18,7 +18,7 @@ _NOTEBOOK = re.compile(r'[/\\](site|dist)-packages[/\\](IPython[/\\]|ipykernel[/
 _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
 """Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
-judged: dict[str, bool] = {}
+machinery_by_file: dict[str, bool] = {}
 """What `is_machinery` said of the files it was asked about."""
 
 
@@ -41,22 +41,22 @@ _modules: tuple[str, ...] = ('pyfuncdbg.',)
 _adapters: tuple[str, ...] = ()
 
 
-def declare(framework: Framework) -> None:
+def declare_framework(framework: Framework) -> None:
     """Count the files of a framework among the machinery. Called by `hosts` before anything is attached."""
     global _packages, _modules, _adapters
     names = '|'.join(re.escape(name).replace('/', r'[/\\]') for name in framework.packages)
     _packages = *_packages, re.compile(rf'[/\\](site|dist)-packages[/\\]({names})[/\\]')
     _modules = *_modules, *framework.modules
     _adapters = *_adapters, *(place + framework.adapter + os.sep for place in _PACKAGE)
-    for filename in [known for known, is_ours in list(judged.items()) if not is_ours]:
-        judged.pop(filename, None)              # it was asked about too early
+    for filename in [known for known, is_ours in list(machinery_by_file.items()) if not is_ours]:
+        machinery_by_file.pop(filename, None)              # it was asked about too early
 
 
 def is_machinery(filename: str) -> bool:
     """Whether a source file is part of what runs or watches the program, not of the program."""
-    known = judged.get(filename)
+    known = machinery_by_file.get(filename)
     if known is None:
-        known = judged[filename] = (filename.startswith(('<frozen ', '<plan of '))
+        known = machinery_by_file[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
                                    or _NOTEBOOK.search(filename) is not None
                                    or any(package.search(filename) is not None for package in _packages))
@@ -73,16 +73,16 @@ def outside_machinery(frame: FrameType | None) -> FrameType | None:
 def mark_launcher(frame: FrameType | None) -> None:
     """Count the files of a frame and of those that called it among the machinery: a console script that runs a program."""
     while frame is not None:
-        judged[frame.f_code.co_filename] = True
+        machinery_by_file[frame.f_code.co_filename] = True
         frame = frame.f_back
 
 
-def runs_cells(code: CodeType) -> bool:
+def is_cell_runner(code: CodeType) -> bool:
     """Whether it is what runs the cells of a notebook or of IPython: what lies around a cell is no part of the program."""
     return code.co_name == 'run_code' and code.co_filename.endswith(_SHELL)
 
 
-def is_package(filename: str) -> bool:
+def is_own_file(filename: str) -> bool:
     """Whether a source file is this package's own, and no example."""
     return (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)) or (
         _COMPILED.search(filename) is not None)
@@ -93,7 +93,7 @@ def is_adapter(filename: str) -> bool:
     return filename.startswith(_adapters)
 
 
-def is_hosts(kind: type) -> bool:
+def is_host_class(kind: type) -> bool:
     """Whether a class is our runtime's or a framework's, so that reading its objects runs no code of the program."""
     return kind.__module__.startswith(_modules)
 
@@ -104,7 +104,7 @@ def is_library(filename: str) -> bool:
             or '/dist-packages/' in filename) and not filename.startswith(_DEMO)
 
 
-def is_users(filename: str) -> bool:
+def is_program_file(filename: str) -> bool:
     """Whether a file is the program's own: neither a library's, nor the interpreter's, nor ours."""
     path = filename.replace('\\', '/')
     if '/pyfuncdbg/demo/' in path:              # a program like a user's

@@ -9,7 +9,7 @@ import contextlib
 import sys
 
 
-def unfollowed() -> contextlib.AbstractContextManager[None]:
+def without_debugger() -> contextlib.AbstractContextManager[None]:
     """While this lasts, processes that this thread starts are left as they are."""
     monkey = sys.modules.get('_pydev_bundle.pydev_monkey')      # debugpy's, once it traces
     skip = getattr(monkey, 'skip_subprocess_arg_patch', None)

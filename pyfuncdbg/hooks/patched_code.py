@@ -9,37 +9,37 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.code_table import CodeTable
 from pyfuncdbg.hooks.source_map import is_generated, program_code
 
-_replaced = ByCode[CodeType]()
+_originals = CodeTable[CodeType]()
 
 
-def publish(code: CodeType, original: CodeType) -> None:
-    """`code` runs instead of `original` from now on, as long as it lives."""
-    _replaced.put(code, original)
+def publish_patch(code: CodeType, original: CodeType) -> None:
+    """`code` runs instead of `original_code` from now on, as long as it lives."""
+    _originals.put(code, original)
 
 
-def replaced(code: CodeType) -> CodeType:
+def unpatched_code(code: CodeType) -> CodeType:
     """The code without a debugger's tests."""
-    return (_replaced.get(code) or code) if _replaced.entries else code
+    return (_originals.get(code) or code) if _originals.entries else code
 
 
-def original(code: CodeType) -> CodeType:
+def original_code(code: CodeType) -> CodeType:
     """The code as the program made it."""
-    return replaced(program_code(code))
+    return unpatched_code(program_code(code))
 
 
 def name_of(function: Any) -> Any:
     """A function's `__name__` as the program gave it; None if it has none."""
-    if type(function) is FunctionType and is_generated(function.__code__) and (own := original(function.__code__)):
+    if type(function) is FunctionType and is_generated(function.__code__) and (own := original_code(function.__code__)):
         return own.co_name
     return getattr(function, '__name__', None)
 
 
 def qualified_name_of(function: Any) -> Any:
     """A function's `__qualname__` as the program gave it; None if it has none."""
-    if type(function) is FunctionType and is_generated(function.__code__) and (own := original(function.__code__)):
+    if type(function) is FunctionType and is_generated(function.__code__) and (own := original_code(function.__code__)):
         return own.co_qualname
     return getattr(function, '__qualname__', None)
 
@@ -51,5 +51,5 @@ def code_number(func: Any) -> int:
     code = getattr(func, '__code__', None)
     if not isinstance(code, CodeType):
         return hash(type(func))
-    code = original(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
+    code = original_code(code)                       # whose own hash is the same of `x + 1` and `x - 1`, in Python 3.11
     return hash((code, code.co_filename, code.co_firstlineno, code.co_code))

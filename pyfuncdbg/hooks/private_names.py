@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 
-def mangled(name: str, owner: str) -> str:
+def mangle(name: str, owner: str) -> str:
     """A private name as it is spelled in the class `owner`."""
     stripped = owner.lstrip('_')
     if not stripped or not name.startswith('__') or name.endswith('__') or '.' in name:

@@ -9,14 +9,14 @@ import contextlib
 import os
 from types import TracebackType
 
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 
 _PLAN = '<plan of '
 """How the names of plans' source begin."""
 _ATTRIBUTE = '_pyfuncdbg_whole'
 
 
-def leave_out_ours(error: Exception) -> None:
+def drop_own_frames(error: Exception) -> None:
     """Leave frames of the package out of the traceback of an error, and of those that it is chained to.
 
     To be called where it is caught and raised again by a bare `raise`: then the frame that does so is left out too.
@@ -29,21 +29,21 @@ def leave_out_ours(error: Exception) -> None:
         one = waiting.pop()
         if one is not None and id(one) not in seen:
             seen.add(id(one))
-            _leave_out(one)
+            _drop_from(one)
             waiting += one.__cause__, one.__context__
 
 
-def _leave_out(error: BaseException) -> None:
-    shown = _of_program(error.__traceback__)
+def _drop_from(error: BaseException) -> None:
+    shown = _program_entries(error.__traceback__)
     if shown is not error.__traceback__:
         # Not by assignment: a class may have its own `__setattr__`.
-        BaseException.__setattr__(error, _ATTRIBUTE, _Whole(whole_traceback(error), shown))
+        BaseException.__setattr__(error, _ATTRIBUTE, _WholeTraceback(whole_traceback(error), shown))
         BaseException.with_traceback(error, shown)
 
 
 def whole_traceback(error: BaseException) -> TracebackType | None:
     """The traceback with the frames that were left out."""
-    known: _Whole | None = getattr(error, _ATTRIBUTE, None)
+    known: _WholeTraceback | None = getattr(error, _ATTRIBUTE, None)
     entry = error.__traceback__
     if known is None:
         return entry
@@ -53,10 +53,10 @@ def whole_traceback(error: BaseException) -> TracebackType | None:
         entry = entry.tb_next
     if entry is not known.shown:                # somebody gave it another one
         return error.__traceback__
-    return _joined(above, known.traceback)
+    return _join_entries(above, known.traceback)
 
 
-class _Whole:
+class _WholeTraceback:
     """A traceback, and the first entry of it that is shown. What is pickled with an error is nothing of it."""
 
     __slots__ = ('shown', 'traceback')
@@ -65,25 +65,25 @@ class _Whole:
         self.traceback = traceback
         self.shown = shown
 
-    def __reduce__(self) -> tuple[type[_Whole], tuple[()]]:
-        return _Whole, ()
+    def __reduce__(self) -> tuple[type[_WholeTraceback], tuple[()]]:
+        return _WholeTraceback, ()
 
 
-def _of_program(traceback: TracebackType | None) -> TracebackType | None:
+def _program_entries(traceback: TracebackType | None) -> TracebackType | None:
     """The entries that are the program's; the same traceback where all are."""
     kept, entry, ours, any_ours = [], traceback, False, False
     while entry is not None:
         filename = entry.tb_frame.f_code.co_filename
         # Of a context manager of ours contextlib calls the generator.
-        ours = is_package(filename) or filename.startswith(_PLAN) or (ours and filename == contextlib.__file__)
+        ours = is_own_file(filename) or filename.startswith(_PLAN) or (ours and filename == contextlib.__file__)
         any_ours |= ours
         if not ours:
             kept.append(entry)
         entry = entry.tb_next
-    return _joined(kept, None) if any_ours else traceback
+    return _join_entries(kept, None) if any_ours else traceback
 
 
-def _joined(entries: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:
+def _join_entries(entries: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:
     for entry in reversed(entries):
         rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return rest

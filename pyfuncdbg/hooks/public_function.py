@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
 
 P = ParamSpec('P')
 R = TypeVar('R')
@@ -43,22 +43,22 @@ _SPECIAL = frozenset((
 """Methods that Python calls on its own behalf, and that do not refuse what a program has passed."""
 
 
-def for_program(function: Callable[P, R]) -> Callable[P, R]:
+def hide_own_frames(function: Callable[P, R]) -> Callable[P, R]:
     """A function of the same name, parameters and results: of its errors only the program's frames are shown."""
     if not isinstance(function, FunctionType) or function in _wrappers:
         return function
     code = function.__code__
     keywords = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
     flags = code.co_flags & (_VARARGS | _VARKEYWORDS)
-    call: Any = _maker(code.co_posonlyargcount, code.co_argcount, keywords, flags)(function, leave_out_ours)
-    call.__code__ = _renamed(call.__code__, code)
+    call: Any = _wrapper_factory(code.co_posonlyargcount, code.co_argcount, keywords, flags)(function, drop_own_frames)
+    call.__code__ = _with_names_of(call.__code__, code)
     functools.update_wrapper(call, function)
     call.__defaults__, call.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     _wrappers.add(call)
     return call  # type: ignore[no-any-return]
 
 
-def _renamed(wrapper: CodeType, code: CodeType) -> CodeType:
+def _with_names_of(wrapper: CodeType, code: CodeType) -> CodeType:
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _VARARGS) + bool(
         code.co_flags & _VARKEYWORDS)
     return wrapper.replace(co_varnames=(*code.co_varnames[:count], *wrapper.co_varnames[count:]), co_name=code.co_name,
@@ -66,7 +66,7 @@ def _renamed(wrapper: CodeType, code: CodeType) -> CodeType:
 
 
 @functools.cache
-def _maker(positional_only: int, positional: int, keywords: tuple[str, ...], flags: int) -> Callable[..., Any]:
+def _wrapper_factory(positional_only: int, positional: int, keywords: tuple[str, ...], flags: int) -> Callable[..., Any]:
     """A factory of wrappers for functions with so many parameters; each wrapper gets the names of its own function's."""
     names = [f'_{index}' for index in range(positional)]
     rest, options = flags & _VARARGS, flags & _VARKEYWORDS
@@ -79,27 +79,27 @@ def _maker(positional_only: int, positional: int, keywords: tuple[str, ...], fla
     return space['make']  # type: ignore[no-any-return]
 
 
-def unwrapped(function: T) -> T:
+def mark_unwrapped(function: T) -> T:
     """Say of a function that it gets no wrapper: it leaves out frames itself, or refuses nothing and every op calls it."""
     _wrappers.add(function)
     return function
 
 
-def is_for_program(function: object) -> bool:
+def hides_own_frames(function: object) -> bool:
     """Whether a function leaves out frames of this package."""
     return isinstance(function, FunctionType) and function in _wrappers
 
 
-def methods_for_program(kind: type[T]) -> type[T]:
+def hide_own_frames_in_methods(kind: type[T]) -> type[T]:
     """The same for methods, operators and properties of a class, in place; private ones apart."""
     for name, member in [*vars(kind).items()]:
         if name in _SPECIAL or (name.startswith('_') and not name.startswith('__')):
             continue
         wrapper: Any = member
         if isinstance(member, FunctionType):
-            wrapper = for_program(member)
+            wrapper = hide_own_frames(member)
         elif isinstance(member, (classmethod, staticmethod)):
-            inner = for_program(member.__func__)
+            inner = hide_own_frames(member.__func__)
             wrapper = member if inner is member.__func__ else type(member)(inner)
         elif isinstance(member, property):
             wrapper = _property(member, kind, name)
@@ -110,7 +110,7 @@ def methods_for_program(kind: type[T]) -> type[T]:
 
 def _property(member: property, kind: type[Any], name: str) -> property:
     parts = member.fget, member.fset, member.fdel
-    wrappers: list[Any] = [None if part is None else for_program(part) for part in parts]
+    wrappers: list[Any] = [None if part is None else hide_own_frames(part) for part in parts]
     if tuple(wrappers) == parts:
         return member
     wrapper: Any = property(wrappers[0], wrappers[1], wrappers[2], member.__doc__)
@@ -119,15 +119,15 @@ def _property(member: property, kind: type[Any], name: str) -> property:
 
 
 class _Context(contextlib._GeneratorContextManager[Any]):
-    """Context manager of a function decorated with `context_for_program`; it prints as contextlib's."""
+    """Context manager of a function decorated with `context_hiding_own_frames`; it prints as contextlib's."""
 
     __module__, __qualname__ = 'contextlib', '_GeneratorContextManager'
 
-    __enter__ = for_program(contextlib._GeneratorContextManager.__enter__)
-    __exit__ = for_program(contextlib._GeneratorContextManager.__exit__)  # type: ignore[arg-type]
+    __enter__ = hide_own_frames(contextlib._GeneratorContextManager.__enter__)
+    __exit__ = hide_own_frames(contextlib._GeneratorContextManager.__exit__)  # type: ignore[arg-type]
 
 
-def context_for_program(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib.AbstractContextManager[R]]:
+def context_hiding_own_frames(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib.AbstractContextManager[R]]:
     """`contextlib.contextmanager` whose errors at the `with` show only the program's frames."""
     @functools.wraps(function)
     def helper(*args: P.args, **kwargs: P.kwargs) -> contextlib.AbstractContextManager[R]:

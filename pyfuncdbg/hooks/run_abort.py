@@ -1,6 +1,6 @@
 """Abort of a run: how it passes through the calls that no hook watches, and where it ends.
 
-Never compiled: the frames of `unwatched` tell where such a call goes on. Runs on the thread of each call.
+Never compiled: the frames of `call_unwatched` tell where such a call goes on. Runs on the thread of each call.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.call import Run, current
 _T = TypeVar('_T')
 
 
-def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
+def call_unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
     """Execute a call that no hook is interested in; an abort in its function is the run's all the same.
 
     Raises:
@@ -28,22 +28,22 @@ def unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
         aborted = error if isinstance(error, RunAborted) else run.aborted
         if aborted is None:
             raise
-        run.aborted = None if current.get() is None and ends_with_caller(run) else aborted
+        run.aborted = None if current.get() is None and abort_ends_here(run) else aborted
         if aborted is error:
             raise
         raise aborted.with_traceback(None) from None
     if (swallowed := run.aborted) is not None:
-        run.aborted = None if current.get() is None and ends_with_caller(run) else swallowed
+        run.aborted = None if current.get() is None and abort_ends_here(run) else swallowed
         raise swallowed.with_traceback(None)
     return outputs
 
 
-def ends_with_caller(run: Run) -> bool:
+def abort_ends_here(run: Run) -> bool:
     """Whether an abort of a run ends with the call whose frame asks: it is a thread's eager code, and no unwatched call is
     around, which might swallow it."""
     frame: FrameType | None = sys._getframe(2)
     while run.endless and frame is not None:
-        if frame.f_code is unwatched.__code__ and frame.f_locals['run'] is run:
+        if frame.f_code is call_unwatched.__code__ and frame.f_locals['run'] is run:
             return False
         frame = frame.f_back
     return run.endless

@@ -13,13 +13,13 @@ import numpy as np
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.host import Pausable, RunView
 
 OnPause = Callable[[], None]
 
 
-class KnownNodes(RunView, Protocol):
+class NodeState(RunView, Protocol):
     """State of a run's nodes, with the position among them."""
 
     position: int
@@ -95,7 +95,7 @@ class RunCursor:
 
     __slots__ = ('_goal', '_known', 'around', 'asking', 'entering', 'error', 'nodes', 'on_pause', 'run')
 
-    def __init__(self, nodes: RunNodes, known: KnownNodes, run: Run) -> None:
+    def __init__(self, nodes: RunNodes, known: NodeState, run: Run) -> None:
         self.nodes = nodes
         self.run = run
         self._known = known
@@ -132,7 +132,7 @@ class RunCursor:
             self.on_pause()
         except Exception as error:              # a mistake of who watches must not end the program
             self.resume()
-            say_failed(f'the action at step {self.position} of run #{self.run.id} failed', error)
+            report_failure(f'the action at step {self.position} of run #{self.run.id} failed', error)
         except RunAborted as aborted:
             self.run.aborted = aborted
             raise
@@ -242,7 +242,7 @@ class RunCursor:
         """
         runs = self.position < len(self.nodes)
         if runs and self.nodes.stands(self.position):
-            raise ValueError(_stands(self.sites[self.position].name))
+            raise ValueError(_kept_result_message(self.sites[self.position].name))
         self.entering = runs
         self._goal = self.nodes.boundary(self.position + 1)
 
@@ -338,7 +338,7 @@ class NextIteration:
         self._on_pause()
 
 
-def _stands(node: str) -> str:
+def _kept_result_message(node: str) -> str:
     """The message where a Python function cannot be entered, for it will not be called."""
     return (f"{node!r} was called already and its result is kept, so there is nothing to enter: 'break {node}', "
             "'node' and 'retry' repeat the call and stop before it")

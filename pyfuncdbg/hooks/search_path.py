@@ -27,7 +27,7 @@ def sort_for_launcher() -> None:
     sys.path.sort(key=lambda entry: not is_standard(entry))
 
 
-def given() -> list[str]:
+def original_path() -> list[str]:
     """`sys.path` as the interpreter made it; a copy."""
     return list(_given or sys.path)
 

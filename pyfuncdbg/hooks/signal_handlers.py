@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 
-def pass_on(error: BaseException) -> None:
+def raise_program_error(error: BaseException) -> None:
     """Called where an exception is about to end: it goes on if a signal handler of the program has raised it.
 
     Raises:

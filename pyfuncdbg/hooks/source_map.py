@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from pyfuncdbg.hooks import tracing_notice
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.code_table import CodeTable
 
 
 class SourceMap(Protocol):
@@ -46,7 +46,7 @@ class SourceMap(Protocol):
 _maps: tuple[SourceMap, ...] = ()
 _relays: tuple[str, ...] = ()
 """Folders of hosts whose functions stand between a function of the program and its blocks."""
-_codes = ByCode[CodeType]()
+_codes = CodeTable[CodeType]()
 
 
 def install(source_map: SourceMap) -> None:
@@ -69,14 +69,14 @@ def _map_of(filename: str) -> SourceMap | None:
     return None
 
 
-def is_written(filename: str) -> bool:
+def is_generated_file(filename: str) -> bool:
     """Whether a framework has written this file."""
     return bool(_maps) and _map_of(filename) is not None
 
 
 def is_generated(code: CodeType) -> bool:
     """Whether a framework has generated this code from the program's."""
-    return is_written(code.co_filename)
+    return is_generated_file(code.co_filename)
 
 
 def maker_of(code: CodeType) -> str:
@@ -148,14 +148,14 @@ def place(frame: FrameType, line: int | None = None) -> Frame:
     return Frame(code.co_filename, program_line(frame.f_code, line_of(frame) if line is None else line), code.co_name)
 
 
-def is_part(code: CodeType) -> bool:
+def is_block(code: CodeType) -> bool:
     """Whether code is a block of a function of the program that a host runs as a function of its own."""
     if not _maps or (source_map := _map_of(code.co_filename)) is None:
-        return tracing_notice.is_part(code)
+        return tracing_notice.is_block(code)
     return source_map.is_part(code)
 
 
-def variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def program_variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Of the variables of a frame those that the program's function has: generated code has others too."""
     own = program_code(code)
     if own is code or (source_map := _map_of(code.co_filename)) is None:
@@ -164,41 +164,42 @@ def variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in values.items() if name in names and not source_map.is_unset(value)}
 
 
-def owner(frame: FrameType) -> FrameType:
+def function_frame(frame: FrameType) -> FrameType:
     """The frame of the program's function that a frame is a block of; itself if it is none."""
-    return blocks(frame)[0]
+    return block_frames(frame)[0]
 
 
-def blocks(frame: FrameType) -> Sequence[FrameType]:
+def block_frames(frame: FrameType) -> Sequence[FrameType]:
     """The frame of the program's function, then those of its blocks, down to the one that this frame is of; itself alone if
     it is of no block, or the function is not on the stack."""
-    if not is_part(frame.f_code):
+    if not is_block(frame.f_code):
         return frame,
     code = program_code(frame.f_code)
-    name = tracing_notice.whole(code.co_qualname)
+    name = tracing_notice.function_name(code.co_qualname)
     found = [frame]
     outer = frame.f_back
     while outer is not None:
         known = program_code(outer.f_code)
-        if known is code or (tracing_notice.whole(known.co_qualname) == name and known.co_filename == code.co_filename):
+        if known is code or (known.co_filename == code.co_filename
+                             and tracing_notice.function_name(known.co_qualname) == name):
             found.append(outer)
-            if not is_part(outer.f_code):
+            if not is_block(outer.f_code):
                 return found[::-1]
         outer = outer.f_back
     return frame,
 
 
-def enclosing(frames: Iterable[FrameType]) -> frozenset[int]:
+def enclosing_frame_ids(frames: Iterable[FrameType]) -> frozenset[int]:
     """Ids of those frames that are, for the program, the same as a later one: of a function, and of the blocks around the
     block that it is in."""
-    return frozenset(id(outer) for frame in frames if is_part(frame.f_code) for outer in blocks(frame)[:-1])
+    return frozenset(id(outer) for frame in frames if is_block(frame.f_code) for outer in block_frames(frame)[:-1])
 
 
 def function_variables(frame: FrameType) -> dict[str, Any]:
     """The variables that the program's function has where a frame is: of a block also those of the function around it,
     which the block's own code need not have. Nothing that a framework has added."""
-    return {name: value for one in blocks(frame) for name, value in variables(one.f_code, one.f_locals).items()
-            if not name.startswith(tracing_notice.OURS)}
+    return {name: value for one in block_frames(frame) for name, value in program_variables(one.f_code, one.f_locals).items()
+            if not name.startswith(tracing_notice.ADDED_PREFIX)}
 
 
 def is_relay(filename: str) -> bool:
@@ -206,7 +207,7 @@ def is_relay(filename: str) -> bool:
     return any(folder in filename for folder in _relays) or any(known.is_relay(filename) for known in _maps)
 
 
-def behind_relays(frame: FrameType | None) -> FrameType | None:
+def frame_behind_relays(frame: FrameType | None) -> FrameType | None:
     """The frame of generated code on whose behalf a frame's function was called; the frame itself if it is none of these."""
     if not _maps or frame is None or not is_relay(frame.f_code.co_filename):
         return frame

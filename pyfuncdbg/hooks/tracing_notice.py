@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-PARTS = ('.<if>', '.<else>', '.<body>', '.<test>', '.<operand>')
+BLOCK_SUFFIXES = ('.<if>', '.<else>', '.<body>', '.<test>', '.<operand>')
 """How qualified names of blocks end that a host made functions of."""
-OURS = 'ag__'
+ADDED_PREFIX = 'ag__'
 """How names begin that a host adds to functions which it makes anew."""
 _watchers: tuple[weakref.WeakMethod[Callable[[CodeType], Any]], ...] = ()
 
@@ -22,7 +22,7 @@ def watch(watcher: Callable[[CodeType], Any]) -> None:
     _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
 
 
-def about_to_trace(code: CodeType) -> None:
+def notify_tracing(code: CodeType) -> None:
     """A function with this code, which lives, is about to be traced."""
     for known in _watchers:
         watcher = known()
@@ -30,13 +30,13 @@ def about_to_trace(code: CodeType) -> None:
             watcher(code)
 
 
-def is_part(code: CodeType) -> bool:
+def is_block(code: CodeType) -> bool:
     """Whether a code object is a block of a function that a host runs as a function of its own."""
-    return code.co_qualname.endswith(PARTS)
+    return code.co_qualname.endswith(BLOCK_SUFFIXES)
 
 
-def whole(name: str) -> str:
+def function_name(name: str) -> str:
     """The qualified name of the function that a block of this qualified name is of; the same of no block."""
-    while name.endswith(PARTS):
+    while name.endswith(BLOCK_SUFFIXES):
         name = name.rpartition('.')[0]
     return name

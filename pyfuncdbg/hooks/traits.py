@@ -48,34 +48,34 @@ class Traits(NamedTuple):
         return [name for name, has in zip(self._fields, self, strict=True) if has]
 
 
-NONE = Traits()
+NO_TRAITS = Traits()
 
 
-def traits_named(names: Iterable[str]) -> Traits:
+def traits_from_names(names: Iterable[str]) -> Traits:
     """The traits with these names; names of other versions are passed over."""
-    return NONE._replace(**{name: True for name in names if name in Traits._fields})
+    return NO_TRAITS._replace(**{name: True for name in names if name in Traits._fields})
 
 
-def _of_op_types() -> dict[str, Traits]:
+def _read_op_traits() -> dict[str, Traits]:
     names: dict[str, list[str]] = {}
     with open(os.path.join(os.path.dirname(__file__), 'op_traits.txt'), encoding='utf-8') as lines:    # pathlib takes 3 ms
         for line in lines:
             trait, _, op_types = line.partition(': ')
             for op_type in op_types.split() if not line.startswith('#') else ():
                 names.setdefault(op_type, []).append(trait)
-    return {op_type: NONE._replace(**dict.fromkeys(found, True)) for op_type, found in names.items()}
+    return {op_type: NO_TRAITS._replace(**dict.fromkeys(found, True)) for op_type, found in names.items()}
 
 
-_OF_OP_TYPES = _of_op_types()
+_TRAITS_BY_OP_TYPE = _read_op_traits()
 """Of the op types that several hosts share, and that traces name whose sites had no traits yet."""
 
 
 def op_traits(op_type: str) -> Traits:
     """The traits of an op type, by its name alone."""
-    return _OF_OP_TYPES.get(op_type, NONE)
+    return _TRAITS_BY_OP_TYPE.get(op_type, NO_TRAITS)
 
 
-def framework_step(op_type: str) -> Traits:
+def backward_step_traits(op_type: str) -> Traits:
     """Of a backward step that a framework makes: foreign, unless its op calls a Python function of the program."""
     traits = op_traits(op_type)
     return traits._replace(foreign=not traits.wraps_python and not traits.has_own_gradient)

@@ -14,7 +14,7 @@ NOT_KNOWN = 'not known'
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownValue:
     """One tensor without its value.
 
     Attributes:

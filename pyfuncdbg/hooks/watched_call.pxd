@@ -2,8 +2,8 @@
 from pyfuncdbg.hooks.call cimport Call, CallSite, Run, new_call
 
 
-cdef object _enclosing, _enter, _NOT_BEGUN
+cdef object _get_current, _set_current, _NO_STATE
 
-cpdef object make(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object func,
+cpdef object make_call(CallSite site, Run run, list inputs, object thread, object watcher, object holder, object func,
                   object arguments)
-cpdef object watch(Call call, Call within, object watcher, object func, object arguments)
+cpdef object watch_call(Call call, Call within, object watcher, object func, object arguments)

@@ -15,42 +15,42 @@ from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current, new_call
 from pyfuncdbg.hooks.hook_failure import switch_off
 from pyfuncdbg.hooks.installed_hooks import Watcher
-from pyfuncdbg.hooks.run_abort import ends_with_caller
+from pyfuncdbg.hooks.run_abort import abort_ends_here
 
-_enclosing, _enter, _clock = current.get, current.set, perf_counter_ns   # looked up once
-_NOT_BEGUN: Any = object()
+_get_current, _set_current, _clock = current.get, current.set, perf_counter_ns   # looked up once
+_NO_STATE: Any = object()
 """What a watcher keeps of a call whose beginning it has not seen."""
 
 
-def make(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watcher, holder: Any,
-         func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def make_call(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watcher, holder: Any,
+              func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Make a call of a site that one hook watches, for hosts whose functions take more than its inputs.
 
     Args:
         site, run, inputs, thread: As in `Call`.
-        watcher, func, arguments: As in `watch`.
+        watcher, func, arguments: As in `watch_call`.
         holder: Its `call` becomes the id of the call when it begins; None where that is not asked for.
 
     Returns:
-        As `watch`; or `NotImplemented` where `chain.invoke` has to make it: then nothing has happened.
+        As `watch_call`; or `NotImplemented` where `chain.invoke` has to make it: then nothing has happened.
 
     Raises:
-        BaseException: As from `watch`.
+        BaseException: As from `watch_call`.
     """
-    within = _enclosing()
+    within = _get_current()
     if run.aborted is not None or (within is not None and not within.id):
         return NotImplemented
     call = new_call(site, run, inputs, thread, _clock(), 0, within)
     if holder is not None:
         holder.call = call.id
     try:
-        return watch(call, within, watcher, func, arguments)
+        return watch_call(call, within, watcher, func, arguments)
     finally:
         call.speaker = None
         del call, within                        # frames of an error lead here
 
 
-def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Make a call that one hook watches.
 
     Args:
@@ -66,35 +66,35 @@ def watch(call: Call, within: Call | None, watcher: Watcher, func: Callable[...,
         RunAborted: The run was aborted.
         BaseException: What `func` raised, unchanged.
     """
-    kept: Any = _NOT_BEGUN
+    kept: Any = _NO_STATE
     try:
         kept = watcher.begins(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         switch_off(watcher, call, error)
-    _enter(call)
+    _set_current(call)
     try:
         result = func(*arguments)
         call.finished = _clock()
         if call.run.aborted is not None:
             raise call.run.aborted.with_traceback(None)
     except BaseException as error:
-        _enter(within)                          # what a token does is other code, which is in no cache
-        raised = _raised(call, watcher, kept, error)
+        _set_current(within)                          # what a token does is other code, which is in no cache
+        raised = _end_with_error(call, watcher, kept, error)
         if raised is not error:
             raise raised from None
         raise error
-    _enter(within)
+    _set_current(within)
     outputs = result if isinstance(result, (list, tuple)) else () if result is None else (result,)
     call.outputs = outputs
-    if kept is not _NOT_BEGUN:
+    if kept is not _NO_STATE:
         try:
             watcher.returned(call, kept, outputs)   # a forked child has another method
         except BaseException as error:          # the hook is broken: the outputs stand
-            _drop(watcher, call, kept, error)
+            _discard_watcher(watcher, call, kept, error)
     return result
 
 
-def _raised(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
+def _end_with_error(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
     """Tell the hook that the function has raised; gives what the call raises."""
     run = call.run
     call.finished = _clock()
@@ -103,17 +103,17 @@ def _raised(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> Ba
         error.__traceback__ = error.__traceback__.tb_next
     if run.aborted is not None and error is not run.aborted:
         error = run.aborted.with_traceback(None)
-    if kept is not _NOT_BEGUN:
+    if kept is not _NO_STATE:
         try:
             watcher.raised(call, kept, error)
         except BaseException as mistake:        # the hook is broken: the error passes all the same
-            _drop(watcher, call, kept, mistake)
+            _discard_watcher(watcher, call, kept, mistake)
     if isinstance(error, RunAborted):
-        run.aborted = None if not call.parent and ends_with_caller(run) else error
+        run.aborted = None if not call.parent and abort_ends_here(run) else error
     return error
 
 
-def _drop(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
+def _discard_watcher(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
     """A hook has raised at the end of a call: it is switched off, unless the error is the program's, which goes on."""
     watcher.dropped(call, kept)
     if not isinstance(error, Exception):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.own_files import declare
+from pyfuncdbg.hooks.own_files import declare_framework
 from pyfuncdbg.hosts.framework_import import Watch
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
 """Name of the framework's package; module and class of what attaches to it."""
-declare(FRAMEWORK)
+declare_framework(FRAMEWORK)
 DOCTORS = ('pyfuncdbg.hosts.tensorflow.doctor.doctor',)
 """Modules with a host's `DOCTOR`."""
 

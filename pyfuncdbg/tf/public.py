@@ -10,7 +10,7 @@ from collections.abc import MutableMapping
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import for_program, methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames, hide_own_frames_in_methods
 
 _OWN = 'pyfuncdbg.'
 _wrappers: dict[Any, Any] = {}
@@ -48,7 +48,7 @@ def published(value: Any, home: str, name: str) -> Any:
 def _function(function: Any, home: str, name: str) -> Any:
     wrapper = _wrappers.get(function)
     if wrapper is None:
-        wrapper = for_program(function)
+        wrapper = hide_own_frames(function)
         _strip(wrapper)
         if wrapper is not function:
             wrapper.__module__, wrapper.__qualname__ = home, name
@@ -62,7 +62,7 @@ def _class(kind: type) -> None:
     for one in classes:
         if one not in _classes and one.__module__.startswith(_OWN):
             _classes.add(one)
-            methods_for_program(one)
+            hide_own_frames_in_methods(one)
             for method in vars(one).values():
                 if isinstance(method, FunctionType):
                     _strip(method)

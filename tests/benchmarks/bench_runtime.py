@@ -134,7 +134,7 @@ class Direct(PythonFunction):
         try:
             return self._body(keeping, handles, *inputs)
         finally:
-            execution.errstate = numpy_errstate.current()
+            execution.errstate = numpy_errstate.current_state()
             numpy_errstate.state.set(numpy_errstate.IGNORE)
 
 

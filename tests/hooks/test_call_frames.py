@@ -11,7 +11,7 @@ import pytest
 
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.call_frames import begins_function, code_of, function_call
+from pyfuncdbg.hooks.call_frames import code_of, function_call, is_function_frame
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 
@@ -44,7 +44,7 @@ def beside(x: int) -> list[Any]:
 def asked(function: Any) -> list[Any]:
     """Of the frame that asks, and of one that it calls: whether a function begins there, and whether it is a call's."""
     frames = sys._getframe(1), sys._getframe()
-    said.extend((begins_function(frame), function_call(frame, hook) is not None) for frame in frames)
+    said.extend((is_function_frame(frame), function_call(frame, hook) is not None) for frame in frames)
     return [1]
 
 

@@ -21,7 +21,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture, divert
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.hooks.output.output import SILENCE
+from pyfuncdbg.hooks.output.output import NO_OUTPUT
 
 
 def test_eight_native_threads_by_two_hundred_calls(capture: Capture, keeper: Keeper) -> None:
@@ -261,9 +261,9 @@ def test_captured_calls_that_say_nothing_share_one_output(capture: Capture, keep
     function('x')
     function('')
     silent, speaking, again = [call.output for call in keeper.calls]
-    assert silent is again is SILENCE
+    assert silent is again is NO_OUTPUT
     assert silent.entries == ()
-    assert speaking is not SILENCE
+    assert speaking is not NO_OUTPUT
 
 
 def test_what_we_say_ourselves_in_a_call_is_not_its_output(capfd) -> None:

@@ -18,7 +18,7 @@ def modes_of(value: object) -> dict[str, str]:
 
 
 def test_setting_the_variable_is_setting_numpys_state() -> None:
-    token = numpy_errstate.state.set(numpy_errstate.made(divide='raise'))
+    token = numpy_errstate.state.set(numpy_errstate.make_state(divide='raise'))
     try:
         with pytest.raises(FloatingPointError, match='divide by zero'):
             np.ones(1) / np.zeros(1)
@@ -33,16 +33,16 @@ def test_the_two_constants() -> None:
 
 
 def test_current_is_what_numpy_uses() -> None:
-    assert modes_of(contextvars.Context().run(numpy_errstate.current)) == contextvars.Context().run(
+    assert modes_of(contextvars.Context().run(numpy_errstate.current_state)) == contextvars.Context().run(
         lambda: dict(np.geterr()))
     with np.errstate(over='print'):
-        assert modes_of(numpy_errstate.current())['over'] == 'print'
+        assert modes_of(numpy_errstate.current_state())['over'] == 'print'
 
 
 def test_made_leaves_the_state_in_force_alone() -> None:
     heard: list[str] = []
     before = numpy_errstate.state.get(None)
-    made = numpy_errstate.made(call=lambda kind, flag: heard.append(kind), invalid='call')
+    made = numpy_errstate.make_state(call=lambda kind, flag: heard.append(kind), invalid='call')
     assert numpy_errstate.state.get(None) is before
     token = numpy_errstate.state.set(made)
     np.zeros(1) / np.zeros(1)

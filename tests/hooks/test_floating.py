@@ -20,11 +20,11 @@ from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.output import fp_errors
-from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS
+from pyfuncdbg.hooks.output.numpy1_errstate import STATE_PER_THREAD
 from pyfuncdbg.hooks.output.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.output.output import OutputEntry
 
-PRIVATE = 'numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config'
+PRIVATE = 'numpy.core._ufunc_config' if STATE_PER_THREAD else 'numpy._core._ufunc_config'
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 
 
@@ -283,14 +283,14 @@ def test_a_ufunc_handed_over_bare_has_no_line_of_the_users(capture: Capture, kee
 
 def test_states_are_made_once_and_the_memory_of_them_is_bounded() -> None:
     own = state.get()
-    first = fp_errors.watched(own)
+    first = fp_errors.watched_state(own)
     assert first is not own
     assert fp_errors.states[own] is first
-    assert fp_errors.watched(first) is first
+    assert fp_errors.watched_state(first) is first
     assert state.get() is own
     for _ in range(2 * fp_errors._MANY):
         with np.errstate(divide='warn'):
-            fp_errors.watched(state.get())
+            fp_errors.watched_state(state.get())
     assert len(fp_errors.states) <= fp_errors._MANY
 
 

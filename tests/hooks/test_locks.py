@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_lock, new_rlock
 
 pytestmark = pytest.mark.filterwarnings('ignore:.*multi-threaded.*fork:DeprecationWarning')
@@ -82,7 +82,7 @@ def test_two_threads_that_fork_at_once_know_themselves_in_their_children() -> No
     def fork() -> None:
         mine = threading.get_native_id()
         here.wait()
-        good.extend([in_child(lambda: former_id() == mine and threading.get_native_id() != mine) for _ in range(20)])
+        good.extend([in_child(lambda: parent_thread_id() == mine and threading.get_native_id() != mine) for _ in range(20)])
     threads = [threading.Thread(target=fork) for _ in range(2)]
     for thread in threads:
         thread.start()

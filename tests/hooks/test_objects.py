@@ -12,7 +12,7 @@ PROGRAM = '''
 import gc
 import sys
 import numpy as np
-from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.live_objects import find_objects
 
 def counts():
     yield 1
@@ -21,7 +21,7 @@ class Kept:
     held = [(lambda: 1, {'deep': (lambda: 2,)})]
 
 waiting = counts()
-wanted = [counts, waiting, Kept, Kept.held[0][0], Kept.held[0][1]['deep'][0], np.linalg, sys.modules, living]
+wanted = [counts, waiting, Kept, Kept.held[0][0], Kept.held[0][1]['deep'][0], np.linalg, sys.modules, find_objects]
 kinds = {type(one) for one in wanted} | {list}
 '''
 
@@ -42,11 +42,11 @@ def missing(things):
     known = [id(thing) for thing in things]
     return len(known) - len(set(known)), [one for one in wanted if id(one) not in known]
 
-print(missing(living(*kinds)))
+print(missing(find_objects(*kinds)))
 gc.freeze()
 frozen = gc.get_freeze_count()
 later = wanted[-1] = [lambda: 3]
-print(len(missing(gc.get_objects())[1]) >= 7, missing(living(*kinds)), gc.get_freeze_count() == frozen > 1000)
+print(len(missing(gc.get_objects())[1]) >= 7, missing(find_objects(*kinds)), gc.get_freeze_count() == frozen > 1000)
 ''') == '(0, [])\nTrue (0, []) True\n'
 
 
@@ -56,13 +56,13 @@ def test_freed_iterators_of_asyncio_are_not_taken_for_objects(tmp_path: Path) ->
 import asyncio
 import gc
 from types import FunctionType
-from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.live_objects import find_objects
 
 loop = asyncio.new_event_loop()
 futures = [iter(loop.create_future()) for _ in range(5)]
 del futures
 gc.freeze()
-found = [asyncio.run in living(FunctionType) for _ in range(3)]
+found = [asyncio.run in find_objects(FunctionType) for _ in range(3)]
 gc.collect()
 print(found)
 ''') == '[True, True, True]\n'
@@ -79,7 +79,7 @@ gc.get_freeze_count = lambda: 375
 asked = []
 gc.get_referents = asked.append
 wanted = lambda: 1
-print(wanted in live_objects.living(FunctionType), asked)
+print(wanted in live_objects.find_objects(FunctionType), asked)
 ''') == 'True []\n'
 
 
@@ -110,7 +110,7 @@ TUPLES = '''
 import gc
 import sys
 import threading
-from pyfuncdbg.hooks.live_objects import living, referrers
+from pyfuncdbg.hooks.live_objects import find_objects, referrers
 
 class Kept:
     def method(self):
@@ -140,11 +140,11 @@ def test_tuples_that_threads_are_building_are_left_alone(tmp_path: Path) -> None
     assert said(tmp_path, TUPLES + '''
 from types import MethodType
 for _ in range(60):
-    assert kept in living(Kept)
+    assert kept in find_objects(Kept)
     assert method in referrers(kept, MethodType)
 gc.freeze()
 for _ in range(3):
-    assert kept in living(Kept)
+    assert kept in find_objects(Kept)
 over.set()
 for thread in threads:
     thread.join()
@@ -155,7 +155,7 @@ print(errors)
 def test_classes_are_found_with_those_that_derive_from_them(tmp_path: Path) -> None:
     """A metaclass and an object that answer for themselves are not asked."""
     assert said(tmp_path, '''
-from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hooks.live_objects import find_objects, class_and_subclasses
 
 class Liar(type):
     def __subclasses__(cls):
@@ -175,5 +175,5 @@ class Right(Base): pass
 class Both(Left, Right): pass
 
 things = [Base(), Left(), Both(), Both()]
-print(sorted(type(thing).__name__ for thing in living(*with_derived(Base))), len(living(Left)))
+print(sorted(type(thing).__name__ for thing in find_objects(*class_and_subclasses(Base))), len(find_objects(Left)))
 ''') == "['Base', 'Both', 'Both', 'Left'] 1\n"

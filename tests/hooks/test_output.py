@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg.hooks.output import output as module
 from pyfuncdbg.hooks.output.output import ENTRIES, HEAD, NOWHERE, TAIL, Output
-from pyfuncdbg.hooks.output.speaker import place
+from pyfuncdbg.hooks.output.speaker import output_place
 
 HERE = ('model.py', 3, 'f')
 
@@ -132,9 +132,9 @@ def test_a_child_forked_while_another_thread_notes_can_note() -> None:
 
 def test_place_of_a_frame_and_of_a_host() -> None:
     frame = sys._getframe()
-    first, second = place(frame), place(frame)
+    first, second = output_place(frame), output_place(frame)
     assert second[1] == first[1] == frame.f_lineno - 1
     assert (first[0], first[2]) == (__file__, 'test_place_of_a_frame_and_of_a_host')
     host = eval(compile('sys._getframe()', 'executor.py', 'eval'), {
         'sys': sys, '__name__': 'pyfuncdbg.hosts.numpy.runtime.plans.executor'})
-    assert place(host) == NOWHERE == place(None)
+    assert output_place(host) == NOWHERE == output_place(None)

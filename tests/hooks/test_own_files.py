@@ -8,7 +8,15 @@ import pytest
 
 import pyfuncdbg.hosts
 from pyfuncdbg.hooks import own_files
-from pyfuncdbg.hooks.own_files import Framework, declare, is_adapter, is_hosts, is_machinery, is_package, outside_machinery
+from pyfuncdbg.hooks.own_files import (
+    Framework,
+    declare_framework,
+    is_adapter,
+    is_host_class,
+    is_machinery,
+    is_own_file,
+    outside_machinery,
+)
 
 HOSTS = os.path.dirname(pyfuncdbg.hosts.__file__)
 
@@ -28,14 +36,14 @@ def test_hosts_declare_the_files_of_their_framework(filename: str, machinery: bo
 def test_a_file_that_was_asked_about_before_its_framework_was_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ('_packages', '_modules', '_adapters'):
         monkeypatch.setattr(own_files, name, getattr(own_files, name))
-    monkeypatch.setattr(own_files, 'judged', {'/bin/launcher': True})
+    monkeypatch.setattr(own_files, 'machinery_by_file', {'/bin/launcher': True})
     kind = type('Tensor', (), {'__module__': 'later.core'})
     asked = '/v/site-packages/later/a.b/x.py', '/v/site-packages/later/axb/x.py', '/bin/launcher'
     assert [is_machinery(filename) for filename in asked] == [False, False, True]
-    assert not is_hosts(kind)
-    declare(Framework(packages=('later/a.b',), modules=('later.',), adapter='hosts/later'))
+    assert not is_host_class(kind)
+    declare_framework(Framework(packages=('later/a.b',), modules=('later.',), adapter='hosts/later'))
     assert [is_machinery(filename) for filename in asked] == [True, False, True]
-    assert is_hosts(kind)
+    assert is_host_class(kind)
     assert is_adapter(os.path.join(HOSTS, 'later', 'host.py'))
 
 
@@ -46,18 +54,18 @@ def test_our_runtime_is_no_adapter() -> None:
 
 
 def test_compiled_modules_are_ours_by_the_name_that_they_were_compiled_under() -> None:
-    assert is_package('pyfuncdbg/hosts/tensorflow/usual_calls.py')
-    assert not is_package('/build/pyfuncdbg/hooks/call.py')
-    assert not is_package('notpyfuncdbg/hooks/call.py')
+    assert is_own_file('pyfuncdbg/hosts/tensorflow/usual_calls.py')
+    assert not is_own_file('/build/pyfuncdbg/hooks/call.py')
+    assert not is_own_file('notpyfuncdbg/hooks/call.py')
 
 
 def test_the_way_out_of_the_machinery_ends_at_the_first_frame_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     here = sys._getframe()
     assert outside_machinery(here) is here
-    monkeypatch.setitem(own_files.judged, here.f_code.co_filename, True)
+    monkeypatch.setitem(own_files.machinery_by_file, here.f_code.co_filename, True)
     assert outside_machinery(here) is here.f_back
     frame = here
     while frame is not None:
-        monkeypatch.setitem(own_files.judged, frame.f_code.co_filename, True)
+        monkeypatch.setitem(own_files.machinery_by_file, frame.f_code.co_filename, True)
         frame = frame.f_back
     assert outside_machinery(here) is None

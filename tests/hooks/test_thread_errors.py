@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyfuncdbg.hooks.output import numpy1_errstate
-from pyfuncdbg.hooks.output.numpy1_errstate import Errors, ErrstateModule, ThreadState, change_state, modes_of_state
+from pyfuncdbg.hooks.output.numpy1_errstate import ErrorState, ErrstateModule, ThreadState, change_state, modes_of_state
 
 DEFAULTS = {'divide': 'warn', 'over': 'warn', 'under': 'ignore', 'invalid': 'warn'}
 
@@ -17,7 +17,7 @@ def numpy(monkeypatch: pytest.MonkeyPatch) -> Any:
     held: list[Any] = [8192, 521, None]
     one = SimpleNamespace(held=held, geterrobj=held.copy, seterrobj=lambda wanted: held.__setitem__(slice(None), wanted))
     monkeypatch.setattr(numpy1_errstate, '_numpy', one)
-    monkeypatch.setattr(numpy1_errstate, '_known', {})
+    monkeypatch.setattr(numpy1_errstate, '_states', {})
     return one
 
 
@@ -38,13 +38,13 @@ def test_the_same_values_are_the_same_state(numpy: Any) -> None:
     assert state.get() is own and numpy.held == [8192, 521, None]
     for size in range(1000):
         change_state(bufsize=size)
-    assert len(numpy1_errstate._known) <= numpy1_errstate._MANY
+    assert len(numpy1_errstate._states) <= numpy1_errstate._MANY
 
 
 def test_numpys_own_functions_see_and_change_what_they_are_given(numpy: Any) -> None:
     asked: list[dict[str, Any]] = []
 
-    def change(**changes: Any) -> Errors:
+    def change(**changes: Any) -> ErrorState:
         asked.append(changes)
         return change_state(**changes, call=len)
 

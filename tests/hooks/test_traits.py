@@ -5,7 +5,7 @@ import pytest
 
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.traits import NONE, Traits, framework_step, op_traits, traits_named
+from pyfuncdbg.hooks.traits import NO_TRAITS, Traits, backward_step_traits, op_traits, traits_from_names
 from pyfuncdbg.hosts.numpy.graph.definitions import registry
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import op_site
@@ -21,22 +21,22 @@ from pyfuncdbg.hosts.numpy.runtime.plans.plan import op_site
     ('ReadVariableOp', Traits(reads_variable=True)),
     ('GatherV2', Traits(gathers_rows=True)),
     ('Cholesky', Traits(takes_symmetric=True)),
-    ('MatMul', NONE),
-    ('#', NONE),
+    ('MatMul', NO_TRAITS),
+    ('#', NO_TRAITS),
 ])
 def test_traits_of_an_op_type(op_type: str, traits: Traits) -> None:
     assert op_traits(op_type) == traits
 
 
 def test_only_the_backward_steps_of_a_frameworks_own_ops_are_foreign() -> None:
-    steps = [framework_step(op_type) for op_type in ('MatMul', 'EagerPyFunc', 'CustomGradient')]
+    steps = [backward_step_traits(op_type) for op_type in ('MatMul', 'EagerPyFunc', 'CustomGradient')]
     assert [step.foreign for step in steps] == [True, False, False]
 
 
 def test_a_trace_keeps_traits_by_name() -> None:
     assert Traits(reads_variable=True, foreign=True).names == ['reads_variable', 'foreign']
-    assert traits_named(['foreign', 'reads_variable']) == Traits(reads_variable=True, foreign=True)
-    assert traits_named(['names', 'count', 'of_a_later_version', '']) == NONE
+    assert traits_from_names(['foreign', 'reads_variable']) == Traits(reads_variable=True, foreign=True)
+    assert traits_from_names(['names', 'count', 'of_a_later_version', '']) == NO_TRAITS
 
 
 def test_nodes_have_the_traits_of_their_op() -> None:
@@ -50,7 +50,7 @@ def test_nodes_have_the_traits_of_their_op() -> None:
 
 
 def test_a_site_of_a_python_function_has_no_traits_by_itself() -> None:
-    assert CallSite('f', 'EagerPyFunc', 'python', host).traits == NONE
+    assert CallSite('f', 'EagerPyFunc', 'python', host).traits == NO_TRAITS
 
 
 def test_our_ops_of_the_table_are_registered() -> None:

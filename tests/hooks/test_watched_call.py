@@ -10,7 +10,7 @@ from wrapped_calls import Keeper, wrap
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.hooks.call_frames import entrance_of, function_call
+from pyfuncdbg.hooks.call_frames import function_call, read_entrance
 from pyfuncdbg.hooks.chain import current_call, hooks
 
 
@@ -111,7 +111,7 @@ def test_an_abort_wins_over_what_the_function_made_of_it(swallowed: bool, remove
         call = function_call(function, onlooker)
         assert call is not None
         frames = (frame for frame, _ in traceback.walk_stack(function.f_back))
-        entrance = next(found for found in map(entrance_of, frames) if found is not None)
+        entrance = next(found for found in map(read_entrance, frames) if found is not None)
         assert entrance is not None and entrance.call is call and entrance.hooks == (onlooker,)
         call.run.aborted = abort
         if swallowed:

@@ -1,7 +1,7 @@
 """Capture of NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
 
-`hooks.capture` runs a call under `watched(state)`, in which NumPy reports what the program ignores or is warned of to an
-object of ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes
+`hooks.capture` runs a call under `watched_state(state)`, in which NumPy reports ignored and warned errors to an object of
+ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes
 `np.geterr`, `np.seterr` and `np.errstate` speak of the program's own state all the while. Modes raise, print, call and
 log are left to NumPy; so is a whole state in which an object of the program is reported to, and what NumPy's own functions
 silence for themselves. Underflow that is ignored (NumPy's default) is not noted: it makes no NaN and no infinity.
@@ -19,27 +19,27 @@ from types import FrameType
 from typing import Any
 
 from pyfuncdbg.hooks.output import numpy1_errstate
-from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS
+from pyfuncdbg.hooks.output.numpy1_errstate import STATE_PER_THREAD
 from pyfuncdbg.hooks.output.numpy_errstate import state
-from pyfuncdbg.hooks.output.speaker import place, say, speaker
+from pyfuncdbg.hooks.output.speaker import add_output, output_owner, output_place
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 
 try:
-    _numpy: Any = import_module('numpy.core._ufunc_config' if OF_THREADS else 'numpy._core._ufunc_config')
-    _source = _numpy.umath if OF_THREADS else None
+    _numpy: Any = import_module('numpy.core._ufunc_config' if STATE_PER_THREAD else 'numpy._core._ufunc_config')
+    _source = _numpy.umath if STATE_PER_THREAD else None
     # Of the state in force: modes by kind, 'call' and 'bufsize'. And a new state: the one in force with changes.
-    _modes_of_state = numpy1_errstate.modes_of_state if OF_THREADS else _numpy._get_extobj_dict
-    _change_state = numpy1_errstate.change_state if OF_THREADS else _numpy._make_extobj
+    _modes_of_state = numpy1_errstate.modes_of_state if STATE_PER_THREAD else _numpy._get_extobj_dict
+    _change_state = numpy1_errstate.change_state if STATE_PER_THREAD else _numpy._make_extobj
 except (ImportError, AttributeError):
     _numpy = None
 
 _MANY = 256
 states: dict[Any, Any] = {}
-"""What `watched` gave, by the program's state: a caller in a hurry looks here first."""
+"""What `watched_state` gave, by the program's state: a caller in a hurry looks here first."""
 
 
-class _Watch:
+class _ErrorHandler:
     """Handler of NumPy's floating-point errors under one error state of the program.
 
     Attributes:
@@ -60,15 +60,15 @@ class _Watch:
         text = report.removeprefix('Warning: ').removesuffix('\n')
         kind = next((kind for start, kind in _KINDS if text.startswith(start)), 'invalid')
         ignored = self.modes[kind] == 'ignore'
-        call = speaker()
+        call = output_owner()
         if call is not None:
-            say(call, 'fp', text, kind + ' ignored' * ignored, place(_outside_numpy(sys._getframe(1))))
+            add_output(call, 'fp', text, kind + ' ignored' * ignored, output_place(_outside_numpy(sys._getframe(1))))
         if not ignored:
             # The function NumPy itself calls, whatever the program has put in place of `warnings.warn`.
             warn(text, RuntimeWarning, 2)
 
 
-def watched(user: Any) -> Any:
+def watched_state(user: Any) -> Any:
     """The state under which to run what the program would run under `user`; `user` itself where nothing is to watch.
 
     `state` holds either of the two afterwards as before.
@@ -81,10 +81,10 @@ def watched(user: Any) -> Any:
         call = modes.pop('call')
         modes.pop('bufsize')
         logged = {kind: 'log' for kind, mode in modes.items() if mode == 'warn' or (mode == 'ignore' and kind != 'under')}
-        if type(call) is _Watch or not logged or not {'call', 'log'}.isdisjoint(modes.values()):
+        if type(call) is _ErrorHandler or not logged or not {'call', 'log'}.isdisjoint(modes.values()):
             made = user
         else:
-            made = _change_state(call=_Watch(user, modes, call), **logged)
+            made = _change_state(call=_ErrorHandler(user, modes, call), **logged)
     finally:
         state.reset(token)
     if len(states) >= _MANY:
@@ -94,9 +94,9 @@ def watched(user: Any) -> Any:
 
 
 def unwatch() -> None:
-    """Put the program's own state back in force where it has changed the state since `watched` was put in force."""
+    """Put the program's own state back in force where it has changed the state since `watched_state` was put in force."""
     watch = _modes_of_state()['call'] if _numpy is not None else None
-    if type(watch) is _Watch:
+    if type(watch) is _ErrorHandler:
         state.set(watch.user)
 
 
@@ -108,23 +108,23 @@ def install() -> Callable[[], None]:
     def modes_of_state() -> dict[str, Any]:
         found: dict[str, Any] = _modes_of_state()
         watch = found['call']
-        if type(watch) is _Watch:
+        if type(watch) is _ErrorHandler:
             found.update(watch.modes, call=watch.call)
         return found
 
     def change_state(**changes: Any) -> Any:
-        if speaker() is None:
+        if output_owner() is None:
             return _change_state(**changes)
         watch = _modes_of_state()['call']
-        token = state.set(watch.user if type(watch) is _Watch else state.get())
+        token = state.set(watch.user if type(watch) is _ErrorHandler else state.get())
         try:
             changed = _change_state(**changes)
         finally:
             state.reset(token)
-        return changed if _is_numpy(_asking(sys._getframe(1))) else watched(changed)
+        return changed if _is_numpy(_setting_frame(sys._getframe(1))) else watched_state(changed)
 
-    if OF_THREADS:
-        return _shown(modes_of_state, change_state)
+    if STATE_PER_THREAD:
+        return _replace_numpy1_module(modes_of_state, change_state)
 
     def undo() -> None:
         if _numpy._get_extobj_dict is modes_of_state:
@@ -137,7 +137,8 @@ def install() -> Callable[[], None]:
     return undo
 
 
-def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[], None]:
+def _replace_numpy1_module(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[],
+                                                                                                                       None]:
     """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
     shown = _numpy.umath = numpy1_errstate.ErrstateModule(_source, modes_of_state, change_state)
 
@@ -147,12 +148,12 @@ def _shown(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[
     return undo
 
 
-_ASKED = frozenset((numpy1_errstate.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
+_SETTERS = frozenset((numpy1_errstate.__name__, 'numpy.core._ufunc_config', 'numpy._core._ufunc_config', 'contextlib'))
 
 
-def _asking(frame: FrameType | None) -> FrameType | None:
+def _setting_frame(frame: FrameType | None) -> FrameType | None:
     """The frame that called `np.errstate` or `np.seterr` for a change."""
-    while frame is not None and frame.f_globals.get('__name__') in _ASKED:
+    while frame is not None and frame.f_globals.get('__name__') in _SETTERS:
         frame = frame.f_back
     return frame
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-OF_THREADS = hasattr(np, 'geterrobj')
+STATE_PER_THREAD = hasattr(np, 'geterrobj')
 """Whether this is such a NumPy."""
 _numpy: Any = np
 _MODES = ('ignore', 'warn', 'raise', 'call', 'print', 'log')
@@ -20,7 +20,7 @@ _MANY = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Errors:
+class ErrorState:
     """One error state.
 
     Attributes:
@@ -34,34 +34,34 @@ class Errors:
     call: Any
 
 
-_known: dict[tuple[int, int, int], Errors] = {}
+_states: dict[tuple[int, int, int], ErrorState] = {}
 
 
-def _errors(bufsize: int, mask: int, call: Any) -> Errors:
+def _state_of(bufsize: int, mask: int, call: Any) -> ErrorState:
     """The state of these values: the same object for the same values, as long as it is remembered."""
     key = bufsize, mask, id(call)
-    found = _known.get(key)
+    found = _states.get(key)
     if found is None:
-        if len(_known) >= _MANY:
-            _known.clear()
-        found = _known[key] = Errors(bufsize, mask, call)
+        if len(_states) >= _MANY:
+            _states.clear()
+        found = _states[key] = ErrorState(bufsize, mask, call)
     return found
 
 
 class ThreadState:
-    """The state of the thread that asks, as a `ContextVar` whose values are `Errors`."""
+    """The state of the thread that asks, as a `ContextVar` whose values are `ErrorState`."""
 
-    def get(self, default: Any = None) -> Errors:
+    def get(self, default: Any = None) -> ErrorState:
         """The state in force."""
-        return _errors(*_numpy.geterrobj())
+        return _state_of(*_numpy.geterrobj())
 
-    def set(self, value: Errors) -> Errors:
+    def set(self, value: ErrorState) -> ErrorState:
         """Put a state in force; returns what `reset` takes."""
         before = self.get()
         _numpy.seterrobj([value.bufsize, value.mask, value.call])
         return before
 
-    def reset(self, before: Errors) -> None:
+    def reset(self, before: ErrorState) -> None:
         """Put the state before `set` back in force."""
         _numpy.seterrobj([before.bufsize, before.mask, before.call])
 
@@ -72,12 +72,12 @@ def modes_of_state() -> dict[str, Any]:
     return {**{kind: _MODES[mask >> shift & 7] for kind, shift in _SHIFTS.items()}, 'call': call, 'bufsize': bufsize}
 
 
-def change_state(**changes: Any) -> Errors:
+def change_state(**changes: Any) -> ErrorState:
     """A new state: the one in force with changes, named as `modes_of_state` does."""
-    return _errors(*_packed({**modes_of_state(), **changes}))
+    return _state_of(*_pack({**modes_of_state(), **changes}))
 
 
-def _packed(named: dict[str, Any]) -> list[Any]:
+def _pack(named: dict[str, Any]) -> list[Any]:
     mask = sum(_MODES.index(named[kind]) << shift for kind, shift in _SHIFTS.items())
     return [named['bufsize'], mask, named['call']]
 
@@ -91,14 +91,14 @@ class ErrstateModule:
         change: Replaces `change_state`.
     """
 
-    def __init__(self, module: Any, modes: Callable[[], dict[str, Any]], change: Callable[..., Errors]) -> None:
+    def __init__(self, module: Any, modes: Callable[[], dict[str, Any]], change: Callable[..., ErrorState]) -> None:
         self._module = module
         self._modes = modes
         self._change = change
 
     def geterrobj(self) -> list[Any]:
         """The state that the program is to see."""
-        return _packed(self._modes())
+        return _pack(self._modes())
 
     def seterrobj(self, wanted: list[Any]) -> None:
         """Put in force the state that the program wants."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.output.numpy1_errstate import OF_THREADS, ThreadState
+from pyfuncdbg.hooks.output.numpy1_errstate import STATE_PER_THREAD, ThreadState
 
 
-def _changed_by(action: Callable[[], Any]) -> tuple[contextvars.ContextVar[Any], Any]:
+def _variable_set_by(action: Callable[[], Any]) -> tuple[contextvars.ContextVar[Any], Any]:
     """The one variable that `action` sets, and its new value."""
-    if OF_THREADS:
+    if STATE_PER_THREAD:
         threads: Any = ThreadState()
         own = threads.get()
         action()
@@ -29,21 +29,21 @@ def _changed_by(action: Callable[[], Any]) -> tuple[contextvars.ContextVar[Any],
     return variable, value
 
 
-state, IGNORE = _changed_by(lambda: np.seterr(all='ignore'))
+state, IGNORE = _variable_set_by(lambda: np.seterr(all='ignore'))
 """`state` holds NumPy's error state of this context (unset: NumPy's default); `IGNORE` is the value that ignores all."""
 
-_, DEFAULT = _changed_by(lambda: np.seterr(divide='warn', over='warn', under='ignore', invalid='warn'))
+_, DEFAULT = _variable_set_by(lambda: np.seterr(divide='warn', over='warn', under='ignore', invalid='warn'))
 
 
-def current() -> Any:
+def current_state() -> Any:
     """The state in force here."""
     return state.get(DEFAULT)
 
 
-def made(*, call: Any = None, **modes: str) -> Any:
+def make_state(*, call: Any = None, **modes: str) -> Any:
     """A state with NumPy's mode names for divide, over, under, invalid; `call` is what 'call' or 'log' report to."""
     def make() -> None:
         np.seterr(**modes)  # type: ignore[arg-type]
         if call is not None:
             np.seterrcall(call)
-    return _changed_by(make)[1]
+    return _variable_set_by(make)[1]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pyfuncdbg.hooks.locks import new_rlock
 
-Said = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
+OutputKind = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
 """What it is; 'host' is a remark of the host's on the call, told by its category alone."""
 
 HEAD = TAIL = 32 * 1024
@@ -35,8 +35,8 @@ class OutputEntry:
 
     __slots__ = ('category', 'kind', 'offset', 'place', 'text')
 
-    def __init__(self, kind: Said, text: str, category: str, place: Place, offset: int) -> None:
-        self.kind: Said = kind
+    def __init__(self, kind: OutputKind, text: str, category: str, place: Place, offset: int) -> None:
+        self.kind: OutputKind = kind
         self.text = text
         self.category = category
         self.place = place
@@ -71,16 +71,16 @@ class Output:
     def __init__(self, started: int) -> None:
         self.started = started
         self.open = False
-        self._kept: _Kept | None = None
+        self._kept: _EntryBuffer | None = None
 
-    def note(self, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+    def note(self, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
         """Add what was said just now; pieces of one printed line become one entry."""
         with lock:
             if not self.open:
                 return
             kept = self._kept
             if kept is None:
-                kept = self._kept = _Kept()
+                kept = self._kept = _EntryBuffer()
             elif kept.unfinished is not None and kept.continued(kind, text, place):
                 return
             kept.add(OutputEntry(kind, text, category, place, perf_counter_ns() - self.started))
@@ -105,7 +105,7 @@ class Output:
         return self._kept.dropped_entries if self._kept is not None else 0
 
 
-SILENCE = Output(0)
+NO_OUTPUT = Output(0)
 """The output of every captured call that has said nothing; never written to. Most calls say nothing."""
 
 # Re-entrant: a signal handler may print while its thread is inside `note`.
@@ -113,7 +113,7 @@ lock = new_rlock()
 """Held while something is added to an output, or an output is given to a call."""
 
 
-class _Kept:
+class _EntryBuffer:
     """Head and tail of what was said."""
 
     __slots__ = ('_filling', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'tail', 'unfinished')
@@ -129,7 +129,7 @@ class _Kept:
         self.dropped_bytes = 0
         self.dropped_entries = 0
 
-    def continued(self, kind: Said, text: str, place: Place) -> bool:
+    def continued(self, kind: OutputKind, text: str, place: Place) -> bool:
         """Add to the unfinished line; False if this is another one."""
         last = self.unfinished
         size = _size(text)
@@ -155,7 +155,7 @@ class _Kept:
                 self._room -= size
                 return
             self._filling = False
-            cut = _fitting(text, self._room) if len(self.head) < ENTRIES else 0
+            cut = _characters_within(text, self._room) if len(self.head) < ENTRIES else 0
             if cut:
                 self.head.append(OutputEntry(entry.kind, text[:cut], entry.category, entry.place, entry.offset))
                 entry.text = text = text[cut:]
@@ -176,7 +176,7 @@ class _Kept:
             else:
                 # Cut from its front: what fits of the reversed text is what fits of its end.
                 text = oldest.text[surplus - size:]
-                oldest.text = text[len(text) - _fitting(text[::-1], size - surplus):]
+                oldest.text = text[len(text) - _characters_within(text[::-1], size - surplus):]
                 left = _size(oldest.text)
             self.dropped_bytes += size - left
             self._tail_bytes -= size - left
@@ -190,7 +190,7 @@ def _size(text: str) -> int:
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
-def _fitting(text: str, room: int) -> int:
+def _characters_within(text: str, room: int) -> int:
     """The number of characters at the beginning that fit into `room` bytes."""
     encoded = text[:room].encode('utf-8', 'surrogatepass')
     characters = len(encoded[:room].translate(None, _CONTINUATION))

@@ -10,34 +10,34 @@ from types import CodeType, FrameType
 
 from pyfuncdbg.hooks import source_map
 from pyfuncdbg.hooks.call import Call, current
-from pyfuncdbg.hooks.output.output import NOWHERE, SILENCE, Output, Place, Said, lock
-from pyfuncdbg.hooks.source_map import behind_relays
+from pyfuncdbg.hooks.output.output import NO_OUTPUT, NOWHERE, Output, OutputKind, Place, lock
+from pyfuncdbg.hooks.source_map import frame_behind_relays
 
 # A host's frames say nothing to a user whose function is not a Python function (`np.sinh` as a py_func).
 _MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
 
-muted: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
+muted_owner: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
 """The call to which what is said in this context does not belong, while a message of its own is made into text or a command
 of the user's is carried out."""
 
 
-def speaker() -> Call | None:
+def output_owner() -> Call | None:
     """The call whose output gets what is said here, None without a capture."""
     call = current.get()
-    if call is None or (call := call.speaker) is None or call is muted.get():
+    if call is None or (call := call.speaker) is None or call is muted_owner.get():
         return None
     return call
 
 
-def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NOWHERE) -> None:
+def add_output(call: Call, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
     """Add to the output of a speaking call what was said just now."""
     output = call.output
-    if output is None or output is SILENCE:
+    if output is None or output is NO_OUTPUT:
         with lock:
             if call.speaker is not call:
                 return
             output = call.output
-            if output is None or output is SILENCE:
+            if output is None or output is NO_OUTPUT:
                 output = Output(call.started)
                 output.open = True
                 call.output = output
@@ -47,9 +47,9 @@ def say(call: Call, kind: Said, text: str, category: str = '', place: Place = NO
 _places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
 
 
-def place(frame: FrameType | None) -> Place:
+def output_place(frame: FrameType | None) -> Place:
     """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
-    frame = behind_relays(frame)
+    frame = frame_behind_relays(frame)
     if frame is None:
         return NOWHERE
     code = frame.f_code

@@ -17,10 +17,10 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.output.speaker import place, say, speaker
+from pyfuncdbg.hooks.output.speaker import add_output, output_owner, output_place
 from pyfuncdbg.hooks.output.watched_streams import WatchedStreams, Write
 
-_written: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
+_written_stream: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
 """The stream that the `write` below ours is writing to: another of ours down there only passes on."""
 
 _receiver: ContextVar[tuple[Callable[[str], object], Any, Any] | None] = ContextVar('pyfuncdbg_receiver', default=None)
@@ -28,7 +28,7 @@ _receiver: ContextVar[tuple[Callable[[str], object], Any, Any] | None] = Context
 
 
 @contextmanager
-def diverted(receive: Callable[[str], object]) -> Iterator[None]:
+def divert_writes(receive: Callable[[str], object]) -> Iterator[None]:
     """Give what this context writes to the present streams, which are watched, to a receiver instead."""
     token = _receiver.set((receive, sys.stdout, sys.stderr))
     try:
@@ -90,7 +90,7 @@ class Streams:
             return None
         ours = attributes.get('write')
         if not self._is_ours(ours):
-            before, ours = ours, self._watching(self.known[id(stream)], _unbound(stream))
+            before, ours = ours, self._watching(self.known[id(stream)], _unbound_write(stream))
             ours.__dict__.update(watcher=self, before=before)
             attributes['write'] = ours
         return ours if stream.write is ours else None       # a class may look at its objects' attributes in its own way
@@ -110,29 +110,29 @@ class Streams:
 
         def write(*args: Any, **kwargs: Any) -> Any:
             stream = find()
-            call = speaker()
+            call = output_owner()
             standing = call.standing if call is not None and self._on else None
             is_out = standing is not None and standing.stdout() is stream
             if (call is None or standing is None or not (is_out or standing.stderr() is stream)
-                    or _written.get() == id(stream)):
+                    or _written_stream.get() == id(stream)):
                 return put(stream, *args, **kwargs)
             text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
             if standing.echo or text is None:
-                outer = _written.set(id(stream))
+                outer = _written_stream.set(id(stream))
                 try:
                     result = put(stream, *args, **kwargs)
                 finally:
-                    _written.reset(outer)
+                    _written_stream.reset(outer)
             else:
                 result = len(text)
             if text:
                 # str.__str__: a subclass of str is not kept, nor what it refers to.
-                say(call, 'out' if is_out else 'err', str.__str__(text), '', place(sys._getframe(1)))
+                add_output(call, 'out' if is_out else 'err', str.__str__(text), '', output_place(sys._getframe(1)))
             return result
         return write
 
 
-def _unbound(stream: Any) -> Write:
+def _unbound_write(stream: Any) -> Write:
     """Its `write`, with the stream as first argument: a bound method would make the stream hold itself."""
     bound = stream.write
     method: Write | None = getattr(type(stream), 'write', None)

@@ -14,8 +14,8 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.output.output import Place
-from pyfuncdbg.hooks.output.speaker import muted, say, speaker
-from pyfuncdbg.hooks.source_map import behind_relays, place
+from pyfuncdbg.hooks.output.speaker import add_output, muted_owner, output_owner
+from pyfuncdbg.hooks.source_map import frame_behind_relays, place
 
 
 def install() -> Callable[[], None]:
@@ -36,7 +36,7 @@ def _watch_warnings() -> Callable[[], None]:
     on = True
 
     def show(message: Any) -> None:
-        call = speaker() if on else None
+        call = output_owner() if on else None
         if call is None:
             previous(message)
             return
@@ -44,11 +44,11 @@ def _watch_warnings() -> Callable[[], None]:
         if not _shown_by_default(module):
             previous(message)
         elif call.standing.echo:
-            token = muted.set(call)             # its text on stderr is this warning, not another thing said
+            token = muted_owner.set(call)             # its text on stderr is this warning, not another thing said
             try:
                 previous(message)
             finally:
-                muted.reset(token)
+                muted_owner.reset(token)
 
     def undo() -> None:
         nonlocal on
@@ -70,16 +70,16 @@ def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
         text = str(message.message)
     except Exception:                           # the warning's own __str__; the program finds out by itself, or never
         text = '(no text: str() failed)'
-    say(call, 'warning', text, message.category.__name__, _place(message.filename, message.lineno, ''))
+    add_output(call, 'warning', text, message.category.__name__, _program_place(message.filename, message.lineno, ''))
 
 
-def _place(filename: str, line: int, function: str) -> Place:
+def _program_place(filename: str, line: int, function: str) -> Place:
     """The place of the program that warned or logged: for generated code, or what that calls functions with, the program's
     line."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if frame.f_lineno == line and frame.f_code.co_filename == filename:
-            outer = behind_relays(frame)
+            outer = frame_behind_relays(frame)
             return place(outer) if outer is not None else (filename, line, function)
         frame = frame.f_back
     return filename, line, function
@@ -91,7 +91,7 @@ def _watch_log() -> Callable[[], None]:
 
     def make_record(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record = previous(*args, **kwargs)
-        call = speaker() if on else None
+        call = output_owner() if on else None
         if call is not None and record.name is not None:        # makeLogRecord makes nameless ones, filled in later
             _note_record(call, record)
         return record
@@ -107,13 +107,13 @@ def _watch_log() -> Callable[[], None]:
 
 
 def _note_record(call: Call, record: logging.LogRecord) -> None:
-    token = muted.set(call)                     # nothing that an argument's __str__ says is said by the program
+    token = muted_owner.set(call)                     # nothing that an argument's __str__ says is said by the program
     try:
         text = record.getMessage()
     except Exception:                           # the program's own mistake, which logging reports in its own way
         text = (f'{record.msg!s} (its arguments do not match)' if isinstance(record.msg, str)
                 else '(no text: formatting failed)')
     finally:
-        muted.reset(token)
-    where = _place(record.pathname, record.lineno, record.funcName or '')
-    say(call, 'log', text, f'{record.levelname} {record.name}', where)
+        muted_owner.reset(token)
+    where = _program_place(record.pathname, record.lineno, record.funcName or '')
+    add_output(call, 'log', text, f'{record.levelname} {record.name}', where)

@@ -13,10 +13,10 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
-from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
-from pyfuncdbg.hooks.generator_end import Exhausted
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
+from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
+from pyfuncdbg.hooks.generator_end import GeneratorEnd
+from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -66,7 +66,7 @@ class CallDispatch:
         patches.replace(self._parts.scripts.FuncRegistry, 'insert', self._registration())
         patches.replace(self._parts.scripts.FuncRegistry, '__call__', self._trampoline())
         patches.replace(self._parts.scripts, 'py_func_common', self._plain_calls())
-        calls_wrapped(self._parts.conversion.do_not_convert(_nothing))
+        mark_function_caller(self._parts.conversion.do_not_convert(_nothing))
 
     # ------------------------------------------------------------------ the registry
     def _registration(self) -> Callable[..., str]:
@@ -90,7 +90,7 @@ class CallDispatch:
             run, inputs = self._runs.of(entry, names['args']), list(names['args'])
             return Entrance(entry.site, run, inputs, call, (hook,) if call is not None else ())
 
-        @begins_call(described)
+        @mark_call_frame(described)
         def __call__(registry: Any, token: str, device: Any, args: Any) -> Any:  # noqa: N807
             try:
                 if not hooks.python and not hooks.gradient and self._causes.aborted is None:
@@ -100,7 +100,7 @@ class CallDispatch:
                     made = usual.call(registry, token, device, args)
                 if made is NotImplemented:
                     made = self._watched(registry, token, device, args)
-                if type(made) is Exhausted:
+                if type(made) is GeneratorEnd:
                     raise made.error
                 return made
             except BaseException as error:
@@ -136,7 +136,7 @@ class CallDispatch:
             next(site.counter)
             if entry.last is not None:
                 entry.last.call = 0             # an older one is not what a backward step would ask for
-            return unwatched(run, original, registry, token, device, args)
+            return call_unwatched(run, original, registry, token, device, args)
         way = entry.ways.get(device)
         if way is None:
             way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
@@ -165,7 +165,7 @@ class CallDispatch:
         site = partial(self.sites.eager_site, name, EAGER, function, self.sites.again_eagerly(registered),
                        eager_outputs(registered))
         if hooks.declines(function, (EAGER, name), site, run):
-            return unwatched(run, self._original, registry, token, device, args)
+            return call_unwatched(run, self._original, registry, token, device, args)
         known = site()
         outputs = invoke(known, self._way(known, registry, token, device), run, list(args))
         return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
@@ -222,7 +222,7 @@ class CallDispatch:
                 raise
         return py_func_common
 
-    @begins_call(described_by('inputs'))
+    @mark_call_frame(described_by('inputs'))
     def _call_plainly(self, func: Any, name: Any, declared: tuple[Any, ...], *arrays: Any) -> Any:
         """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
         inputs = list(arrays)
@@ -235,7 +235,7 @@ class CallDispatch:
             def site() -> CallSite:
                 return _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
             if hooks.declines(func, (NUMPY, name), site, run):
-                return unwatched(run, func, *arrays)
+                return call_unwatched(run, func, *arrays)
             outputs = invoke(site(), _giving(self._refusals.plainly, func), run, inputs)
             return outputs.raw if type(outputs) is Given else list(outputs)
         except BaseException as error:
@@ -270,13 +270,13 @@ def _theirs(entry: TracebackType | None) -> TracebackType | None:
     One that has no others stays: TensorFlow's C++ dies of an exception that has none.
     """
     first = entry
-    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
+    while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
         entry = entry.tb_next
     if entry is None:
         return first
     step: TracebackType | None = entry
     while step is not None:
-        while step.tb_next is not None and is_package(step.tb_next.tb_frame.f_code.co_filename):
+        while step.tb_next is not None and is_own_file(step.tb_next.tb_frame.f_code.co_filename):
             step.tb_next = step.tb_next.tb_next
         step = step.tb_next
     return entry

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.function_fit import refuse_misfit
-from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, Changed
-from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hooks.function_fit import check_fit
+from pyfuncdbg.hooks.host import EAGER_TENSORS, READERS, ListChanges
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _PLAIN = (np.ndarray, np.generic, bytes, int, float, complex, str)
@@ -157,7 +157,7 @@ class TensorFlowHost:
         return again(list(inputs))  # type: ignore[no-any-return]
 
     @contextmanager
-    def untouched(self) -> Iterator[Changed]:
+    def untouched(self) -> Iterator[ListChanges]:
         """A block that restores random states of NumPy, Python and eager ops, and eager variables, at its end.
 
         Yields:
@@ -184,7 +184,7 @@ class TensorFlowHost:
         replace = site.attrs.get('_replace')
         if replace is None:
             raise ValueError(f'{site.name!r} is called once and gone: there is no node whose function could be replaced')
-        refuse_misfit(function, [None] * count)
+        check_fit(function, [None] * count)
         replace(function)
         site.function = function
 
@@ -231,7 +231,7 @@ class KeptVariables:
         self._parts = parts
         self._kept: dict[int, tuple[Any, Any]] = {}
         base = sys.modules['tensorflow.python.ops.resource_variable_ops'].BaseResourceVariable
-        for variable in living(*with_derived(base)):
+        for variable in find_objects(*class_and_subclasses(base)):
             handle = getattr(variable, '_handle', None)
             if type(handle) is parts.ops.EagerTensor and id(handle) not in self._kept:
                 value = self._read(variable)

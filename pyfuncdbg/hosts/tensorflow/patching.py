@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 
 _ABSENT: Any = object()
 
@@ -20,7 +20,7 @@ def without_this_frame(error: BaseException) -> None:
 def without_our_frames(error: BaseException) -> None:
     """Take our frames off the begin of an exception's traceback: what a rule raised looks as it does without us."""
     entry = error.__traceback__
-    while entry is not None and is_package(entry.tb_frame.f_code.co_filename):
+    while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
         entry = entry.tb_next
     if entry is not None:
         error.__traceback__ = entry

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.installed_hooks import hooks
-from pyfuncdbg.hooks.own_files import is_machinery, judged
-from pyfuncdbg.hooks.watched_call import make
+from pyfuncdbg.hooks.own_files import is_machinery, machinery_by_file
+from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
 from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, at_place
@@ -83,7 +83,7 @@ class UsualCalls:
         run = going[-1] if going else self._graphs
         if run.control is not None:
             return NotImplemented
-        return make(site, run, args, get_native_id(), watcher, last, self._original, (registry, token, device, args))
+        return make_call(site, run, args, get_native_id(), watcher, last, self._original, (registry, token, device, args))
 
     def _call_eagerly(self, watcher: Any, registered: Any, token: str, device: Any, args: list[Any]) -> Any:
         """Make one eager call of a `py_function`, which TensorFlow registers for this call alone."""
@@ -100,8 +100,8 @@ class UsualCalls:
             return NotImplemented
         place = self._place(EAGER, name, function, eager_outputs(registered), caller)
         site = at_place(place, self._sites.again_eagerly(registered), function)
-        return make(site, run, args, get_native_id(), watcher, self._gradients.expect(token, site), self._original,
-                    (self._registry, token, device, args))
+        return make_call(site, run, args, get_native_id(), watcher, self._gradients.expect(token, site), self._original,
+                         (self._registry, token, device, args))
 
     def _place(self, kind: str, name: str, function: Any, declared: tuple[Any, ...], frame: FrameType) -> CallSite:
         """The place of an eager call in the line of the program that `frame` was called from."""
@@ -109,7 +109,7 @@ class UsualCalls:
             return self._sites.eager_place(name, kind, function, declared)
         line: FrameType | None = frame
         while line is not None:                 # as `outside_machinery`, which is another function to call
-            ours = judged.get(line.f_code.co_filename)
+            ours = machinery_by_file.get(line.f_code.co_filename)
             if not (is_machinery(line.f_code.co_filename) if ours is None else ours):
                 break
             line = line.f_back
@@ -136,8 +136,8 @@ class UsualCalls:
         except TypeError:                       # a nested Tout, which TensorFlow does not look at
             return NotImplemented
         place = self._place(NUMPY, name or NUMPY, function, declared, sys._getframe())
-        return make(self._site_at(place, function), run, inputs, get_native_id(), watcher, None, self._plainly,
-                    (function, *arrays))
+        return make_call(self._site_at(place, function), run, inputs, get_native_id(), watcher, None, self._plainly,
+                         (function, *arrays))
 
     def run(self, original: Callable[..., Any], session: Any, handle: Any, targets: Sequence[Any], fetches: Sequence[Any],
             feeds: Any, options: Any, metadata: Any, fed: list[Any]) -> Any:
@@ -168,8 +168,8 @@ class UsualCalls:
         run.fed, run.form, run.thread = fed, plan.form, thread
         going.append(run)
         try:
-            return make(site, run, fed, thread, watcher, None, original,
-                        (session, handle, targets, fetches, feeds, options, metadata))
+            return make_call(site, run, fed, thread, watcher, None, original,
+                             (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)
             run.fed = ()

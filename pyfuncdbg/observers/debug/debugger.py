@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyfuncdbg.errors import Retried, RunAborted, RunInterrupted
-from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, begin_anew, current, made_again, renew
-from pyfuncdbg.hooks.call_frames import begins_function
+from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, begin_retry, current, in_reexecution, reset_call
+from pyfuncdbg.hooks.call_frames import is_function_frame
 from pyfuncdbg.hooks.chain import Gate, Outputs, hooks
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import outside_machinery
@@ -205,7 +205,7 @@ class Debugger:
             self._begun_anew(call)
             return
         restore(call)
-        renew(call)
+        begin_retry(call)
         self.plan(call.thread).after = call.id
         if tests is not None:
             tests.begin(call)
@@ -213,7 +213,7 @@ class Debugger:
 
     def _begun_anew(self, call: Call) -> None:
         """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
-        begin_anew(call, perf_counter_ns())
+        reset_call(call, perf_counter_ns())
         call.saved = save(call.inputs)
         plan = self.plan(call.thread)
         decided, plan.decided = plan.decided or Decision('retry'), None
@@ -403,13 +403,13 @@ class Debugger:
     def stop_here(self, frame: FrameType, reason: str) -> None:
         """Stop at the next line of this frame: what `breakpoint()` and a line breakpoint do, on the frame's thread."""
         plan = self.plan(threading.get_native_id())
-        if not plan.asking and not made_again():
+        if not plan.asking and not in_reexecution():
             plan.stepper.here(frame, reason)
 
     def stop_at_start(self, frame: FrameType, reason: str) -> None:
         """Stop where the function of this frame begins, before any line of it."""
         plan = self.plan(threading.get_native_id())
-        if not plan.asking and not made_again():
+        if not plan.asking and not in_reexecution():
             plan.stepper.at_start(frame, reason)
 
     def _at_line(self, phase: Phase, frame: FrameType, reason: str, value: Any) -> None:
@@ -441,7 +441,7 @@ class Debugger:
         if decision.verb == 'into' and at_start(stop):
             decision = Decision('step', times=decision.times)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
-        over = phase == 'return' and call is None and node_stepper.pausable(run) and begins_function(frame)
+        over = phase == 'return' and call is None and node_stepper.pausable(run) and is_function_frame(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)
         if over or outermost:                   # no frame of the program is left to step in
             plan.stepper.disarm()

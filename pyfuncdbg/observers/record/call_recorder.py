@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.errors import Retried
 from pyfuncdbg.hooks.call import Call, CallSite, Run
 from pyfuncdbg.hooks.capture import Capture
-from pyfuncdbg.hooks.output.output import SILENCE
+from pyfuncdbg.hooks.output.output import NO_OUTPUT
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, Running
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
@@ -120,7 +120,7 @@ class CallRecorder:
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
         row = queued_call(call, tuple(inputs), tuple(outputs), call.finished or perf_counter_ns(),
                           call.forward and self.backlog.linked(call.forward), type(inputs) is list or type(outputs) is list)
-        if (output := call.output) is not SILENCE and output is not None:
+        if (output := call.output) is not NO_OUTPUT and output is not None:
             row.output = QueuedOutput(output.entries, output.dropped_bytes, self.snapshots.charge)
         if failure is not None or call.error is not None:
             row.error = failure

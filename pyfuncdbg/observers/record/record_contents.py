@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pyfuncdbg.errors import DroppedError
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.record.elements import FEW, LIMIT, Elements, elements_of
 from pyfuncdbg.observers.record.records import CallRecord, ErrorRecord, FrameRecord, OutputRecord, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -56,7 +56,7 @@ def load_output(records: Sequence[OutputRecord]) -> tuple[OutputRecord, ...]:
 
 def load_error(error: ErrorRecord) -> ErrorRecord:
     """An error with its lines of source, those of libraries only where all its frames are a library's, and variables."""
-    mine = [is_users(frame.filename) for frame in error.frames]
+    mine = [is_program_file(frame.filename) for frame in error.frames]
     sources = tuple(error.source_at(frame.filename, frame.line).only(frame.line) if users or not any(mine) else SourceText()
                     for frame, users in zip(error.frames, mine, strict=True))
     return replace(error, sources=sources, locals=tuple(map(load_locals, error.locals)))

@@ -22,7 +22,7 @@ from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import Call, Kind, next_id
 from pyfuncdbg.hooks.capture import DEPTH as CAPTURE_DEPTH, Capture
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record import fork
 from pyfuncdbg.observers.record.call_recorder import CallRecorder
@@ -302,7 +302,7 @@ class Recorder:
 
     def after_fork(self) -> None:
         """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
-        before, now = former_id(), threading.get_native_id()
+        before, now = parent_thread_id(), threading.get_native_id()
         inside = [held for held in self._backlog.begun() if held[0].thread == before]
         if self._writer is not None:
             self._writer.abandon()

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import Frame, Kind, RunKind
-from pyfuncdbg.hooks.traits import NONE, Traits
+from pyfuncdbg.hooks.traits import NO_TRAITS, Traits
 from pyfuncdbg.hooks.unknown_value import NOT_KNOWN
 from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
@@ -229,7 +229,7 @@ class SiteRecord:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attrs: dict[str, Any] = field(default_factory=dict)
-    traits: Traits = NONE
+    traits: Traits = NO_TRAITS
     _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
 
     def source_at(self, filename: str, line: int) -> SourceText:

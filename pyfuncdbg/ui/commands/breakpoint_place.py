@@ -64,7 +64,7 @@ def _file(context: Context) -> str:
 
 def _line(filename: str, number: int) -> Spec:
     """As the user would name it: by the label of a cell, from the current folder."""
-    name = notebook_cell.shown(filename)
+    name = notebook_cell.display_name(filename)
     relative = os.path.relpath(name) if os.path.isabs(name) else name
     text = f'{name if relative.startswith(os.pardir) else relative}:{number}'
     return Spec(text if spec(text).kind == 'line' else f'{filename}:{number}', 'line', filename, number)

@@ -56,7 +56,7 @@ class ShellCells:
         self._running: list[_Running] = []
         self._ahead = 1 if version_info >= (9,) else 0      # whether IPython counts a cell before it tells of it, or after
         for name, number in self._names().items():      # of cells that ran before the extension was loaded
-            notebook_cell.note(f'In[{number}]', name)
+            notebook_cell.add_cell_file(f'In[{number}]', name)
 
     def __call__(self, lines: list[str]) -> list[str]:
         """The transformer: takes the line of the magic out of a cell.
@@ -93,7 +93,7 @@ class ShellCells:
             self._await_stops()
         code = getattr(info, 'transformed_cell', None)      # since IPython 9.16; else the name is known afterwards
         if code is not None:
-            notebook_cell.note(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
+            notebook_cell.add_cell_file(label, self._shell.compile.get_code_name(info.raw_cell, code, count))
         running = _Running(info, count)
         self._running.append(running)
         header = None if len(self._running) > 1 else _header(self._cleaned(info.raw_cell))
@@ -188,7 +188,7 @@ class ShellCells:
         """Under which file name the code of a cell goes."""
         for name, number in self._names().items():
             if number == count:
-                notebook_cell.note(f'In[{number}]', name)
+                notebook_cell.add_cell_file(f'In[{number}]', name)
 
     def _names(self) -> dict[str, int]:
         """File names of the code of cells, with their numbers."""

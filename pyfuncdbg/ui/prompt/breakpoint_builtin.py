@@ -30,8 +30,8 @@ class BreakpointHook:
         """Our stop in a wrapped function; elsewhere, and where PYTHONBREAKPOINT names something, the hook before."""
         if os.environ.get('PYTHONBREAKPOINT'):
             return self.before
-        from pyfuncdbg.hooks.call_frames import inside  # a program that never comes here need not have it
-        return stop if inside(sys._getframe(1)) else self.before
+        from pyfuncdbg.hooks.call_frames import is_inside_function  # a program that never comes here need not have it
+        return stop if is_inside_function(sys._getframe(1)) else self.before
 
 
 def install() -> None:

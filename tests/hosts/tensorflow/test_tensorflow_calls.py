@@ -12,7 +12,7 @@ from seen_calls import Seen
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 from pyfuncdbg.observers.debug.debugger import debugger
@@ -171,7 +171,7 @@ def test_calls_that_no_breakpoint_means_are_not_made_calls(tf: Any) -> None:
             assert call_all() == call_all() == [2, 4, 6, 5] and len(hook.calls) == 2
             with pytest.raises(ZeroDivisionError) as caught:
                 tf.numpy_function(other, [np.float32(-1)], tf.float32)
-            assert not [entry for entry in caught.traceback if is_package(str(entry.path))]
+            assert not [entry for entry in caught.traceback if is_own_file(str(entry.path))]
             hook.wanted = 'other'               # a breakpoint is set on it now
             hooks.reconsider()
             assert call_all() == [2, 4, 6, 5]

@@ -28,7 +28,7 @@ import pyfuncdbg
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import Call, CallSite, current
-from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.hooks.call_frames import read_entrance
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.output import fp_errors
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
@@ -189,7 +189,7 @@ def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eage
         seen.append(nearest_entrance(frame))
         waits: FrameType | None = sys._current_frames()[main]
         while waits is not None:
-            entrance = entrance_of(waits)
+            entrance = read_entrance(waits)
             if entrance is not None and entrance.site.kind == 'run':
                 seen.append(entrance)
             waits = waits.f_back
@@ -217,12 +217,12 @@ def test_the_stack_of_a_call_that_goes_on_tells_it(tf: Any, tmp_path: Path, eage
 def made_by_the_chain(patch: pytest.MonkeyPatch) -> list[str]:
     """The sites of the calls that the chain makes from now on: the usual ones of a recorder go past it."""
     noted: list[str] = []
-    watched = chain._watched
+    watched = chain._invoke_watched
 
     def note(site: CallSite, *args: Any, **options: Any) -> Any:
         noted.append(site.name)
         return watched(site, *args, **options)
-    patch.setattr(chain, '_watched', note)
+    patch.setattr(chain, '_invoke_watched', note)
     return noted
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.own_files import is_package
+from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.observers.debug.gradients.gradient_check import checked
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
@@ -244,7 +244,7 @@ def test_a_tape_that_forgets_and_one_that_is_entered_again(tf: Any, tmp_path: Pa
         assert tape.gradient(again, x) is not None and outer.gradient(inside, x) is not None
         with pytest.raises(ValueError, match='not recording') as caught:
             tape.reset()
-        assert not any(is_package(str(entry.path)) for entry in caught.traceback)
+        assert not any(is_own_file(str(entry.path)) for entry in caught.traceback)
 
     with recorded(tmp_path) as trace:
         program()
@@ -382,7 +382,7 @@ def test_what_a_rule_raises_is_as_without_us(tf: Any, tmp_path: Path) -> None:
     def raised() -> tuple[str, list[str]]:
         with pytest.raises(LookupError) as caught, tf.GradientTape() as tape:
             tape.gradient(broken(x) * 3.0, x)
-        return str(caught.value), [entry.name for entry in caught.traceback if not is_package(str(entry.path))]
+        return str(caught.value), [entry.name for entry in caught.traceback if not is_own_file(str(entry.path))]
 
     plain = raised()
     with recorded(tmp_path):
@@ -390,7 +390,7 @@ def test_what_a_rule_raises_is_as_without_us(tf: Any, tmp_path: Path) -> None:
         with pytest.raises(LookupError) as caught, tf.GradientTape() as tape:
             tape.gradient(broken(x) * 3.0, x)
     assert watched == plain and plain[1][-1] == 'rule'
-    assert not [entry for entry in caught.traceback if is_package(str(entry.path))]
+    assert not [entry for entry in caught.traceback if is_own_file(str(entry.path))]
 
 
 def test_tapes_of_several_threads(tf: Any, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class ExpiredError(TimeoutError):
 @pytest.fixture(autouse=True)
 def error_state() -> Iterator[None]:
     """Puts back NumPy's: a handler may raise between two steps of putting it back, also of `with np.errstate`."""
-    before = numpy_errstate.current()
+    before = numpy_errstate.current_state()
     yield
     numpy_errstate.state.set(before)
 

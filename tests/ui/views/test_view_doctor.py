@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from pyfuncdbg.hooks.diagnosis import Finding
-from pyfuncdbg.hooks.evidence import Place, Use
+from pyfuncdbg.hooks.evidence import InterpreterUse, Place
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.reports.doctor import NAMES, code, doctor_view
 
@@ -34,8 +34,8 @@ def test_a_paragraph_has_place_words_figures_and_code(draw: Any) -> None:
 
 
 def test_the_time_of_functions_is_a_table_that_fits(draw: Any) -> None:
-    uses = (Use('load', Place('train.py', 12), 1200, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3),
-            Use('scale', Place('train.py', 40), 7, 1, 0.0, 0.5, 0.5, 5.0, None))
+    uses = (InterpreterUse('load', Place('train.py', 12), 1200, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3),
+            InterpreterUse('scale', Place('train.py', 40), 7, 1, 0.0, 0.5, 0.5, 5.0, None))
     wide = [line.split() for line in draw(doctor_view(Diagnosis((), 12, 1, True, uses=uses)), 160).splitlines()]
     assert wide[4:6] == [['load', 'train.py:12', '1,200', '2.1', 's', '3.9', 's', '4', '0.95', '92%', '4.9', 'ms'],
                          ['scale', 'train.py:40', '7', '0', 's', '500', 'ms', '1', '0.00', '10%']]
@@ -60,7 +60,7 @@ def test_code_without_a_place_to_break_stays_as_it_is() -> None:
 @pytest.mark.parametrize('width', [20, 80, 160])
 def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> None:
     nasty = Finding(NASTY, NASTY, Place(NASTY, 3), NASTY, {NASTY: NASTY, f'{NASTY} bytes': 10**15}, NASTY, NASTY, (NASTY,))
-    use = Use(NASTY, Place(NASTY, 3), 10**18, 10**18, 1e9, 1e9, 1e-9, 1e9, 1e9)
+    use = InterpreterUse(NASTY, Place(NASTY, 3), 10**18, 10**18, 1e9, 1e9, 1e-9, 1e9, 1e9)
     text = draw(doctor_view(Diagnosis((nasty,), 1, 1, True, {NASTY: NASTY}, NASTY, False, 1e9, (use,))), width)
     assert all(char == '\n' or char.isprintable() for char in text)
     assert max(cell_len(line) for line in text.splitlines()) <= width

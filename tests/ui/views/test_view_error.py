@@ -11,7 +11,7 @@ from written_trace import tensor
 
 from pyfuncdbg import errors
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.record.record_contents import load_error
 from pyfuncdbg.observers.record.records import ErrorRecord, FrameRecord, LocalRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -67,12 +67,12 @@ def test_a_long_message_keeps_both_ends(draw):
 
 
 def test_whose_frame_it_is():
-    assert is_users('/home/me/model.py')
-    assert is_users('<ipython-input-3>')
-    assert is_users('/v/lib/python3.11/site-packages/pyfuncdbg/demo/train.py')
-    assert not is_users(errors.__file__)
-    assert not is_users('<frozen importlib._bootstrap>')
-    assert not is_users('C:\\v\\Lib\\site-packages\\tf\\x.py')
+    assert is_program_file('/home/me/model.py')
+    assert is_program_file('<ipython-input-3>')
+    assert is_program_file('/v/lib/python3.11/site-packages/pyfuncdbg/demo/train.py')
+    assert not is_program_file(errors.__file__)
+    assert not is_program_file('<frozen importlib._bootstrap>')
+    assert not is_program_file('C:\\v\\Lib\\site-packages\\tf\\x.py')
 
 
 def with_locals():

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.thread_state import (
     default_session,
@@ -69,7 +69,7 @@ def reset_default_graph() -> None:
     process.mixed = False
 
 
-@context_for_program
+@context_hiding_own_frames
 def under(graph: Graph | None) -> Iterator[None]:
     """Make `graph` (None: eager mode) current in this thread."""
     graphs = state.graphs

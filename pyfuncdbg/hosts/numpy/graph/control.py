@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 
 
 class Group:
@@ -28,7 +28,7 @@ class ControlStack:
     def __init__(self) -> None:
         self.groups: list[Group] = []
 
-    @context_for_program
+    @context_hiding_own_frames
     def entered(self, ops: Sequence[Any] | None) -> Iterator[None]:
         """Under one more group; None: under none at all."""
         before = self.groups

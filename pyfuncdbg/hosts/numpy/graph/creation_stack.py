@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Iterable
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.own_files import is_machinery, judged, runs_cells
+from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery, machinery_by_file
 
 _DEEPEST = 64
 
@@ -33,11 +33,11 @@ def creation_stack() -> tuple[Frame, ...]:
     while frame is not None and depth < _DEEPEST:
         code = frame.f_code
         filename = code.co_filename
-        ours = judged.get(filename)                 # each node looks at some ten frames: a call for each takes as long again
+        ours = machinery_by_file.get(filename)     # a call for each of the ten frames of a node would double its time
         if not (is_machinery(filename) if ours is None else ours):
             frames.append(Frame(filename, frame.f_lineno, code.co_name))
             depth += 1
-        elif code.co_name == 'run_code' and runs_cells(code):
+        elif code.co_name == 'run_code' and is_cell_runner(code):
             break
         frame = frame.f_back  # type: ignore[assignment]
     frames.reverse()

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class DefaultScope:
     """One entry on a stack of defaults, as long as the context lasts.
 

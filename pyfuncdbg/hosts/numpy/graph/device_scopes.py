@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph.device import canonical, place
 
 
@@ -35,7 +35,7 @@ class DeviceScopes:
             # The innermost that has a device: TensorFlow gives it to the new node although it knows of the group.
             op.device = next((other.device for other in reversed(self._beside) if other.device), op.device)
 
-    @context_for_program
+    @context_hiding_own_frames
     def on(self, device: Any) -> Iterator[None]:
         """On a device: a name, a spec, a function of the node, or None to clear what surrounds.
 
@@ -52,7 +52,7 @@ class DeviceScopes:
         finally:
             self._devices = before
 
-    @context_for_program
+    @context_hiding_own_frames
     def beside(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
         """Place new nodes where `op` is.
 
@@ -70,7 +70,7 @@ class DeviceScopes:
         finally:
             self._devices, self._beside = before
 
-    @context_for_program
+    @context_hiding_own_frames
     def grouped(self, groups: list[bytes]) -> Iterator[None]:
         """With these colocation groups, whatever device that means."""
         before, self._groups = self._groups, groups
@@ -79,7 +79,7 @@ class DeviceScopes:
         finally:
             self._groups = before
 
-    @context_for_program
+    @context_hiding_own_frames
     def within(self, container: str) -> Iterator[str]:
         """With variables in a container."""
         before, self.container = self.container, container
@@ -88,7 +88,7 @@ class DeviceScopes:
         finally:
             self.container = before
 
-    @context_for_program
+    @context_hiding_own_frames
     def none(self) -> Iterator[None]:
         """Without any device or colocation."""
         before = self._devices, self._beside

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.public_function import context_for_program, unwrapped
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames, mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph import thread_state
 from pyfuncdbg.hosts.numpy.graph.collections import Collections
 from pyfuncdbg.hosts.numpy.graph.control import ControlStack
@@ -131,7 +131,7 @@ class Graph(Collections):
             self.version += 1
         return op
 
-    @unwrapped
+    @mark_unwrapped
     def admit(self, tensor: Tensor, beside: Sequence[Tensor] = ()) -> SymbolicTensor:
         """`tensor` as an input of a node of this graph: itself, or what represents it here.
 
@@ -248,7 +248,7 @@ class Graph(Collections):
         """Make this graph the one that ops are added to, in this thread."""
         return DefaultScope(thread_state.state.graphs, self)
 
-    @context_for_program
+    @context_hiding_own_frames
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefix the names of new nodes; yields the scope's full name with a trailing '/'."""
         before, full = self._names.enter(name)
@@ -270,7 +270,7 @@ class Graph(Collections):
             op.attrs['_has_manual_control_dependencies'] = True
         return self._control.entered(ops)
 
-    @context_for_program
+    @context_hiding_own_frames
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
         """New nodes of these op types have the gradient rules that are registered under these names.
 
@@ -299,7 +299,7 @@ class Graph(Collections):
         """Keep new variables in a container."""
         return self.placing.within(container_name)
 
-    @context_for_program
+    @context_hiding_own_frames
     def outside_scopes(self) -> Iterator[None]:
         """Without the name scope, control dependencies and devices of the moment."""
         scope, self._names.scope = self._names.scope, ''
@@ -309,7 +309,7 @@ class Graph(Collections):
         finally:
             self._names.scope = scope
 
-    @context_for_program
+    @context_hiding_own_frames
     def outside_scopes_of(self, name: str) -> Iterator[None]:
         """In a scope below the current one, without control dependencies and devices."""
         with self._control.entered(None), self.placing.none(), self.name_scope(name):

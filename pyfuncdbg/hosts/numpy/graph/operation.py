@@ -6,7 +6,7 @@ from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.public_function import mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph.creation_stack import StackTrace
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import shown
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import OpDef, Output
@@ -30,7 +30,7 @@ class Operation:
     __slots__ = ('__weakref__', 'attrs', 'control_inputs', 'definition', 'device', 'graph', 'hidden', 'inputs',
                  'name', 'outputs', 'serial', 'stack', 'type', 'version')
 
-    @unwrapped
+    @mark_unwrapped
     def __init__(self, graph: NodeGraph, definition: OpDef, name: str, inputs: Sequence[Tensor], types: Sequence[Output],
                  attrs: Mapping[str, Any], control_inputs: Sequence[Operation], stack: tuple[Frame, ...],
                  serial: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.public_function import mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph import thread_state
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
@@ -30,7 +30,7 @@ class SymbolicTensor(Tensor):
 
     __slots__ = ('_shape', 'assign', 'dtype', 'index', 'op')        # assign: of a slice of a variable; unset in others
 
-    @unwrapped
+    @mark_unwrapped
     def __init__(self, op: Operation, index: int, dtype: DType, shape: TensorShape) -> None:
         self.op = op
         self.index = index
@@ -38,7 +38,7 @@ class SymbolicTensor(Tensor):
         self._shape = shape
 
     @property
-    @unwrapped
+    @mark_unwrapped
     def graph(self) -> NodeGraph:
         """The graph it is part of."""
         return self.op.graph
@@ -59,7 +59,7 @@ class SymbolicTensor(Tensor):
         return self.op.device
 
     @property
-    @unwrapped
+    @mark_unwrapped
     def shape(self) -> TensorShape:
         return self._shape
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from pyfuncdbg.hooks import op_cost
 from pyfuncdbg.hooks.call import CallSite, Run, current
-from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
-from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
+from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hooks.traits import Traits, op_traits
@@ -114,7 +114,7 @@ class OpCalls:
                 self._follow_eager(False)
 
     def _drop_traces(self) -> None:
-        for cache in living(self._parts.caches.FunctionCache):
+        for cache in find_objects(self._parts.caches.FunctionCache):
             for context, kind in [key for key in cache._primary if type(key[0].scope_type) is _Traced]:
                 cache.delete(kind, context)
 
@@ -207,7 +207,7 @@ class OpCalls:
     def _give_up(self, error: Exception) -> None:
         """Watch no more ops."""
         self.on = False
-        say_failed('watching ops failed and is switched off', error)
+        report_failure('watching ops failed and is switched off', error)
 
     def _take(self, observer: Observer, values: Sequence[Any]) -> None:
         began = perf_counter_ns()

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.hooks.patched_code import replaced
-from pyfuncdbg.hooks.tracing_notice import about_to_trace
+from pyfuncdbg.hooks.patched_code import unpatched_code
+from pyfuncdbg.hooks.tracing_notice import notify_tracing
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
@@ -127,7 +127,7 @@ def install(parts: TensorFlowParts, patches: Patches) -> None:
         except BaseException as error:
             without_this_frame(error)
             raise
-        about_to_trace(made.__code__)
+        notify_tracing(made.__code__)
         return made
     patches.replace(parts.conversion, '_convert_actual', _convert_actual)
 
@@ -146,7 +146,7 @@ def _converted(filename: str) -> Iterator[tuple[CodeType, CodeType, Any]]:
             if maker is None or maker.__code__.co_filename != filename:
                 continue
             for entity in _nested(maker.__code__):
-                yield entity, replaced(own), factory.source_map
+                yield entity, unpatched_code(own), factory.source_map
 
 
 def _nested(code: CodeType) -> list[CodeType]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.call_frames import calls_wrapped
-from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.call_frames import mark_function_caller
+from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -53,7 +53,7 @@ class Refusals:
             entry = getattr(registry.get(token, None), MARK, None)
             if entry is None or not entry.generated:
                 raise
-            return Exhausted(error)
+            return GeneratorEnd(error)
         reference = registry._funcs.data.get(token)     # its `get` is Python code
         registered = reference() if reference is not None else None
         entry = getattr(registered, MARK, None)
@@ -129,7 +129,7 @@ class Refusals:
         return result if type(result) is not float else _single(result)
 
 
-calls_wrapped(Refusals.plainly)
+mark_function_caller(Refusals.plainly)
 
 
 def refused(error: BaseException, otherwise: Any) -> Any:

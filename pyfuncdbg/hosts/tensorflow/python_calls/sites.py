@@ -17,8 +17,8 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.graph_context import RETURNED
-from pyfuncdbg.hooks.live_objects import living, with_derived
-from pyfuncdbg.hooks.own_files import is_machinery, outside_machinery, runs_cells
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
+from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery, outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
 from pyfuncdbg.hooks.source_map import place as place_of
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
@@ -266,7 +266,7 @@ class Sites:
 
     def _all_tokens(self) -> Iterator[tuple[str, weakref.ref[Any]]]:
         """Nodes that were made before we came, in all graphs that live."""
-        for graph in living(*with_derived(self._parts.ops.Graph)):
+        for graph in find_objects(*class_and_subclasses(self._parts.ops.Graph)):
             for _, token in _script_ops(graph):
                 yield token, weakref.ref(graph)
 
@@ -286,7 +286,7 @@ def _script_ops(graph: Any) -> Iterator[tuple[Any, str]]:
 def frames_of(frame: FrameType | None) -> tuple[Frame, ...]:
     """The program's frames on a stack, innermost last."""
     found: list[Frame] = []
-    while frame is not None and len(found) < _DEEPEST and not runs_cells(frame.f_code):
+    while frame is not None and len(found) < _DEEPEST and not is_cell_runner(frame.f_code):
         if not is_machinery(frame.f_code.co_filename):
             found.append(place_of(frame))
         frame = frame.f_back

@@ -9,7 +9,7 @@ import os.path
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.hooks.call_frames import calls_wrapped
+from pyfuncdbg.hooks.call_frames import mark_function_caller
 
 _WRAPPERS = {('wrapper', 'api.py'): 'func', ('wrapped_func', 'script_ops.py'): 'func'}
 """Name and file of TensorFlow's wrappers, and the variable that holds what they wrap."""
@@ -48,7 +48,7 @@ def user_function(registered: Any) -> Any:
         elif place == ('generator_py_func', 'from_generator_op.py'):
             inner = getattr(_closed_over(function, 'generator_state'), '_generator', _NONE)
         if inner is not _NONE:
-            calls_wrapped(function)
+            mark_function_caller(function)
         if inner is _NONE:
             return function                     # a function of TensorFlow that the program gave
         function = inner

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, current
 from pyfuncdbg.hooks.host import RunView
-from pyfuncdbg.hooks.run_cursor import KnownNodes
+from pyfuncdbg.hooks.run_cursor import NodeState
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 
 
@@ -77,7 +77,7 @@ class PendingRun:
         self.paused = False
         self.on_pause: Callable[[], None] | None = None
         self.place = 0
-        self.known: KnownNodes | None = None
+        self.known: NodeState | None = None
         self.calls = RunCalls(plan)
 
     def pause(self, on_pause: Callable[[], None]) -> None:
@@ -104,7 +104,7 @@ class RunPosition:
     repeats = False
     within: Sequence[CallSite] = ()
 
-    def __init__(self, walk: KnownNodes, place: int | None) -> None:
+    def __init__(self, walk: NodeState, place: int | None) -> None:
         self._walk = walk
         self.position = walk.position if place is None else place
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.call_frames import Entrance, begins_call
+from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.run_cursor import RunCursor
@@ -65,7 +65,7 @@ class Runs:
                        for name in ('Session.run', 'Session.partial_run')}
         self._plans: SessionPlans | None = None
         self.usual: UsualRuns | None = None
-        notebook_cell.follow(self._begin_eager)
+        notebook_cell.call_at_begin(self._begin_eager)
 
     def _endless(self, label: str) -> Run:
         return Run(label, self._host, perf_counter_ns(), kind='eager')
@@ -155,7 +155,7 @@ class Runs:
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """The replacement for a session's run, which is called once fetches and feeds are checked."""
-        @begins_call(described_by('fed'))
+        @mark_call_frame(described_by('fed'))
         def _do_run(session: Any, handle: Any, target_list: Any, fetch_list: Any, feed_dict: Any, options: Any,
                     run_metadata: Any) -> list[Any]:
             plans = self._plans

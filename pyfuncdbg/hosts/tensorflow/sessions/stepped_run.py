@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
+from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.hooks.run_cursor import RunCursor
-from pyfuncdbg.hooks.unknown_value import Unknown
+from pyfuncdbg.hooks.unknown_value import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun, RunCalls, RunPosition
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
@@ -84,7 +84,7 @@ class SteppedRun:
         except Exception as error:              # ours, if the program has its results already
             if results is None:
                 raise
-            say_failed(f'looking into run #{self._run.id} failed', error)
+            report_failure(f'looking into run #{self._run.id} failed', error)
         finally:
             self._run.control = None
         return results if results is not None else self._results()
@@ -281,7 +281,8 @@ def current_inputs(plan: Plan, op: Any, unit: RunUnit, inputs: Sequence[Any], in
         if alias.exact and tensor.shape.is_fully_defined() and _is_there(plan, op, unit, variable, ran):
             found[slot] = np.reshape(run([], [variable.outputs[0]], {})[0], tensor.shape.as_list())
         else:
-            found[slot] = Unknown(np.dtype(object), (), f'nodes that run as one also write to variable {variable.name!r}')
+            found[slot] = UnknownValue(np.dtype(object), (),
+                                       f'nodes that run as one also write to variable {variable.name!r}')
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyfuncdbg.errors import nearest
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
+from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.sessions.run_units import RunUnit
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
@@ -37,7 +37,7 @@ class SteppedValues:
 
     def holds(self, tensor: str) -> bool:
         """Whether a value is there."""
-        return tensor in self._constants if tensor not in self.known else type(self.known[tensor]) is not Unknown
+        return tensor in self._constants if tensor not in self.known else type(self.known[tensor]) is not UnknownValue
 
     def value(self, tensor: str) -> Any:
         """The value of a tensor.
@@ -46,7 +46,7 @@ class SteppedValues:
             KeyError: It is not of this run, not computed yet, not known, or in the hands of TensorFlow alone.
         """
         found = self._found(tensor)
-        if type(found) is Unknown:
+        if type(found) is UnknownValue:
             raise KeyError(f'{tensor}: {NOT_KNOWN}: {found.why}')
         if found is not None:
             return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.unknown_value import Unknown
+from pyfuncdbg.hooks.unknown_value import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager, eager_attr
 from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import RefVariableOrder, written_slots
 
@@ -70,7 +70,7 @@ class VariableContents:
         else:
             written = applied(op, slots, taken)
         for variable, value in zip(variables, written, strict=False):
-            if value is not None and type(value) is not Unknown:
+            if value is not None and type(value) is not UnknownValue:
                 self._known.setdefault((variable, op), value)
 
 
@@ -85,7 +85,7 @@ def applied(op: Any, slots: Sequence[int], inputs: Sequence[Any]) -> list[Any]:
     registry: Any = sys.modules['tensorflow.python.framework.op_def_registry']
     context: Any = sys.modules['tensorflow.python.eager.context']
     twin = registry.get(_TWINS.get(op.type, f'Resource{op.type}'))
-    if twin is None or len(twin.input_arg) != len(inputs) or any(type(value) is Unknown for value in inputs):
+    if twin is None or len(twin.input_arg) != len(inputs) or any(type(value) is UnknownValue for value in inputs):
         return []
     try:
         with context.eager_mode():

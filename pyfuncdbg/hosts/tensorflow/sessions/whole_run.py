@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.hooks.unknown_value import Unknown
+from pyfuncdbg.hooks.unknown_value import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
@@ -122,12 +122,12 @@ class WholeRun:
         others = self._values.inputs(op)[1:]
         return None if any(_is_missing(value) for value in others) else self._plan.kernel(op)(below, *others)[0]
 
-    def _unknown(self, tensor: Any, why: str) -> Unknown:
+    def _unknown(self, tensor: Any, why: str) -> UnknownValue:
         kind, shape = tensor.dtype.base_dtype.as_numpy_dtype, tensor.shape
         static = shape.is_fully_defined()
-        return Unknown(np.dtype(kind if static else object), tuple(shape.as_list()) if static else (), why)
+        return UnknownValue(np.dtype(kind if static else object), tuple(shape.as_list()) if static else (), why)
 
-    def _shifted(self, tensor: Any, alias: VariableAlias, version: Any = None) -> Unknown:
+    def _shifted(self, tensor: Any, alias: VariableAlias, version: Any = None) -> UnknownValue:
         """In place of what was in a variable's memory."""
         variable = alias.variables[0]
         if not self._alone:
@@ -163,7 +163,7 @@ class WholeRun:
                     for tensor in op.outputs]
         if any(value is None for value in inputs):
             return None
-        why = next((value.why for value in inputs if type(value) is Unknown), None)
+        why = next((value.why for value in inputs if type(value) is UnknownValue), None)
         if why is not None:
             return [self._given[tensor.name] if tensor.name in self._given else
                     self._had_there(tensor) if self._shifts(tensor.name) else self._unknown(tensor, why)
@@ -204,4 +204,4 @@ class WholeRun:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or type(value) is Unknown
+    return value is None or type(value) is UnknownValue

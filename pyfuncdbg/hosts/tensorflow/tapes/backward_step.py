@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.chain import current_call, invoke
-from pyfuncdbg.hooks.traits import framework_step
+from pyfuncdbg.hooks.traits import backward_step_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
 from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
@@ -121,7 +121,7 @@ def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, s
     `outputs` are names of gradients in a graph."""
     return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(where,) if where is not None else (),
                     attrs={'forward': name, 'slots': list(slots), **attrs}, inputs=inputs, outputs=outputs,
-                    traits=framework_step(kind))
+                    traits=backward_step_traits(kind))
 
 
 def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.chain import hooks, say_failed
+from pyfuncdbg.hooks.chain import hooks, report_failure
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
@@ -122,7 +122,7 @@ class ForwardLog:
                     self.by_output[number] = new
         except Exception as error:              # a mistake of ours: the program's op has run, and its result stands
             forward.on = False
-            say_failed('following the gradient tape failed and is switched off', error)
+            report_failure('following the gradient tape failed and is switched off', error)
 
 
 class ForwardLogs:

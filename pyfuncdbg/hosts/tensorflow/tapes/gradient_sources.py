@@ -8,7 +8,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.chain import hooks, invoke, say_failed
+from pyfuncdbg.hooks.chain import hooks, invoke, report_failure
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
@@ -78,7 +78,7 @@ class SourceReporter:
                                                 UnreachedSource(sources[i], names[i], kind == VARIABLE))
                     attrs |= {'dead': why.reason, 'fix': why.fix, 'culprit': why.culprit and tuple(why.culprit)}
                 except Exception as error:      # a mistake of ours: the gradient is None all the same
-                    say_failed('finding out why a gradient is None failed', error)
+                    report_failure('finding out why a gradient is None failed', error)
                     attrs['dead'] = 'it is not known why'
             if gradient is not None and hasattr(gradient, 'indices') and hasattr(gradient, 'values'):
                 attrs['rows'] = True

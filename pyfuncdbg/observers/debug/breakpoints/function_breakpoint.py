@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.call_frames import begins_function
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.call_frames import is_function_frame
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
@@ -80,12 +80,12 @@ def may_name_functions(spec: Spec) -> bool:
 def is_of_call(spec: Spec, frame: FrameType) -> bool:
     """Whether a function begins that a call of a site has called, which is where that call stops: the wrapped function
     itself, or the one that a decorator of the same name has put around it."""
-    if begins_function(frame):
+    if is_function_frame(frame):
         return True
     call = current.get()
     if call is None or call.site.kind != 'python' or not spec.means_function(call.site):
         return False
     outer = frame.f_back
-    while outer is not None and not begins_function(outer):
+    while outer is not None and not is_function_frame(outer):
         outer = outer.f_back
-    return outer is not None and original(outer.f_code) is not original(frame.f_code)
+    return outer is not None and original_code(outer.f_code) is not original_code(frame.f_code)

@@ -99,9 +99,9 @@ def _place(entry: BreakpointEntry, breakpoints: Breakpoints) -> tuple[tuple[str,
         if placed.how == 'pending' and not placed.function and not os.path.isfile(placed.filename):
             return (), placed.how, placed.note  # of a file that is not known yet
         function = f' {placed.function}' if placed.function else ''
-        return (f'{notebook_cell.shown(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
+        return (f'{notebook_cell.display_name(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
     names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec))) or [
-        f'{notebook_cell.shown(filename)}:{line} {function}' for filename, line, function in entry.functions]
+        f'{notebook_cell.display_name(filename)}:{line} {function}' for filename, line, function in entry.functions]
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']
     return tuple(names), '', ''

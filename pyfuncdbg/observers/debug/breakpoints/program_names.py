@@ -12,7 +12,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 
 _NOWHERE = '<frozen >'
 """File of a module that has none: no user's."""
@@ -45,7 +45,7 @@ def functions() -> set[str]:
 
 def _modules() -> Iterator[ModuleType]:
     for module in list(sys.modules.values()):
-        if _is(module, ModuleType) and is_users(_file(module)):
+        if _is(module, ModuleType) and is_program_file(_file(module)):
             yield module
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call, CallSite
-from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
@@ -118,7 +118,7 @@ class SiteTest:
             try:
                 owner.log(call, outputs, error)
             except Exception as failure:        # a value that cannot be shown must not end debugging
-                say_failed(f'breakpoint {breakpoint.number} cannot log', failure)
+                report_failure(f'breakpoint {breakpoint.number} cannot log', failure)
         elif (held := self._inputs.get(call.id)) is not None:
             self._inputs[call.id] = held[0], True
         return None

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyfuncdbg.hooks import notebook_cell
-from pyfuncdbg.hooks.call import Call, CallSite, current, made_again
+from pyfuncdbg.hooks.call import Call, CallSite, current, in_reexecution
 from pyfuncdbg.hooks.chain import current_call
 from pyfuncdbg.hooks.source_map import line_of
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit, HitCount
@@ -222,13 +222,13 @@ class BreakpointEntry:
     def _at_line(self, frame: FrameType, error: Exception | None) -> None:
         """A thread has come to the line, and the condition is true or has raised."""
         one = self.breakpoint
-        if not one.enabled or not self._program.watching or made_again():
+        if not one.enabled or not self._program.watching or in_reexecution():
             return
         if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
-            log(one, f'{notebook_cell.shown(one.spec.name)}:{one.spec.number}', current_call(), values)
+            log(one, f'{notebook_cell.display_name(one.spec.name)}:{one.spec.number}', current_call(), values)
             return
         if error is None and one.do == 'snap':
             self._snaps.take(frame, one.spec.number, recorders() or (self._program.recorder(),))
@@ -238,7 +238,7 @@ class BreakpointEntry:
     def _at_function(self, frame: FrameType, error: Exception | None) -> None:
         """A function of its name begins."""
         one, condition = self.breakpoint, self._functions
-        if condition is None or (self._is_node and not one.spec.function) or not self._program.watching or made_again():
+        if condition is None or (self._is_node and not one.spec.function) or not self._program.watching or in_reexecution():
             return
         if is_of_call(one.spec, frame):
             return
@@ -252,7 +252,7 @@ class BreakpointEntry:
         if error is None and one.do == 'log':
             named = condition.names
             values = {name: value for name, value in variables(frame).items() if name in named or not named}
-            log(one, f'{notebook_cell.shown(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
+            log(one, f'{notebook_cell.display_name(frame.f_code.co_filename)}:{line_of(frame)}', current_call(), values)
         elif error is None and one.do == 'snap':
             self._snaps.take(frame, line_of(frame), recorders() or (self._program.recorder(),))
         else:

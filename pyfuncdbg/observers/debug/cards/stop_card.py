@@ -16,7 +16,15 @@ from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.call_frames import code_of
 from pyfuncdbg.hooks.own_files import is_library
 from pyfuncdbg.hooks.program_traceback import whole_traceback
-from pyfuncdbg.hooks.source_map import blocks, enclosing, frame_line, function_variables, is_relay, place, program_code
+from pyfuncdbg.hooks.source_map import (
+    block_frames,
+    enclosing_frame_ids,
+    frame_line,
+    function_variables,
+    is_relay,
+    place,
+    program_code,
+)
 from pyfuncdbg.observers.debug.inspecting.backtrace import created_at
 from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
@@ -218,7 +226,7 @@ def local_values(frame: FrameType) -> dict[str, Any]:
     """The variables of a frame, and of the function that it is a block of: parameters first, then in order of the function's
     text; no dunder names, no modules."""
     order: dict[str, tuple[int, int]] = {}
-    for depth, one in enumerate(blocks(frame)):
+    for depth, one in enumerate(block_frames(frame)):
         for name, index in order_of(program_code(one.f_code)).items():
             order.setdefault(name, (depth, index))
     values = {name: value for name, value in function_variables(frame).items()
@@ -232,7 +240,7 @@ def _raised(error: BaseException) -> RaisedError:
     except Exception as broken:                 # the program's own __str__ may raise anything
         message = f'its __str__ raised {type(broken).__name__}'
     went = [(frame, line) for frame, line in walk_tb(whole_traceback(error)) if not is_relay(frame.f_code.co_filename)]
-    same = enclosing(frame for frame, _ in went)
+    same = enclosing_frame_ids(frame for frame, _ in went)
     frames = tuple(place(frame, line) for frame, line in went if id(frame) not in same)
     return RaisedError(type(error).__name__, message, frames)
 

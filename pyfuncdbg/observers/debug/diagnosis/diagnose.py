@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyfuncdbg.hooks.diagnosis import Doctor, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Use
+from pyfuncdbg.hooks.evidence import Evidence, InterpreterUse
 from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
 from pyfuncdbg.observers.debug.queries import Queries
@@ -42,7 +42,7 @@ class Diagnosis:
     raised: str = ''
     ended: bool = True
     until: float = 0.0
-    uses: tuple[Use, ...] = ()
+    uses: tuple[InterpreterUse, ...] = ()
     missing: str = ''
 
 
@@ -67,7 +67,7 @@ def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None
                      _uses(evidence), missing)
 
 
-def _uses(evidence: Evidence) -> tuple[Use, ...]:
+def _uses(evidence: Evidence) -> tuple[InterpreterUse, ...]:
     """The use of the interpreter by functions: those with at least `LEAST` seconds, the most first."""
     found = [use for spot in evidence.spots if (use := evidence.use(spot)) is not None and use.wall >= LEAST]
     return tuple(sorted(found, key=lambda use: -use.wall)[:_MOST])

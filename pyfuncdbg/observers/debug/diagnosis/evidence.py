@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.evidence import LAMBDA, Place, RecordedFact, SiteView, Spot, Use
+from pyfuncdbg.hooks.evidence import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
 from pyfuncdbg.observers.debug.queries import Queries
@@ -75,7 +75,7 @@ class TraceEvidence:
         """The program's statement at a place, '' if the trace does not hold it."""
         return self._statements.get(place, '')
 
-    def use(self, spot: Spot) -> Use | None:
+    def use(self, spot: Spot) -> InterpreterUse | None:
         """The use of the interpreter by the function at a place; None if nothing was measured."""
         facts = self.of('occupancy', spot)
         return _use(spot, facts) if facts else None
@@ -103,13 +103,14 @@ class TraceEvidence:
         return [known[id] for id in plan.sites if id in known] if plan is not None else ()
 
 
-def _use(spot: Spot, facts: Sequence[RecordedFact]) -> Use:
+def _use(spot: Spot, facts: Sequence[RecordedFact]) -> InterpreterUse:
     def seconds(name: str) -> float:
         return max(sum(known.number(name) for known in facts), 0) / 1e9
     asked = sum(known.number('asked') for known in facts)
-    return Use(spot.title, spot.place, spot.count, max(known.number('together') for known in facts), seconds('cpu'),
-               seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
-               seconds('waited') / asked if asked > 0 else None)
+    return InterpreterUse(spot.title, spot.place, spot.count, max(known.number('together') for known in facts),
+                          seconds('cpu'),
+                          seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
+                          seconds('waited') / asked if asked > 0 else None)
 
 
 def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:

@@ -18,7 +18,7 @@ from pyfuncdbg.hooks.call import Call, CallSite, Frame, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.record.recorder import DEPTH
 
 _EVERY = 0.02
@@ -148,7 +148,7 @@ def _column(site: CallSite) -> int:
     code = getattr(site.function, '__code__', None)
     if not isinstance(code, CodeType) or code.co_name != '<lambda>':
         return 0
-    return next((column for _, _, column, _ in original(code).co_positions() if column), 0)
+    return next((column for _, _, column, _ in original_code(code).co_positions() if column), 0)
 
 
 def _text_kind(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Call, Kind
 from pyfuncdbg.hooks.chain import Outputs, hooks
-from pyfuncdbg.hooks.facts import Fact, counted
+from pyfuncdbg.hooks.facts import Fact, fact_counter
 from pyfuncdbg.hooks.graph_context import SURROUNDINGS
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.record.recorder import DEPTH
@@ -34,12 +34,12 @@ class GraphContextHook:
 
     def start(self) -> None:
         """Begin. Outside of the recorder: the time that reading takes is not the function's."""
-        counted.on = True
+        fact_counter.on = True
         hooks.add(self, depth=DEPTH - 1)
 
     def stop(self) -> None:
         """Watch no more."""
-        counted.on = False
+        fact_counter.on = False
         hooks.remove(self)
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
@@ -68,7 +68,7 @@ class GraphContextHook:
             known = dict(self._facts)
         for site, facts in known.items():
             yield Fact(KIND, site, data=facts)
-        yield from counted.facts()
+        yield from fact_counter.facts()
 
 
 def _merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

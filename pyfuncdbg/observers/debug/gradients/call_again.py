@@ -19,7 +19,7 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call, CallSite, Run, current
 from pyfuncdbg.hooks.capture import Capture
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hooks.host import ListChanges
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
 from pyfuncdbg.observers.debug.queries import Queries
@@ -116,7 +116,8 @@ class CallRepeater:
 
     __slots__ = ('_before_each', '_capture', '_site', 'changed')
 
-    def __init__(self, site: CallSite, capture: Capture, changed: Changed, before_each: Callable[[], None] | None) -> None:
+    def __init__(self, site: CallSite, capture: Capture, changed: ListChanges,
+                 before_each: Callable[[], None] | None) -> None:
         self._site = site
         self._before_each = before_each
         self._capture = capture

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.record.records import SiteRecord
 
 Unlocated = Literal['', 'before', 'imported']
@@ -26,7 +26,7 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
         known = forward.get((site.process, str(site.attrs.get('forward', ''))))
         return made_at(known) if known is not None and known.kind != 'gradient' else None
     for frame in reversed(site.stack):
-        if is_users(frame.filename):
+        if is_program_file(frame.filename):
             return frame
     return site.stack[-1] if site.stack else None
 

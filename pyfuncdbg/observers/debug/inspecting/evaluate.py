@@ -14,7 +14,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
-from pyfuncdbg.hooks.source_map import blocks, function_variables, variables
+from pyfuncdbg.hooks.source_map import block_frames, function_variables, program_variables
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, as_typed, session_variables, translated
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
@@ -115,7 +115,7 @@ class FrameNames(Namespace):
     def __init__(self, frame: FrameType) -> None:
         super().__init__()
         self._frame = frame
-        self._blocks = blocks(frame)            # of a converted function: each has only what it uses
+        self._blocks = block_frames(frame)            # of a converted function: each has only what it uses
 
     def get_name(self, name: str) -> Any:
         values = _values(self._frame_of(name))
@@ -162,7 +162,7 @@ class FrameNames(Namespace):
 
 def _values(frame: FrameType) -> Mapping[str, Any]:
     """The variables of a frame that are the program's, of those that have a value."""
-    return variables(frame.f_code, frame.f_locals)
+    return program_variables(frame.f_code, frame.f_locals)
 
 
 class NodeNames(Namespace):

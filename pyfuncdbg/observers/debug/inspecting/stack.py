@@ -14,8 +14,8 @@ from types import FrameType
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite, Run
-from pyfuncdbg.hooks.call_frames import Entrance, entrance_of, failed_at
-from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
+from pyfuncdbg.hooks.call_frames import Entrance, failed_node, read_entrance
+from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import line_of, program_line
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
@@ -116,7 +116,7 @@ def nearest_entrance(frame: FrameType | None) -> Entrance | None:
     """The wrapped call that a frame is in, the innermost of them."""
     while frame is not None:
         if is_machinery(frame.f_code.co_filename):
-            found = entrance_of(frame)
+            found = read_entrance(frame)
             if found is not None and found.site.kind != 'run':
                 return found
         frame = frame.f_back
@@ -166,9 +166,9 @@ class _Builder:
             if not is_machinery(frame.f_code.co_filename):
                 self._entries.append(FrameEntry(frame, program_line(frame.f_code, line)))
                 self._segment.clear()
-            elif (entrance := entrance_of(frame)) is not None:
+            elif (entrance := read_entrance(frame)) is not None:
                 self._enter(entrance.site, entrance.run, entrance.call)
-            elif (failure := failed_at(frame)) is not None:
+            elif (failure := failed_node(frame)) is not None:
                 self._enter(*failure, None)
         if stop.phase in ('before', 'after', 'run', 'end') and stop.call is not None:
             self._enter(stop.call.site, stop.call.run, stop.call)
@@ -239,7 +239,7 @@ def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
 def _outwards(frame: FrameType | None) -> list[tuple[FrameType, int]]:
     """A frame and those around it, the outermost first."""
     frames: list[tuple[FrameType, int]] = []
-    while frame is not None and not runs_cells(frame.f_code):
+    while frame is not None and not is_cell_runner(frame.f_code):
         frames.append((frame, line_of(frame)))
         frame = frame.f_back
     return frames[::-1]

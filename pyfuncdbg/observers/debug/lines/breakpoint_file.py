@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.tracing_notice import is_part
+from pyfuncdbg.hooks.tracing_notice import is_block
 from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint
@@ -206,7 +206,7 @@ class BreakpointFile:
                     return original
                 changed = next(islice(nested(tested.code), place, None))
                 return put_together(original, changed, tested.marks, tested.made)
-        if not is_part(original):               # it belongs to the code around it
+        if not is_block(original):               # it belongs to the code around it
             self.loose[id(original)] = original
         return original
 

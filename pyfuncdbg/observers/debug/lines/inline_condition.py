@@ -10,8 +10,8 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.private_names import mangled
-from pyfuncdbg.hooks.source_map import function_variables, is_generated, is_part
+from pyfuncdbg.hooks.private_names import mangle
+from pyfuncdbg.hooks.source_map import function_variables, is_block, is_generated
 from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 
@@ -129,14 +129,14 @@ class InlineCondition:
         names = tuple(sorted(self.names))
         function = self.function(names, {}, owner)
         # A block of a function that a framework runs as one of its own has only the variables that its code uses.
-        values = function_variables(frame) if is_part(frame.f_code) or is_generated(frame.f_code) else frame.f_locals
+        values = function_variables(frame) if is_block(frame.f_code) or is_generated(frame.f_code) else frame.f_locals
         return bool(function(*[_looked_up(name, frame, values, vocabulary, owner) for name in names],
                              *[_answered(name, frame, values) for name in self.spaces]))
 
 
 def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabulary: Mapping[str, Callable[..., Any]],
                owner: str) -> Any:
-    spelled = mangled(name, owner)
+    spelled = mangle(name, owner)
     for space in (values, frame.f_globals, frame.f_builtins):
         if spelled in space:
             return space[spelled]

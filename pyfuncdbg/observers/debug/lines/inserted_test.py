@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, UnsetError
 
@@ -65,7 +65,7 @@ class LineBreakpoint:
         try:
             self._on_hit(frame, error)
         except Exception as ours:               # an internal error must not reach the program
-            say_failed(f'breakpoint {self.number} at {self._place} failed', ours)
+            report_failure(f'breakpoint {self.number} at {self._place} failed', ours)
 
     def met(self, frame: FrameType, owner: str) -> None:
         """A thread is at the line: look with the names of its frame."""

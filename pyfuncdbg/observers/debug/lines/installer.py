@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
-from pyfuncdbg.hooks.patched_code import original, publish
+from pyfuncdbg.hooks.patched_code import original_code, publish_patch
 from pyfuncdbg.hooks.source_map import exact_line, maker_of, program_code
 from pyfuncdbg.observers.debug.lines.breakpoint_file import BreakpointFile, FileBreakpoint
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
@@ -74,7 +74,7 @@ class Installation:
         for function, code in wanted:
             if function.__code__ is not code:
                 function.__code__ = code
-            if original(code) is not code:
+            if original_code(code) is not code:
                 tested += 1
                 self._keep_in_sight(function)
         current = {id(version.code) for version in self._made}
@@ -92,11 +92,11 @@ class Installation:
     def _publish(self) -> None:
         self._made = self.file.versions()
         for version in self._made:
-            if original(version.code) is version.code:
-                publish(version.code, version.original)
+            if original_code(version.code) is version.code:
+                publish_patch(version.code, version.original)
 
     def _wanted(self, functions: list[FunctionType]) -> list[tuple[FunctionType, CodeType]]:
-        return [(function, self.file.version(original(function.__code__))) for function in functions]
+        return [(function, self.file.version(original_code(function.__code__))) for function in functions]
 
     def _keep_in_sight(self, function: FunctionType) -> None:
         number = id(function)

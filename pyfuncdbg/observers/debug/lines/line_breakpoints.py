@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any, Literal
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.chain import say_failed
+from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated, program_code
@@ -210,7 +210,7 @@ class LineBreakpoints:
             with self._lock:
                 return self._loaded(code)
         except Exception as ours:               # an internal error must not prevent the program from loading a module
-            say_failed(f'breakpoints in {os.path.basename(code.co_filename)} wait until its functions are there', ours)
+            report_failure(f'breakpoints in {os.path.basename(code.co_filename)} wait until its functions are there', ours)
             return code
 
     def _loaded(self, code: CodeType) -> CodeType:
@@ -441,7 +441,8 @@ class LineBreakpoints:
         self._install(self._look(None), installation)
         note = f'cannot be set: {error}'
         self._placed[point.number] = Placement('pending', before.filename, before.line, before.function, note)
-        say_failed(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set', error)
+        report_failure(f'breakpoint {point.number} at {os.path.basename(before.filename)}:{before.line} cannot be set',
+                       error)
 
 
 def _of_lines(installation: Installation) -> list[FileBreakpoint]:

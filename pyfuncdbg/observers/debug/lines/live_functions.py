@@ -15,9 +15,9 @@ from inspect import CO_OPTIMIZED
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
-from pyfuncdbg.hooks.live_objects import living
+from pyfuncdbg.hooks.live_objects import find_objects
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.hooks.source_map import is_written, program_code
+from pyfuncdbg.hooks.source_map import is_generated_file, program_code
 from pyfuncdbg.observers.debug.lines.name_resolution import function_names
 
 _FRAMES: dict[type, str] = {GeneratorType: 'gi_frame', CoroutineType: 'cr_frame', AsyncGeneratorType: 'ag_frame'}
@@ -47,7 +47,7 @@ class LiveFunctions:
     def __init__(self) -> None:
         functions: dict[str, list[weakref.ref[FunctionType]]] = {}
         self._suspended: list[weakref.ref[Any]] = []
-        for item in living(FunctionType, *_FRAMES):
+        for item in find_objects(FunctionType, *_FRAMES):
             kind = type(item)
             # Python makes a function for the text of a module or a class too, for as long as that runs.
             if kind is FunctionType and item.__code__.co_flags & CO_OPTIMIZED:
@@ -55,7 +55,7 @@ class LiveFunctions:
             elif kind is not FunctionType:
                 self._suspended.append(weakref.ref(item))
         self._functions = functions
-        self._generated = [name for name in functions if is_written(name)]
+        self._generated = [name for name in functions if is_generated_file(name)]
         self.filenames = {name for name in functions if not is_machinery(name)} - set(self._generated)
         self._named: dict[str, set[str]] | None = None
         self.made = time.monotonic()

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError, nearest
-from pyfuncdbg.hooks.private_names import mangled
+from pyfuncdbg.hooks.private_names import mangle
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, qualified
 
@@ -42,7 +42,7 @@ def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeT
     within = ', '.join(sorted(own if chain else assigned)) or 'none'
     found: dict[str, Any] = dict(condition.functions)
     for name in sorted(condition.names):
-        spelled = mangled(name, spot.owner)
+        spelled = mangle(name, spot.owner)
         if spelled in own:
             continue
         if spelled in enclosing:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.own_files import is_hosts, is_machinery
-from pyfuncdbg.hooks.source_map import exact_line, is_part, program_code
+from pyfuncdbg.hooks.own_files import is_host_class, is_machinery
+from pyfuncdbg.hooks.source_map import exact_line, is_block, program_code
 from pyfuncdbg.observers.debug.numerics.statement_names import Path, Statement, statements_of
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.records import TensorRecord
@@ -164,7 +164,7 @@ class LineTracer:
         kind = type(value)
         known = self._tensors.get(kind)
         if known is None:
-            known = is_hosts(kind) and self._to_numpy(value).dtype.kind != 'O'
+            known = is_host_class(kind) and self._to_numpy(value).dtype.kind != 'O'
             self._tensors[kind] = known
         return known
 
@@ -204,7 +204,7 @@ class _Activation:
         self._before: list[tuple[Path, Any, Any]] = []
         self._now: Statement | None = None
         self._results = 0
-        given = frame.f_locals if not (self._generated and is_part(frame.f_code)) else {}
+        given = frame.f_locals if not (self._generated and is_block(frame.f_code)) else {}
         for name in self._code.co_varnames[:self._code.co_argcount + self._code.co_kwonlyargcount]:
             if name in given:
                 self._look((name,), given[name], None)

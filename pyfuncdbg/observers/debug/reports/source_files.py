@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key, unlocated
 from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
@@ -119,7 +119,8 @@ def files_of(marks: Mapping[str, Mapping[int, list[LineMark]]]) -> list[SourceFi
         here = [mark for line in lines.values() for mark in line]
         made = [mark for mark in here if mark.role == 'made' and mark.site.kind != 'gradient']
         times = {(mark.site.process, mark.site.id): mark.time for mark in here if mark.time is not None}
-        files.append(SourceFile(filename, is_users(filename), len({(mark.site.process, mark.site.id) for mark in made}),
+        files.append(SourceFile(filename, is_program_file(filename),
+                                len({(mark.site.process, mark.site.id) for mark in made}),
                                 len({(mark.site.function, mark.site.line) for mark in here if mark.role == 'function'}),
                                 sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
                                 sum(time.own for time in times.values())))

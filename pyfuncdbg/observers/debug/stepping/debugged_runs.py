@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from weakref import WeakSet
 
-from pyfuncdbg.hooks.call import Call, Run, renew
+from pyfuncdbg.hooks.call import Call, Run, begin_retry
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
@@ -93,7 +93,7 @@ class DebuggedRun:
 
     def renew(self) -> None:
         """It is to be executed once more."""
-        renew(self.call)
+        begin_retry(self.call)
         self.begun = self.call.started
 
     def obey(self, order: RunOrder) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.call_frames import begins_function, code_of
+from pyfuncdbg.hooks.call_frames import code_of, is_function_frame
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
@@ -34,7 +34,7 @@ def is_enterable(site: CallSite) -> bool:
 
 def at_start(stop: Stop) -> bool:
     """Whether a stop is where the function of its call begins."""
-    return stop.phase == 'call' and stop.call is not None and stop.frame is not None and begins_function(stop.frame)
+    return stop.phase == 'call' and stop.call is not None and stop.frame is not None and is_function_frame(stop.frame)
 
 
 def parameter_at(stop: Stop, index: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from pyfuncdbg.hooks.call import Call, CallSite, Kind, Run, current
-from pyfuncdbg.hooks.call_frames import entrance_of
+from pyfuncdbg.hooks.call_frames import read_entrance
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_values, differences
@@ -59,7 +59,7 @@ def resume(run: Run | None) -> None:
     frame: FrameType | None = sys._getframe(1)
     runs = [run, call.run if call is not None else None]
     while frame is not None:
-        entrance = entrance_of(frame)
+        entrance = read_entrance(frame)
         runs.append(entrance.run if entrance is not None else None)
         frame = frame.f_back
     for one in runs:
@@ -74,7 +74,7 @@ def _run_around(inner: Run) -> Run | None:
         return call.run if call is not None else None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:                    # where runs have calls too, that is the run's own: the stack knows the next
-        entrance = entrance_of(frame)
+        entrance = read_entrance(frame)
         if entrance is not None and entrance.run is not inner:
             return entrance.run
         frame = frame.f_back

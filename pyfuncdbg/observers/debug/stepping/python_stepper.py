@@ -15,10 +15,10 @@ from opcode import opname
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from pyfuncdbg.hooks.call_frames import begins_function, calls_function, code_of, function_call
+from pyfuncdbg.hooks.call_frames import calls_function, code_of, function_call, is_function_frame
 from pyfuncdbg.hooks.chain import Hook
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.hooks.source_map import exact_line, frame_line, is_generated, is_part, owner
+from pyfuncdbg.hooks.source_map import exact_line, frame_line, function_frame, is_block, is_generated
 from pyfuncdbg.observers.debug.lines.trace_function import tracer
 from pyfuncdbg.observers.debug.stops.stop import Decision, Phase
 
@@ -119,15 +119,15 @@ class Stepper(bdb.Bdb):
         """Go on from a stop in `frame` as the user decided; a verb that is not about Python disarms."""
         self._reason = decision.verb
         self._arriving = self._entering = False
-        self._line = id(owner(frame)), frame_line(frame)
+        self._line = id(function_frame(frame)), frame_line(frame)
         if decision.verb == 'step':
             self.set_step()
         elif decision.verb == 'next':
-            self.set_next(owner(frame))
+            self.set_next(function_frame(frame))
         elif decision.verb == 'until':
-            self.set_until(owner(frame), decision.argument or frame_line(frame) + 1)
+            self.set_until(function_frame(frame), decision.argument or frame_line(frame) + 1)
         elif decision.verb == 'return':
-            self.set_return(owner(frame))
+            self.set_return(function_frame(frame))
         else:
             self.disarm()
             return
@@ -225,13 +225,13 @@ class Stepper(bdb.Bdb):
     # ------------------------------------------------------------------ what Bdb asks and tells
     def stop_here(self, frame: FrameType) -> bool:
         """Never in frames that are not the program's; else as bdb says."""
-        if self._beginning and not begins_function(frame):
+        if self._beginning and not is_function_frame(frame):
             return False
         return self.active and not self.left and self._is_wanted(frame) and _in_program(frame)
 
     def _is_wanted(self, frame: FrameType) -> bool:
         """As bdb says; by the program's lines, and blocks are within the function that they are of."""
-        inside = frame is self.stopframe or (is_part(frame.f_code) and owner(frame) is self.stopframe)
+        inside = frame is self.stopframe or (is_block(frame.f_code) and function_frame(frame) is self.stopframe)
         if not inside:
             return bool(super().stop_here(frame))
         return self.stoplineno != -1 and frame_line(frame) >= self.stoplineno
@@ -242,7 +242,7 @@ class Stepper(bdb.Bdb):
 
     def dispatch_call(self, frame: FrameType, arg: Any) -> Any:
         followed = super().dispatch_call(frame, arg)
-        wanted = tracer.watches(frame) or (is_part(frame.f_code) and owner(frame) is self.stopframe)
+        wanted = tracer.watches(frame) or (is_block(frame.f_code) and function_frame(frame) is self.stopframe)
         return self.trace_dispatch if followed is None and wanted else followed
 
     def dispatch_line(self, frame: FrameType) -> Any:
@@ -255,18 +255,18 @@ class Stepper(bdb.Bdb):
         if self._beginning:
             self._beginning = False
             self._tell('call', frame, self._reason, self._decided)
-        elif not self._entering and not is_part(frame.f_code):
+        elif not self._entering and not is_block(frame.f_code):
             self._tell('call', frame, 'call', None)
 
     def user_line(self, frame: FrameType) -> None:
-        if is_generated(frame.f_code) or is_part(frame.f_code):
+        if is_generated(frame.f_code) or is_block(frame.f_code):
             line = exact_line(frame.f_code, frame.f_lineno)
-            if not line or (id(owner(frame)), line) == self._line:
+            if not line or (id(function_frame(frame)), line) == self._line:
                 return                          # of no line of the program, or of the one that it is at already
         self._tell('line', frame, self._reason, None)
 
     def user_return(self, frame: FrameType, return_value: Any) -> None:
-        if is_part(frame.f_code):
+        if is_block(frame.f_code):
             return
         call = function_call(frame, self._hook)
         if call is not None and not self._arriving:

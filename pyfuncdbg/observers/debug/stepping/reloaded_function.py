@@ -12,7 +12,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hooks.source_map import maker_of
 
 
@@ -45,7 +45,7 @@ def reloaded(function: Any) -> ReloadReport | None:
     plain = _plain(function)
     if plain is None:
         return None
-    code = original(plain.__code__)
+    code = original_code(plain.__code__)
     if maker := maker_of(plain.__code__):
         return ReloadReport(code.co_qualname, code.co_filename, code.co_firstlineno, False,
                             f'{maker} runs a copy of it: an edit needs a new run')

@@ -16,9 +16,9 @@ import xxhash
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.chain import hooks
-from pyfuncdbg.hooks.forking_thread import former_id
-from pyfuncdbg.hooks.source_map import variables
-from pyfuncdbg.hooks.tracing_notice import OURS
+from pyfuncdbg.hooks.forking_thread import parent_thread_id
+from pyfuncdbg.hooks.source_map import program_variables
+from pyfuncdbg.hooks.tracing_notice import ADDED_PREFIX
 from pyfuncdbg.observers.debug.stepping.python_stepper import Stepper
 from pyfuncdbg.observers.debug.stops.stop import Decision
 from pyfuncdbg.observers.debug.value import array_of
@@ -47,8 +47,8 @@ class NamesSeen:
         if frame.f_code.co_name == '<module>':
             return ()
         key, code = id(frame), id(frame.f_code)
-        now = {name: _mark(value) for name, value in variables(frame.f_code, frame.f_locals).items()
-               if not name.startswith(OURS)}
+        now = {name: _mark(value) for name, value in program_variables(frame.f_code, frame.f_locals).items()
+               if not name.startswith(ADDED_PREFIX)}
         before = self._seen.pop(key, None)
         if not returned:
             self._seen[key] = code, now
@@ -119,7 +119,7 @@ class ThreadPlans(dict[int, ThreadPlan]):
 
     def forked(self) -> None:
         """In a forked child: its one thread has another number, the others are the parent's. No lock is taken."""
-        mine = super().pop(former_id(), None)
+        mine = super().pop(parent_thread_id(), None)
         self.clear()
         if mine is not None:
             super().__setitem__(threading.get_native_id(), mine)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import current
-from pyfuncdbg.hooks.forking_thread import former_id
+from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.output import numpy_errstate
@@ -280,7 +280,7 @@ class Broker:
     def forked(self) -> None:
         """In a forked child: the stops of other threads are the parent's."""
         self._expected = 0
-        mine, before = threading.get_native_id(), former_id()
+        mine, before = threading.get_native_id(), parent_thread_id()
         self._stops = tuple(stop for stop in self._stops if stop.thread == before)
         for stop in self._stops:
             stop.thread = mine

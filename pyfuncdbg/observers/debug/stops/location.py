@@ -33,7 +33,7 @@ def _line(stop: Stop) -> str:
     if not stop.frames:
         return 'nowhere'
     code = program_code(stop.frames[-1].frame.f_code)
-    return f'{code.co_name} at {os.path.basename(notebook_cell.shown(code.co_filename))}:{stop.frames[-1].line}'
+    return f'{code.co_name} at {os.path.basename(notebook_cell.display_name(code.co_filename))}:{stop.frames[-1].line}'
 
 
 def _node(stop: Stop) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.own_files import is_machinery, runs_cells
+from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery
 from pyfuncdbg.hooks.program_traceback import whole_traceback
 from pyfuncdbg.hooks.source_map import frame_line, program_line
 
@@ -216,7 +216,7 @@ def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[U
     while outer is not None:
         if not is_machinery(outer.f_code.co_filename):
             found.append(UserFrame(outer, frame_line(outer)))
-        elif runs_cells(outer.f_code):
+        elif is_cell_runner(outer.f_code):
             break
         outer = outer.f_back
     found.reverse()

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, get_args
 import numpy as np
 
 from pyfuncdbg.hooks.call import KINDS, Frame, Kind, RunKind
-from pyfuncdbg.hooks.traits import NONE, Traits, framework_step, op_traits, traits_named
+from pyfuncdbg.hooks.traits import NO_TRAITS, Traits, backward_step_traits, op_traits, traits_from_names
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.index.tables import UNFINISHED
 from pyfuncdbg.observers.record.log.call_batch import Batch
@@ -143,11 +143,11 @@ def site_record(fields: Any, process: int, sources: SourceTexts | None = None) -
 def _traits_of(attrs: dict[str, Any], name: str, op_type: str, kind: str, host: str) -> Traits:
     """The traits of a site; of one that was written before sites had any, what its op type tells."""
     if TRAITS in attrs:
-        return traits_named(texts(attrs[TRAITS]))
+        return traits_from_names(texts(attrs[TRAITS]))
     if kind == 'python':
-        return NONE
+        return NO_TRAITS
     if kind == 'gradient' and host != _OWN_HOST:
-        return framework_step(op_type)
+        return backward_step_traits(op_type)
     if kind == 'run' and name.startswith(('__backward_', 'Session.')):
         return Traits(backward_pass=name.startswith('__'), fed_run=name.startswith('Session.'))
     return op_traits(op_type)

@@ -13,7 +13,7 @@ import msgpack
 import numpy as np
 
 from pyfuncdbg.errors import DroppedError, TraceError
-from pyfuncdbg.hooks.call import RunKind, title
+from pyfuncdbg.hooks.call import RunKind, run_title
 from pyfuncdbg.observers.record.array_bytes import array_from, digest
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
@@ -102,7 +102,7 @@ class DecodedLog:
         runs = self.runs()
         process, id_, plan, started = (int(runs[name][row]) for name in ('process', 'id', 'plan', 'started'))
         label, host, _, asked, sites, kind = self._plan(process, plan)
-        label = title(label, _element(runs, row))
+        label = run_title(label, _element(runs, row))
         at = self.calls().row(process, -id_)
         call = self.call(at) if at is not None else None
         if call is None:
@@ -147,7 +147,7 @@ class DecodedLog:
             plan, element = self._plan(process, int(runs['plan'][run])), _element(runs, run)
             if numbers.id < 0:
                 names = plan[2:4]
-            within = '' if element is None else title(plan[0], element)
+            within = '' if element is None else run_title(plan[0], element)
         payload = self._payload(process, position)
         try:
             batch = self._batch(process, position, payload)

@@ -13,7 +13,7 @@ import os
 import stat
 from pathlib import Path
 
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 
 
 class Descriptor:
@@ -47,7 +47,7 @@ class Descriptor:
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            pass_on(error)        # a timeout of the program's is one of these
+            raise_program_error(error)        # a timeout of the program's is one of these
             return True
 
     def close(self) -> None:

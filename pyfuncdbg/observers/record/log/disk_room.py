@@ -9,7 +9,7 @@ import errno
 import os
 import resource
 
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 
 FULL = frozenset((errno.ENOSPC, errno.EFBIG, errno.EDQUOT))
 """Errors of a write that found no room."""
@@ -39,6 +39,6 @@ def _disk(descriptor: int) -> tuple[bool, int]:
     try:
         disk = os.fstatvfs(descriptor)
     except OSError as error:
-        pass_on(error)
+        raise_program_error(error)
         return False, 0
     return disk.f_blocks > 0, disk.f_bavail * disk.f_frsize

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pyfuncdbg.hooks.call import Call, next_id
-from pyfuncdbg.hooks.capture import Heard
+from pyfuncdbg.hooks.capture import CaptureState
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.record.log.back_pressure import BackPressure
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
@@ -21,7 +21,7 @@ from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, TINY, Sna
 _ROW_SIZE = 768
 
 
-Running = tuple[Call, Sequence[Any], Heard | None]
+Running = tuple[Call, Sequence[Any], CaptureState | None]
 """A call that has not returned, copies of its inputs, and what was in force before its capture began."""
 
 

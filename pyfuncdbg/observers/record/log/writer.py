@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.log import log_file, run_batch
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
@@ -136,7 +136,7 @@ class Writer:
         # Nobody can handle an error of the log, and the caller may be a program's thread: tell it and end the recording.
         # What a signal handler of that program raises meanwhile is the program's, and the log is whole.
         except Exception as error:
-            pass_on(error)
+            raise_program_error(error)
             self._fail(error)
         finally:
             # No call of ours here: where one begins, and behind each of C, another handler may raise.

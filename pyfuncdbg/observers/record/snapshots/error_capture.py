@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.hooks.own_files import is_adapter, is_package
-from pyfuncdbg.hooks.source_map import enclosing, is_generated, is_part, is_relay, place
+from pyfuncdbg.hooks.own_files import is_adapter, is_own_file
+from pyfuncdbg.hooks.source_map import enclosing_frame_ids, is_block, is_generated, is_relay, place
 from pyfuncdbg.observers.record.snapshots.frame_locals import FrameVariables, variables_of
 from pyfuncdbg.observers.record.snapshots.snapshot import Copied, Snapshot, Snapshots
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
@@ -136,8 +136,9 @@ def _translate(text: traceback.TracebackException, error: BaseException, trace: 
     while waiting:
         one, raised, trace = waiting.pop()
         frames = list(traceback.walk_tb(trace))[-_MOST_FRAMES:]
-        if len(frames) == len(one.stack) and any(is_generated(frame.f_code) or is_part(frame.f_code) for frame, _ in frames):
-            same = enclosing(frame for frame, _ in frames)
+        if len(frames) == len(one.stack) and any(is_generated(frame.f_code) or is_block(frame.f_code) for frame,
+                                                 _ in frames):
+            same = enclosing_frame_ids(frame for frame, _ in frames)
             one.stack[:] = [
                 traceback.FrameSummary(*place(frame, line), lookup_line=False) if is_generated(frame.f_code) else summary
                 for (frame, line), summary in zip(frames, one.stack, strict=True)
@@ -183,7 +184,7 @@ def error_frames(error: BaseException) -> list[tuple[FrameType, int]]:
     """
     found = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
     found = [(frame, line) for frame, line in found if not is_relay(frame.f_code.co_filename)] or found
-    same = enclosing(frame for frame, _ in found)
+    same = enclosing_frame_ids(frame for frame, _ in found)
     found = [(frame, line) for frame, line in found if id(frame) not in same]
     return found if len(found) <= _MOST_FRAMES else found[:_MOST_FRAMES // 2] + found[-_MOST_FRAMES // 2:]
 
@@ -210,6 +211,6 @@ def _without_machinery(trace: TracebackType | None) -> TracebackType | None:
     while first is not None and _is_ours(first.tb_frame.f_code.co_filename):
         first = first.tb_next
     step = first
-    while step is not None and is_package(step.tb_frame.f_code.co_filename):
+    while step is not None and is_own_file(step.tb_frame.f_code.co_filename):
         step = step.tb_next
     return first if step is not None else None

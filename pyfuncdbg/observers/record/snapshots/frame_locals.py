@@ -16,8 +16,8 @@ import numpy as np
 
 from pyfuncdbg.hooks.host import EAGER_TENSORS, Host
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.hooks.source_map import blocks, program_code, variables
-from pyfuncdbg.hooks.tracing_notice import OURS
+from pyfuncdbg.hooks.source_map import block_frames, program_code, program_variables
+from pyfuncdbg.hooks.tracing_notice import ADDED_PREFIX
 from pyfuncdbg.observers.record.dtypes import dtype_name
 from pyfuncdbg.observers.record.snapshots.safe_text import safe_text, type_name
 
@@ -76,7 +76,8 @@ def variables_of(frames: Sequence[FrameType], host: Host | None,
         filename = frames[index].f_code.co_filename
         if is_machinery(filename) or is_library(filename):
             continue
-        values = {name: value for one in blocks(frames[index]) for name, value in variables(one.f_code, read(one)).items()}
+        values = {name: value for one in block_frames(frames[index]) for name,
+                  value in program_variables(one.f_code, read(one)).items()}
         found.append(_of_frame(index, frames[index], values, host))
         if len(found) == MOST_FRAMES:
             break
@@ -122,10 +123,11 @@ def array_in(value: Any, host: Host | None) -> np.ndarray | None:
 
 
 def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host | None) -> FrameVariables:
-    values = {name: value for name, value in variables(frame.f_code, values).items()
-              if type(name) is str and not name.startswith(('__', '.', OURS)) and not issubclass(type(value), ModuleType)}
+    values = {name: value for name, value in program_variables(frame.f_code, values).items()
+              if type(name) is str and not name.startswith(('__', '.', ADDED_PREFIX)) and not issubclass(type(value),
+                                                                                                         ModuleType)}
     order: dict[str, int] = {}
-    for one in blocks(frame):
+    for one in block_frames(frame):
         for name in sorted((known := order_of(program_code(one.f_code))), key=known.__getitem__):
             order.setdefault(name, len(order))
     names = sorted(values, key=lambda name: order.get(name, len(order)))

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.graph_context import RETURNED, SURROUNDINGS
-from pyfuncdbg.hooks.patched_code import original, qualified_name_of
+from pyfuncdbg.hooks.patched_code import original_code, qualified_name_of
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 
 _LONGEST_TEXT = 1000
@@ -89,7 +89,7 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
         method: Any = type(function).__call__
         own = function.__name__ if isinstance(function, np.ufunc) else None     # NumPy 1 gives it no __qualname__
         return str(name or own or type(function).__qualname__), getattr(method, '__code__', None)
-    return str(name or function.__name__), original(function.__code__)
+    return str(name or function.__name__), original_code(function.__code__)
 
 
 def plain(value: Any, depth: int = 0) -> Any:

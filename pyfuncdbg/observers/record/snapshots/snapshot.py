@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from pyfuncdbg.hooks.host import READERS, Host
-from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, Unknown
+from pyfuncdbg.hooks.unknown_value import NOT_KNOWN, UnknownValue
 from pyfuncdbg.hooks.value_summary import ValueSummary
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.records import ABSENT, Level, Stats
@@ -178,7 +178,7 @@ class Snapshots:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
         if type(value) is ValueSummary:
             return self._summarized(value)
-        if type(value) is Unknown:
+        if type(value) is UnknownValue:
             return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.why}')
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes

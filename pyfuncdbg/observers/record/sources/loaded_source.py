@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.hooks.own_files import is_users
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.own_files import is_program_file
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.sources.local_source import decoded, read_regular
 from pyfuncdbg.observers.record.sources.matching_code import fits, module_fits
@@ -118,7 +118,7 @@ class LoadedSources:
         number = self._lines.get((filename, line))
         if number is None:
             number = 0
-            if line > 0 and filename and is_users(filename):
+            if line > 0 and filename and is_program_file(filename):
                 text = self._of(filename)
                 text.keep(line - AROUND, line + AROUND)
                 number = text.number
@@ -186,7 +186,7 @@ def _stamp(filename: str) -> tuple[int, int] | None:
     try:
         status = os.stat(filename)
     except (OSError, ValueError) as error:
-        pass_on(error)
+        raise_program_error(error)
         return None
     return status.st_mtime_ns, status.st_size
 

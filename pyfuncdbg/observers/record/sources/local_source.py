@@ -12,7 +12,7 @@ import tokenize
 from functools import lru_cache
 from typing import NamedTuple
 
-from pyfuncdbg.hooks.signal_handlers import pass_on
+from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.array_bytes import digest
 from pyfuncdbg.observers.record.sources.source_text import lines_of
 
@@ -38,7 +38,7 @@ def read_regular(path: str) -> LoadedFile | None:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        pass_on(error)
+        raise_program_error(error)
         return None
     try:
         status = os.fstat(file)
@@ -48,7 +48,7 @@ def read_regular(path: str) -> LoadedFile | None:
             data = stream.read(LARGEST + 1)
         return LoadedFile(data, status.st_mtime_ns) if len(data) <= LARGEST else None
     except OSError as error:
-        pass_on(error)
+        raise_program_error(error)
         return None
     finally:
         os.close(file)
@@ -72,7 +72,7 @@ def candidate(filename: str) -> Candidate | None:
             return None
         status = os.lstat(path)
     except (OSError, ValueError) as error:               # a name that no file can have: with a NUL, with a lone surrogate
-        pass_on(error)
+        raise_program_error(error)
         return None
     if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 
 _NUMBER = re.compile(r'\d[\d_]*(\.\d[\d_]*)?([eE][+-]?\d+)?')
 _TEXT = re.compile(r"""[rRuU]?(['"])([^'"\\]*)\1""")
@@ -138,4 +138,4 @@ def _functions(filename: str) -> Iterator[CodeType]:
         if names.get('__file__') == filename:
             for value in list(names.values()):
                 if type(value) is FunctionType and value.__code__.co_filename == filename:
-                    yield original(value.__code__)
+                    yield original_code(value.__code__)

@@ -20,7 +20,7 @@ from types import CodeType, ModuleType, TracebackType
 from pyfuncdbg.errors import RunAborted, UsageError, nearest
 from pyfuncdbg.hooks import search_path
 from pyfuncdbg.hooks.call_frames import RUNNERS
-from pyfuncdbg.hooks.module_loading import about_to_run
+from pyfuncdbg.hooks.module_loading import code_to_run
 from pyfuncdbg.hooks.own_files import mark_launcher
 from pyfuncdbg.ui.commands.programs.own_imports import OwnImports
 from pyfuncdbg.ui.commands.programs.shadowed_modules import loaded_at_start, withdrawable
@@ -168,7 +168,7 @@ def _enter(program: Program, main: ModuleType) -> None:
         code = compile(source, program.code, 'exec', dont_inherit=True)
     assert isinstance(code, CodeType)
     vars(main).update(__file__=program.code, __cached__=None, __loader__=loader)
-    exec(about_to_run(code), vars(main))
+    exec(code_to_run(code), vars(main))
 
 
 RUNNERS.add(_enter.__code__)
@@ -184,7 +184,7 @@ def _null_byte(path: str, source: bytes) -> SyntaxError:
 
 def _search_path(folder: str | None) -> list[str]:
     """The program's `sys.path`, with its folder where the interpreter puts that."""
-    path = search_path.given()
+    path = search_path.original_path()
     if folder is not None:
         if sys.flags.safe_path:
             path.insert(0, folder)                  # Python adds a folder or zip file even under -P

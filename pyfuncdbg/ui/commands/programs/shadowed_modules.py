@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 
-from pyfuncdbg.hooks.own_process import unfollowed
+from pyfuncdbg.hooks.own_process import without_debugger
 from pyfuncdbg.hooks.search_path import is_standard
 from pyfuncdbg.ui.commands.programs.own_imports import COMPILED, find, is_same
 
@@ -105,7 +105,7 @@ def _asked() -> frozenset[str] | None:
                                                      for number in (0, 2))]
         try:
             flags = _flags()
-            with unfollowed():
+            with without_debugger():
                 number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], os.environ,
                                         file_actions=files)
         finally:

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.declared_outputs import contradicted
+from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
@@ -30,7 +30,7 @@ def call_card(call: CallRecord) -> Page:
         parts.append(error_panel(call.error, f'call #{call.number} {call.label}'))
     for i, tensor in enumerate(call.outputs):
         parts.append(tensor_card(tensor, f'out {i}'))
-        if declared := contradicted(call.site, i, tensor):
+        if declared := contradicted_declaration(call.site, i, tensor):
             parts.append(Padding(undeclared_text(declared, call), (0, 0, 0, 2)))
     if call.output:
         parts += [Text('output', 'bold'), Padding(output_view(call.output, lines=40), (0, 0, 0, 2))]

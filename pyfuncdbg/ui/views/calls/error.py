@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.record.records import ErrorRecord
 from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
@@ -54,19 +54,19 @@ def message_line(error: ErrorRecord, limit: int = 0) -> Text:
 
 def innermost(error: ErrorRecord) -> Frame | None:
     """The innermost frame of the user's, or the innermost of all."""
-    return next((frame for frame in reversed(error.frames) if is_users(frame.filename)),
+    return next((frame for frame in reversed(error.frames) if is_program_file(frame.filename)),
                 error.frames[-1] if error.frames else None)
 
 
 def _frames(error: ErrorRecord, width: int, options: ConsoleOptions) -> list[Text]:
     """A text for each frame, with its source and its variables."""
     frames = error.frames
-    mine = [i for i, frame in enumerate(frames) if is_users(frame.filename)]
+    mine = [i for i, frame in enumerate(frames) if is_program_file(frame.filename)]
     if not mine:                                # raised in a library, called by one: its last frames are all there is
         return [_frame(error, i, 'dim') for i in range(len(frames))[-3:]]
     variables = {found.frame: found for found in error.locals}
     lines: list[Text] = []
-    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_users(frames[i].filename)):
+    for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_program_file(frames[i].filename)):
         if not users:
             lines.append(_folded([frames[i] for i in group]))
             continue

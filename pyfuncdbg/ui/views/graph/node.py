@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.declared_outputs import contradicted
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
 from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
@@ -158,7 +158,7 @@ def _undeclared(card: NodeCard) -> list[RenderableType]:
     call = card.newest
     if call is None:
         return []
-    found = [(slot, contradicted(call.site, slot, tensor)) for slot, tensor in enumerate(call.outputs)]
+    found = [(slot, contradicted_declaration(call.site, slot, tensor)) for slot, tensor in enumerate(call.outputs)]
     return [Padding(Text.assemble(f'output {slot} ' if len(found) > 1 else '', undeclared_text(declared, call)),
                     (0, 0, 0, 2)) for slot, declared in found if declared]
 
@@ -228,9 +228,9 @@ def _stack(card: NodeCard) -> list[Text]:
     frames, everything = card.frames, card.all_frames
     lines = []
     stack = list(zip(frames, card.sources, strict=False))[::-1]
-    mine = [(frame, source) for frame, source in stack if is_users(frame.filename)]
+    mine = [(frame, source) for frame, source in stack if is_program_file(frame.filename)]
     for frame, source in stack if everything or not mine else mine[:3]:
-        style = '' if is_users(frame.filename) else 'dim'
+        style = '' if is_program_file(frame.filename) else 'dim'
         line = Text.assemble('  ', place(frame.filename, frame.line, full=everything),
                              (f' in {one_line(frame.function, 60)}', style), overflow='fold')
         text = line_text(source, frame.line, frame.filename)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Use
+from pyfuncdbg.hooks.evidence import InterpreterUse
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
@@ -41,9 +41,9 @@ def doctor_view(diagnosis: Diagnosis) -> Page:
     return Page(*parts, *([Text()] if (found or diagnosis.uses) and notes else []), *notes)
 
 
-def _uses(uses: Sequence[Use], options: ConsoleOptions) -> Table:
+def _uses(uses: Sequence[InterpreterUse], options: ConsoleOptions) -> Table:
     """Use of the interpreter by function: time under the GIL, parallelism."""
-    def cells(text: Callable[[Use], str]) -> list[Text]:
+    def cells(text: Callable[[InterpreterUse], str]) -> list[Text]:
         return [Text(text(use)) for use in uses]
     return fitted_table([
         Column('site', [label(use.site, limit=40) for use in uses], 1, least=10),
@@ -149,6 +149,6 @@ if __name__ == '__main__':
     leak = Finding('leak', 'square', Place('train.py', 31), 'every eager call leaves its function in script_ops._py_funcs',
                    {'entries': 200, 'calls': 200, 'held bytes': 8_400_000}, 'y = square(x)',
                    'eager code needs no py_function: call the function itself')
-    use = Use('load', Place('train.py', 12), 40, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3)
+    use = InterpreterUse('load', Place('train.py', 12), 40, 4, 2.1, 6.0, 2.2, 2.4, 4.9e-3)
     demo(doctor_view(Diagnosis((lost, leak), 240, 2, True, {'TensorFlow': '2.21.0'}, uses=(use,))),
          doctor_view(Diagnosis((), 12, 1, False)))

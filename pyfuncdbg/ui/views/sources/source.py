@@ -11,7 +11,7 @@ import textwrap
 from rich.text import Text
 
 from pyfuncdbg.hooks import notebook_cell
-from pyfuncdbg.hooks.own_files import is_users
+from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -28,7 +28,7 @@ def line_text(source: SourceText, line: int, filename: str = '') -> Text:
     """
     if not source.missing:
         return Text(one_line(source.line(line), 300))
-    return _missing(source) if not filename or is_users(filename) else Text()
+    return _missing(source) if not filename or is_program_file(filename) else Text()
 
 
 def excerpt(source: SourceText, line: int, *, before: int = 2, after: int = 1) -> Text:

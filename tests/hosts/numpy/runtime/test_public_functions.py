@@ -15,7 +15,7 @@ import pytest
 
 import pyfuncdbg
 from pyfuncdbg import tf
-from pyfuncdbg.hooks.public_function import calling_frame, for_program, is_for_program, stack_level
+from pyfuncdbg.hooks.public_function import calling_frame, hide_own_frames, hides_own_frames, stack_level
 
 PACKAGE = str(Path(pyfuncdbg.__file__).parent) + os.sep
 WRONG = '''
@@ -150,7 +150,7 @@ def published() -> dict[str, Any]:
 def test_all_functions_are_published_and_stay_themselves() -> None:
     functions = {name: value for name, value in published().items() if isinstance(value, FunctionType)}
     assert len(functions) > 800
-    assert not [name for name, value in functions.items() if not is_for_program(value)]
+    assert not [name for name, value in functions.items() if not hides_own_frames(value)]
     assert not [name for name, value in functions.items() if pickle.loads(pickle.dumps(value)) is not value]
     assert tf.reshape is tf.compat.v1.reshape and tf.math.add is tf.add
     assert str(inspect.signature(tf.reshape)) == '(tensor, shape, name=None)' and 'shape' in (tf.reshape.__doc__ or '')
@@ -159,10 +159,10 @@ def test_all_functions_are_published_and_stay_themselves() -> None:
 def test_a_wrapper_takes_every_kind_of_parameter() -> None:
     def f(a, /, b, c=3, *rest, d, e=5, **options):      # type: ignore[no-untyped-def]
         return a, b, c, rest, d, e, options
-    g = for_program(f)
+    g = hide_own_frames(f)
     assert g(1, 2, d=4) == (1, 2, 3, (), 4, 5, {})
     assert g(1, 2, 0, 7, 8, d=4, e=6, z=9) == (1, 2, 0, (7, 8), 4, 6, {'z': 9})
-    assert inspect.signature(g) == inspect.signature(f) and g.__name__ == 'f' and for_program(g) is g
+    assert inspect.signature(g) == inspect.signature(f) and g.__name__ == 'f' and hide_own_frames(g) is g
 
 
 def test_a_deep_recursion_stays_a_recursion_error() -> None:

@@ -19,7 +19,7 @@ from debug_program import loaded
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import module_loading
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.observers.debug.lines.line_breakpoints import LineBreakpoints
 from pyfuncdbg.observers.debug.lines.patched_code import same_code
 
@@ -197,13 +197,13 @@ def test_what_a_program_can_ask_of_its_module_is_as_in_plain_python(at_loading: 
     assert inspect.getsource(module.add) == inspect.getsource(plain.add)
     assert pickle.loads(pickle.dumps(module.plain)) is module.plain
     for mine, its in ((module.plain, plain.plain), (module.Net.forward, plain.Net.forward), (module.add, plain.add)):
-        assert same_code(original(mine.__code__), its.__code__) and not same_code(mine.__code__, its.__code__)
+        assert same_code(original_code(mine.__code__), its.__code__) and not same_code(mine.__code__, its.__code__)
         assert {line for *_, line in mine.__code__.co_lines() if line} == {
             line for *_, line in its.__code__.co_lines() if line}
     assert set(vars(module)) == set(vars(plain))
     for number in range(1, 7):
         at_loading.clear(number)
-    assert all(original(mine.__code__) is mine.__code__ for mine in (module.plain, module.Net.forward, module.add))
+    assert all(original_code(mine.__code__) is mine.__code__ for mine in (module.plain, module.Net.forward, module.add))
 
 
 @pytest.mark.parametrize('text', [TEXT + 'def fails():\n    total.nothing(\n        1)\nfails()\n',
@@ -239,7 +239,7 @@ def test_functions_made_in_a_call_have_their_tests_from_birth(at_loading: LineBr
     assert hits == [2] and module.outer(2) == 3 and hits == [2, 2]
     at_loading.clear(1)
     assert module.outer(2) == 3 and hits == [2, 2]
-    assert original(module.outer.__code__) is module.outer.__code__
+    assert original_code(module.outer.__code__) is module.outer.__code__
 
 
 def test_cleared_while_the_module_runs(at_loading: LineBreakpoints, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.public_function import mark_unwrapped
 
 _QUANTIZED = {'qint8': 'i1', 'quint8': 'u1', 'qint16': 'i2', 'quint16': 'u2', 'qint32': 'i4'}
 _REAL = {'complex64': 'float32', 'complex128': 'float64'}
@@ -117,7 +117,7 @@ class DType:
     def is_subtype_of(self, other: object) -> builtins.bool:
         return self is other
 
-    @unwrapped
+    @mark_unwrapped
     def __eq__(self, other: object) -> builtins.bool:
         if self is other:
             return True
@@ -131,7 +131,7 @@ class DType:
     def __ne__(self, other: object) -> builtins.bool:
         return not self == other
 
-    @unwrapped
+    @mark_unwrapped
     def __hash__(self) -> int:
         return self.as_datatype_enum
 

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, overload
 
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.hooks.public_function import calling_frame, unwrapped
+from pyfuncdbg.hooks.public_function import calling_frame, mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph.types.dimension import Dimension, dimension_value, version
 
 Sizes = tuple[int | None, ...]
@@ -70,7 +70,7 @@ class TensorShape:
         object.__setattr__(self, 'sizes', _sizes(dims))
 
     @classmethod
-    @unwrapped
+    @mark_unwrapped
     def of(cls, sizes: Sizes | None) -> TensorShape:
         """From a tuple that is already right, unchecked: the path of eager ops and shape rules."""
         shape = cls.__new__(cls)
@@ -81,7 +81,7 @@ class TensorShape:
         raise AttributeError(f"a TensorShape does not change; cannot set '{name}'")
 
     @property
-    @unwrapped
+    @mark_unwrapped
     def rank(self) -> int | None:
         """The number of dimensions, or None."""
         return None if self.sizes is None else len(self.sizes)

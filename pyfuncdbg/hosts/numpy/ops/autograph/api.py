@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import converted, tree
 from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import conversion, operators
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import NoSourceError
@@ -79,7 +79,7 @@ def to_graph(entity: Any, recursive: bool = True, experimental_optional_features
     except NoSourceError as error:
         raise ConversionError(f'converting {entity}: {type(error).__name__}: {error}') from error
 
-    @for_program
+    @hide_own_frames
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         with conversion(recursive):

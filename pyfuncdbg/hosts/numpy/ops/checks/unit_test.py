@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.context import default_session, get_default_graph, reset_default_graph
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -206,7 +206,7 @@ class TestCase(_Arrays):
             self._folder = tempfile.mkdtemp()
         return self._folder
 
-    @context_for_program
+    @context_hiding_own_frames
     def session(self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True,
                 force_gpu: bool = False) -> Iterator[Any]:
         """A session, and its graph as default. In eager code there is none, and what is inside runs as it does anyway."""
@@ -216,7 +216,7 @@ class TestCase(_Arrays):
         with Session(graph=graph or get_default_graph(), config=config) as session, session.graph.as_default():
             yield session
 
-    @context_for_program
+    @context_hiding_own_frames
     def cached_session(self, graph: Graph | None = None, config: Any = None, use_gpu: bool = True,
                        force_gpu: bool = False) -> Iterator[Any]:
         """The session of this test, the same each time.
@@ -243,7 +243,7 @@ class TestCase(_Arrays):
             self.skipTest('Not a test.')
         return self.cached_session(None, config) if graph is None else self.session(graph, config)
 
-    @context_for_program
+    @context_hiding_own_frames
     def assertRaisesWithPredicateMatch(self, exception_type: Any, expected_err_re_or_predicate: Any) -> Iterator[Any]:
         """Assert that the block raises this exception, with a text that a pattern or function accepts."""
         wanted = expected_err_re_or_predicate

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import InvalidArgumentError, OpError, OutOfRangeError
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -109,7 +109,7 @@ class TensorArray:
             if context.current_graph() is None else '')
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class GraphArray(TensorArray):
     """An array in a graph: a list of tensors, and what is known of them."""
 
@@ -229,7 +229,7 @@ class GraphArray(TensorArray):
         return no_op(name)
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class EagerArray(TensorArray):
     """An array in eager mode."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.errors import OutOfRangeError
-from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hosts.numpy.graph.definitions.attributes import FunctionName
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
@@ -155,7 +155,7 @@ class _Yielding:
         try:
             value = self._generators.next(number)
         except StopIteration as end:
-            return Exhausted(end)
+            return GeneratorEnd(end)
         spec = self._spec
         if not _fits(spec, value):
             shown = structure.map_structure(lambda leaf: leaf.dtype, spec)

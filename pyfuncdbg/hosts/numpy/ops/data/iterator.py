@@ -82,7 +82,7 @@ class OwnedIterator:
             apply('MakeIterator', (dataset._variant_tensor, self._iterator_resource))
             return
         execution = eager_execution()
-        execution.errstate = numpy_errstate.current()
+        execution.errstate = numpy_errstate.current_state()
         self._cursor = Cursor()
         variant_tensor: Any = dataset._variant_tensor
         self._cursor.begin(variant_tensor._value, execution)
@@ -134,7 +134,7 @@ class OwnedIterator:
     def _next(self) -> Element | None:
         assert self._cursor is not None
         execution = eager_execution()
-        before = numpy_errstate.current()
+        before = numpy_errstate.current_state()
         try:
             return self._cursor.next()
         except OpError as error:

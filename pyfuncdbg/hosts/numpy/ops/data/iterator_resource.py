@@ -11,7 +11,7 @@ import numpy as np
 
 from pyfuncdbg.errors import FailedPreconditionError, OpError, OutOfRangeError
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, Node, OpDef, Output, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
@@ -64,7 +64,7 @@ class Cursor:
             self._reading.close()
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class OptionalElement:
     """An element, or none: what an optional holds."""
 

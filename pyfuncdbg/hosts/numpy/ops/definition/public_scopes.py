@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
@@ -34,7 +34,7 @@ class _EagerScope(threading.local):
 _eager = _EagerScope()
 
 
-@context_for_program
+@context_hiding_own_frames
 def _eager_scope(name: str | None) -> Iterator[str]:
     """In eager mode only variables take their names from the scope."""
     before = _eager.name
@@ -95,7 +95,7 @@ def _entered(name: str | None, values: Sequence[Any]) -> AbstractContextManager[
     return _eager_scope(name) if graph is None else graph.name_scope(name)
 
 
-@context_for_program
+@context_hiding_own_frames
 def _both(graph: Graph, name: str | None) -> Iterator[str]:
     """In a program that makes nodes in eager mode, the scope is that of nodes and of variables."""
     with graph.name_scope(name) as full, _eager_scope(full):
@@ -153,7 +153,7 @@ def container(container_name: str) -> AbstractContextManager[str]:
     return context.graph_for_nodes().container(container_name)
 
 
-@context_for_program
+@context_hiding_own_frames
 def init_scope() -> Iterator[None]:
     """Leave the functions that are being traced, and control dependencies: into eager mode, or the graph around."""
     graph = context.current_graph()
@@ -254,7 +254,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-@context_for_program
+@context_hiding_own_frames
 def eager_device(device: Any) -> Iterator[None]:
     """On a device: a name or spec, completed by that of the scope around; None for this program's own.
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, no_gradient
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
@@ -44,7 +44,7 @@ def custom_gradient(f: Any = None) -> Any:
     if f is None:
         return custom_gradient
 
-    @for_program
+    @hide_own_frames
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         return _called(f, args, kwargs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.ops.definition.public_scopes import name_scope
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
@@ -16,7 +16,7 @@ _WORD = re.compile(r'((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))')
 _NAME = re.compile(r'^[a-zA-Z_]([a-zA-Z0-9_])*$')
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class _Scope:
     """The name scope of a module; it can be entered again and again.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.patched_code import original
+from pyfuncdbg.hooks.patched_code import original_code
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable
@@ -78,7 +78,7 @@ def _of_function(func: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
         except ValueError:                      # not bound yet
             continue
-    for name in _names(original(func.__code__)):
+    for name in _names(original_code(func.__code__)):
         if name in func.__globals__:
             yield func.__globals__[name]
     yield from func.__defaults__ or ()

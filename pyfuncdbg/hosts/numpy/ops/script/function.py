@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Run
-from pyfuncdbg.hooks.call_frames import Entrance, begins_call, calls_wrapped
-from pyfuncdbg.hooks.chain import current_call, hooks, invoke, unwatched
-from pyfuncdbg.hooks.function_fit import refuse_misfit
-from pyfuncdbg.hooks.generator_end import SOURCE, Exhausted
+from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function_caller
+from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
+from pyfuncdbg.hooks.function_fit import check_fit
+from pyfuncdbg.hooks.generator_end import SOURCE, GeneratorEnd
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hooks.own_files import outside_machinery
@@ -114,13 +114,13 @@ class PythonFunction:
         Raises:
             ValueError: It cannot be called with so many; nothing is changed.
         """
-        refuse_misfit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
+        check_fit(func, *self.layout.arguments([None] * count) if self.layout is not None else ([None] * count, {}))
         self.func, self.constant = func, []
         if self._site is not None:
             self._site.function = func
 
     # ------------------------------------------------------------------ calling
-    @begins_call(_described)
+    @mark_call_frame(_described)
     def invoke(self, execution: Execution, inputs: list[Any], keeping: RecordCollector | None = None,
                handles: Sequence[EagerTensor] = ()) -> Sequence[Any]:
         """Call the function, through the hooks if there are any.
@@ -145,12 +145,12 @@ class PythonFunction:
             if self._is_ignored(run):
                 if self._site is not None:
                     next(self._site.counter)
-                return unwatched(run, self._body, keeping, handles, *inputs)
+                return call_unwatched(run, self._body, keeping, handles, *inputs)
             self._handles = handles             # a hook may want to call it again
             site = self.site
             return self._settled(invoke(site, partial(self._own_outputs, site, keeping, handles), run, inputs))
         finally:
-            execution.errstate = numpy_errstate.current()
+            execution.errstate = numpy_errstate.current_state()
             numpy_errstate.state.set(numpy_errstate.IGNORE)
 
     def _own_outputs(self, site: CallSite, keeping: RecordCollector | None, handles: Sequence[EagerTensor],
@@ -158,11 +158,11 @@ class PythonFunction:
         if keeping is not None:
             keeping.call = current_call(site)
         outputs = self._body(keeping, handles, *inputs)
-        return outputs if type(outputs) is Exhausted else _OwnOutputs(outputs)
+        return outputs if type(outputs) is GeneratorEnd else _OwnOutputs(outputs)
 
     def _settled(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook may have replaced, as the conversion would have given them."""
-        if type(outputs) is _OwnOutputs or type(outputs) is Exhausted:
+        if type(outputs) is _OwnOutputs or type(outputs) is GeneratorEnd:
             return outputs
         eager, dtypes = self.op_type == EAGER, self.outputs.dtypes
         if len(outputs) == len(dtypes) == 1 and (type(outputs[0]) is EagerTensor) == eager:     # nearly always
@@ -183,7 +183,7 @@ class PythonFunction:
         return type(func) is FunctionType and hooks.declines(
             func, (func.__qualname__, func.__name__, self.name, self.op_type), lambda: self.site, run)
 
-    @calls_wrapped
+    @mark_function_caller
     def _body(self, keeping: RecordCollector | None, handles: Sequence[EagerTensor], *inputs: Any) -> Any:
         """The function in its surroundings: eager mode, the thread's tapes put aside."""
         suspended = active.recordings
@@ -206,14 +206,14 @@ class PythonFunction:
     def _bindings(self, handles: Sequence[EagerTensor]) -> AbstractContextManager[None]:
         return bound({id(v._handle): handle for v, handle in zip(self.variables, handles, strict=True)})
 
-    @begins_call(_described)
+    @mark_call_frame(_described)
     def call_plainly(self, inputs: list[Any]) -> Any:
         """Call a numpy_function in eager mode: as part of the caller's own code, with whatever it returns."""
         run = eager_execution().run
         if not hooks.python and run.aborted is None:
             outputs = self._plainly(*inputs)
         elif self._is_ignored(run):
-            outputs = unwatched(run, self._plainly, *inputs)
+            outputs = call_unwatched(run, self._plainly, *inputs)
         else:
             outputs = invoke(self.site, self._plainly, run, inputs)
         if self.outputs is not ANY:
@@ -225,7 +225,7 @@ class PythonFunction:
             return results.as_found(self._result(inputs))
         return [EagerTensor(value) for value in results.as_arrays(self, self._result(inputs))]
 
-    @calls_wrapped
+    @mark_function_caller
     def _result(self, inputs: Sequence[Any]) -> Any:
         if self.layout is not None:
             positional, keywords = self.layout.arguments(inputs)
@@ -237,7 +237,7 @@ class PythonFunction:
 
         Graph variables have the values that they have now in the session of the last call.
         """
-        before = numpy_errstate.current()
+        before = numpy_errstate.current_state()
         try:
             if self.op_type == EAGER:
                 given = [value if type(value) is EagerTensor else EagerTensor(_unboxed(value)) for value in inputs]

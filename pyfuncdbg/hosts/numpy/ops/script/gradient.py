@@ -114,7 +114,7 @@ def _differentiate(execution: Execution, *values: Any, _py_sources: Sequence[int
     except (Exception, GeneratorExit) as error:     # a rule may be the user's own: custom_gradient
         raise op_error(error) from error
     finally:
-        execution.errstate = numpy_errstate.current()
+        execution.errstate = numpy_errstate.current_state()
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         del graphs[depth:]
         active.recordings = suspended

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pyfuncdbg.hooks.graph_context import SURROUNDINGS, shapes_around
-from pyfuncdbg.hooks.live_objects import living, with_derived
+from pyfuncdbg.hooks.graph_context import SURROUNDINGS, output_shape_facts
+from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.control_flow.branches import Branches
@@ -26,7 +26,7 @@ def readable(op: Operation) -> dict[str, Any]:
 
 def _read(reference: weakref.ref[Operation]) -> dict[str, Any]:
     op = reference()
-    return {} if op is None else shapes_around(op.outputs, _Functions().returned)
+    return {} if op is None else output_shape_facts(op.outputs, _Functions().returned)
 
 
 class _Functions:
@@ -41,7 +41,8 @@ class _Functions:
         if not tensor.graph.building_function:
             return
         if self._traces is None:
-            self._traces, self._graphs = living(*with_derived(TracedFunction)), living(*with_derived(Graph))
+            self._traces = find_objects(*class_and_subclasses(TracedFunction))
+            self._graphs = find_objects(*class_and_subclasses(Graph))
         for trace in self._traces:
             slots = [slot for slot, output in enumerate(trace.outputs) if output is tensor]
             if slots:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, Output, TypedInput, no_gradient, register
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
@@ -60,7 +60,7 @@ def _call_on_tensors(execution: Execution, *values: Any, token: bytes = b'', _py
 def call_eagerly(function: PythonFunction, inputs: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
     """The same for a call in eager mode that no tape records: 2 µs less than through `apply`."""
     execution = eager_execution()
-    execution.errstate = numpy_errstate.current()
+    execution.errstate = numpy_errstate.current_state()
     try:
         # New tensors: the function may watch its argument, and close over the one that the caller has.
         return function.invoke(execution, [EagerTensor(tensor._value, tensor.dtype) for tensor in inputs])
@@ -80,7 +80,7 @@ def _call_on_arrays(execution: Execution, *values: Any, token: bytes = b'', _py_
     try:
         function: PythonFunction = registry.find_record(token) if _py_function is None else _py_function
         outputs = function.invoke(execution, inputs)
-        if type(outputs) is Exhausted:
+        if type(outputs) is GeneratorEnd:
             raise outputs.error
         return outputs
     except (Exception, GeneratorExit) as error:     # whatever the user's function raises becomes TensorFlow's error

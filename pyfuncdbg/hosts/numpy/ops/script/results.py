@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pyfuncdbg.errors import InternalError, InvalidArgumentError
-from pyfuncdbg.hooks.generator_end import Exhausted
+from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite, is_composite_spec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, of_value
 from pyfuncdbg.hosts.numpy.graph.types.nest import flatten
@@ -147,7 +147,7 @@ def as_arrays(function: DeclaredFunction, result: Any) -> list[Any]:
             return [own(result)]
         if isinstance(result, np.generic) and type(result) is dtype.as_numpy_dtype:
             return [result]
-    if type(result) is Exhausted:
+    if type(result) is GeneratorEnd:
         return result
     if types.form == 'nested':
         values: Sequence[Any] = matched(types.structure, result)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from pyfuncdbg.errors import OutOfRangeError
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer, local_variables_initializer
 from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
@@ -153,7 +153,7 @@ class ChiefSessionCreator:
         return session
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class StepContext:
     """Context of the function given to `run_step_fn`: the session, and runs with hooks."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import methods_for_program
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph.types import dtypes
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -17,7 +17,7 @@ from pyfuncdbg.hosts.numpy.ops.elementwise.unary import sign
 from pyfuncdbg.hosts.numpy.ops.random.random import random_normal, random_uniform, truncated_normal
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class Initializer:
     """Makes initial values.
 

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor, evaluated, loaded
@@ -43,7 +43,7 @@ _names = itertools.count()
 _numbers = itertools.count()
 
 
-@context_for_program
+@context_hiding_own_frames
 def bound(handles: Mapping[int, EagerTensor]) -> Iterator[None]:
     """Let graph variables be read in eager code of this thread: by id of the handle tensor, the handle of its storage."""
     before = _bound.handles

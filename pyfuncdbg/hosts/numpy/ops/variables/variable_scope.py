@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -101,7 +101,7 @@ def get_variable_scope() -> VariableScope:
     return _store(_home()).scopes[-1]
 
 
-@context_for_program
+@context_hiding_own_frames
 def variable_scope(name_or_scope: Any, default_name: str | None = None, values: Any = None, initializer: Any = None,
                    regularizer: Any = None, caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None,
                    reuse: Any = None, dtype: Any = None, use_resource: bool | None = None, constraint: Any = None,

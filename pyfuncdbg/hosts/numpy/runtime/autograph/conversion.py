@@ -15,11 +15,11 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.code_table import CodeTable
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.hooks.patched_code import original
-from pyfuncdbg.hooks.private_names import mangled
+from pyfuncdbg.hooks.patched_code import original_code
+from pyfuncdbg.hooks.private_names import mangle
 from pyfuncdbg.hosts.numpy.runtime.autograph.expressions import LATER, Expressions
 from pyfuncdbg.hosts.numpy.runtime.autograph.source import FunctionSource, definition
 from pyfuncdbg.hosts.numpy.runtime.autograph.statements import Statements
@@ -34,7 +34,7 @@ for _name in __future__.all_feature_names:
     if _name != 'nested_scopes':                # its flag says of a function that it is nested
         _FUTURE |= getattr(__future__, _name).compiler_flag
 
-_templates = ByCode[tuple[CodeType | None]]()
+_templates = CodeTable[tuple[CodeType | None]]()
 _lock = new_rlock()
 
 
@@ -62,7 +62,7 @@ def converted(function: FunctionType, operators: CellType) -> FunctionType:
 
 
 def _converted_code(function: FunctionType) -> CodeType | None:
-    code = original(function.__code__)          # a debugger's tests are not in its text
+    code = original_code(function.__code__)          # a debugger's tests are not in its text
     with _lock:
         found = _templates.get(code)
         if found is None:
@@ -178,9 +178,9 @@ class NameMangler(ast.NodeTransformer):
         for field in _FIELDS:
             name = getattr(node, field, None)
             if isinstance(name, str):
-                setattr(node, field, mangled(name, self._owner))
+                setattr(node, field, mangle(name, self._owner))
         if isinstance(node, (ast.Global, ast.Nonlocal)):
-            node.names = [mangled(name, self._owner) for name in node.names]
+            node.names = [mangle(name, self._owner) for name in node.names]
         return node if isinstance(node, ast.ClassDef) else self.generic_visit(node)
 
 

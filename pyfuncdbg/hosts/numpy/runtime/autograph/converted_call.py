@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from pyfuncdbg.hooks.tracing_notice import about_to_trace
+from pyfuncdbg.hooks.tracing_notice import notify_tracing
 from pyfuncdbg.hosts.numpy.runtime.autograph.conversion import unconverted
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
 
@@ -38,7 +38,7 @@ def converted_callable(function: Any) -> Any:
     if not status.enabled:
         code = getattr(getattr(function, '__func__', function), '__code__', None)
         if code is not None:
-            about_to_trace(code)
+            notify_tracing(code)
         return function
     if isinstance(function, FunctionType):
         return _converted(function)
@@ -74,5 +74,5 @@ def _converted(function: FunctionType) -> FunctionType:
                 f'Original error: {error}\nTo silence this warning, decorate the function with '
                 '@tf.autograph.experimental.do_not_convert')
         made = function
-    about_to_trace(made.__code__)
+    notify_tracing(made.__code__)
     return made

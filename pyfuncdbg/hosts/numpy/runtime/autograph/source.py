@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hooks.private_names import mangled
+from pyfuncdbg.hooks.private_names import mangle
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -104,7 +104,7 @@ def _spans(node: Definition, code: CodeType) -> bool:
 
 def _same_parameters(found: FunctionSource, code: CodeType) -> bool:
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    names = {mangled(argument.arg, found.owner) for argument in parameters(found.node.args)}
+    names = {mangle(argument.arg, found.owner) for argument in parameters(found.node.args)}
     return set(code.co_varnames[:count]) == names
 
 

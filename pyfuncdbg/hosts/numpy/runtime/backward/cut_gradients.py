@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.hooks.facts import counted
+from pyfuncdbg.hooks.facts import fact_counter
 from pyfuncdbg.hooks.own_files import outside_machinery
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import no_gradient
@@ -58,13 +58,14 @@ def count_lost(targets: Sequence[Any], given: Sequence[Any], sources: Sequence[A
     asked = (creation_stack() or (Frame('', 0, ''),))[-1]
     for thing, source, gradient in zip(given, sources, found, strict=True):
         name = _name(thing)
-        counted.add(ASKED, asked.filename, asked.line, source=name)
+        fact_counter.add(ASKED, asked.filename, asked.line, source=name)
         culprit = _culprit(targets, source, ways) if gradient is None and _is_differentiable(source) else None
         if culprit is not None:
             place = culprit.stack[-1] if culprit.stack else Frame('', 0, '')
             function = getattr(culprit.attrs.get('_py_function'), 'func', None)
-            counted.add(LOST, place.filename, place.line, source=name, asked_filename=asked.filename, asked_line=asked.line,
-                        function=str(getattr(function, '__name__', None) or type(function).__name__))
+            fact_counter.add(LOST, place.filename, place.line, source=name, asked_filename=asked.filename,
+                             asked_line=asked.line,
+                             function=str(getattr(function, '__name__', None) or type(function).__name__))
 
 
 def _is_differentiable(source: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from pyfuncdbg.hooks.facts import counted
+from pyfuncdbg.hooks.facts import fact_counter
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
@@ -94,7 +94,7 @@ def _gradients(ys: Any, xs: Any, grad_ys: Any, name: str | None, gated: bool, ag
             seeds = [_seed(y, None if seed is None else _in_graph(graph, seed, f'grad_y_{i}'), i)
                      for i, (y, seed) in enumerate(zip(targets, seeds, strict=True))]
             found = _backward(graph, targets, inner, seeds, [_in_graph(graph, t, 'stop') for t in stops], gated, colocated)
-        if counted.on:
+        if fact_counter.on:
             count_lost(targets, sources, inner, found, in_graph(_Edges(inner).inputs))
         if unconnected == 'zero':
             found = [zeros_of(x) if g is None else g for x, g in zip(sources, found, strict=True)]

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.chain import hooks, invoke
-from pyfuncdbg.hooks.facts import counted
-from pyfuncdbg.hooks.public_function import context_for_program
+from pyfuncdbg.hooks.facts import fact_counter
+from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
@@ -90,7 +90,7 @@ class GradientTape:
                 self._variables = self._recording.variables
             self._recording.watch(handle, None if handle is item else item)
 
-    @context_for_program
+    @context_hiding_own_frames
     def stop_recording(self) -> Iterator[None]:
         """Do not record what happens inside.
 
@@ -148,7 +148,7 @@ class GradientTape:
         wanted = [_tensor(s) for s in given]
         seeds = _seeds([_values(t) for t in nest.flatten(target)], output_gradients)
         found = differentiate(record.nodes, targets, wanted, seeds)
-        if counted.on:
+        if fact_counter.on:
             count_lost(targets, given, wanted, found, in_tape(record.nodes))
         if unconnected == 'zero':
             found = [zeros_of(source if hasattr(source, 'read_value') else tensor) if g is None else g

@@ -171,7 +171,7 @@ def _pure(definition: OpDef, inputs: Sequence[Any], values: Sequence[Any], keywo
 def _in_execution(definition: OpDef, values: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Run a kernel that sees the execution; the error state that the user's function leaves behind stays."""
     execution = eager_execution()
-    execution.errstate = numpy_errstate.current()
+    execution.errstate = numpy_errstate.current_state()
     numpy_errstate.state.set(numpy_errstate.IGNORE)
     try:
         return definition.kernel(execution, *values, **keywords)

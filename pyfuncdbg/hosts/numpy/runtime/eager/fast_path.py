@@ -11,8 +11,8 @@ from typing import Any
 from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.output import numpy_errstate
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
+from pyfuncdbg.hooks.public_function import mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph.context import process, state
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Kernel, OpDef, kernel_for
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType
@@ -89,7 +89,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
     """
     kernels = _kernels(definition, allowed)
 
-    @unwrapped
+    @mark_unwrapped
     def call(x: Any, y: Any) -> Any:
         try:
             dtype = x.dtype
@@ -123,7 +123,7 @@ def binary(definition: OpDef, allowed: Sequence[DType], general: Binary, name: s
                     one.nodes.append(_node(definition, (x, y), output, name))
             return output
         except Exception as error:              # of any kind: it goes on to the program
-            leave_out_ours(error)
+            drop_own_frames(error)
             raise
     return call
 
@@ -132,7 +132,7 @@ def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str
     """The same for one operand; written out, for a call between them would be paid at every op."""
     kernels = _kernels(definition, allowed)
 
-    @unwrapped
+    @mark_unwrapped
     def call(x: Any) -> Any:
         try:
             dtype = x.dtype
@@ -162,7 +162,7 @@ def unary(definition: OpDef, allowed: Sequence[DType], general: Unary, name: str
                     one.nodes.append(_node(definition, (x,), output, name))
             return output
         except Exception as error:              # of any kind: it goes on to the program
-            leave_out_ours(error)
+            drop_own_frames(error)
             raise
     return call
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.public_function import unwrapped
+from pyfuncdbg.hooks.public_function import mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, of_value
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
@@ -28,7 +28,7 @@ class EagerTensor(Tensor):
     # Unset in most: origin, see `dispatch.VariableOrigin`, and assign, of a slice of a variable.
     __slots__ = ('_value', 'assign', 'dtype', 'origin')
 
-    @unwrapped
+    @mark_unwrapped
     def __init__(self, value: Any, dtype: DType | None = None) -> None:
         self._value = value
         self.dtype = of_value(value) if dtype is None else dtype
@@ -47,7 +47,7 @@ class EagerTensor(Tensor):
         return np.array(self._value) if dtype is None else np.array(self._value, dtype=dtype)
 
     @property
-    @unwrapped
+    @mark_unwrapped
     def shape(self) -> TensorShape:
         return TensorShape(getattr(self._value, 'shape', ()))
 

@@ -126,11 +126,11 @@ class _EagerThread(threading.local):
         """Begin a run."""
         script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
         self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), kind='eager'), EAGER_RESOURCES,
-                                   numpy_errstate.current())
+                                   numpy_errstate.current_state())
 
 
 _thread = _EagerThread()
-notebook_cell.follow(_thread.begin)
+notebook_cell.call_at_begin(_thread.begin)
 
 
 def eager_execution() -> Execution:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite
-from pyfuncdbg.hooks.host import EAGER_TENSORS, Changed
+from pyfuncdbg.hooks.host import EAGER_TENSORS, ListChanges
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.runtime.execution import state_guard
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
@@ -93,7 +93,7 @@ class GraphHost:
             raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
         return again(list(inputs))  # type: ignore[no-any-return]
 
-    def untouched(self) -> AbstractContextManager[Changed]:
+    def untouched(self) -> AbstractContextManager[ListChanges]:
         """A block that restores random states and variables at its end.
 
         Returns:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hooks.host import Changed
+from pyfuncdbg.hooks.host import ListChanges
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
 storages: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -19,7 +19,7 @@ storages: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 @contextmanager
-def untouched(host: Any) -> Iterator[Changed]:
+def untouched(host: Any) -> Iterator[ListChanges]:
     """Keep variables and random states while the block runs; gives a function that names what was changed so far."""
     kept = [(storage, storage.value) for storage in list(storages)]
     rng = host.rng_state()

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import InvalidArgumentError
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.public_function import methods_for_program, unwrapped
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods, mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
@@ -23,7 +23,7 @@ from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction,
 from pyfuncdbg.hosts.numpy.runtime.traces.type_text import misfit, type_text
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class ConcreteFunction:
     """One trace, callable with tensors."""
 
@@ -136,7 +136,7 @@ class ConcreteFunction:
         inputs = [*tensors, *outside]
         return trace.pack(call_traced(trace, inputs))
 
-    @unwrapped
+    @mark_unwrapped
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the trace.
 
@@ -148,7 +148,7 @@ class ConcreteFunction:
             leaves, variables = self._checked(args, kwargs)
             return self.call(leaves, variables)
         except Exception as error:              # of any kind: it goes on to the program
-            leave_out_ours(error)
+            drop_own_frames(error)
             raise
 
     def _checked(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:

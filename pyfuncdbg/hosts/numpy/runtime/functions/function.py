@@ -7,10 +7,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.code_table import CodeTable
 from pyfuncdbg.hooks.locks import new_lock, new_rlock
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.public_function import for_program, methods_for_program, unwrapped
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
+from pyfuncdbg.hooks.public_function import hide_own_frames, hide_own_frames_in_methods, mark_unwrapped
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.runtime.execution.logger import warn
@@ -58,7 +58,7 @@ class _Traces:
             del self.found[key]
 
 
-@methods_for_program
+@hide_own_frames_in_methods
 class Function:
     """Traced function as `tf.function` returns it.
 
@@ -99,7 +99,7 @@ class Function:
         """The signature by which arguments are read."""
         return self._signature
 
-    @unwrapped
+    @mark_unwrapped
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function; traced first where no trace fits the arguments."""
         try:
@@ -109,7 +109,7 @@ class Function:
             arguments = self._signature.bind(args, kwargs)
             return self._trace_for(arguments, True).call(arguments.tensors, arguments.variables)
         except Exception as error:              # of any kind: it goes on to the program
-            leave_out_ours(error)
+            drop_own_frames(error)
             raise
 
     def _trace_for(self, arguments: CallArguments, called: bool = False) -> ConcreteFunction:
@@ -218,7 +218,7 @@ def function(func: Callable[..., Any] | None = None, input_signature: Any = None
     Raises:
         TypeError: `input_signature` does not fit the function.
     """
-    @for_program
+    @hide_own_frames
     def decorated(inner: Callable[..., Any]) -> Function:
         if not callable(inner):
             raise TypeError(f'{inner!r} is not a callable object')
@@ -269,7 +269,7 @@ class Retracing:
              'https://www.tensorflow.org/api_docs/python/tf/function for  more details.')
 
 
-_known = ByCode[Retracing]()
+_known = CodeTable[Retracing]()
 
 
 def retracing_of(function: Any) -> Retracing:

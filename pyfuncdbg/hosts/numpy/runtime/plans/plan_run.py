@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyfuncdbg.errors import OpError
-from pyfuncdbg.hooks.call_frames import tells_failure
+from pyfuncdbg.hooks.call_frames import mark_failure_frame
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
@@ -16,7 +16,7 @@ from pyfuncdbg.hosts.numpy.runtime.plans.executor import execute
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, failed_in
 
 
-@tells_failure(failed_in)
+@mark_failure_frame(failed_in)
 def run_plan(plan: CompiledPlan, execution: Execution, values: Sequence[Any],
              error_of: Callable[[Exception, Operation], OpError],
              pooled: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None) -> tuple[Any, ...]:

@@ -12,8 +12,8 @@ from pyfuncdbg.hooks.call import CallSite, Run, RunForm
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hooks.output import numpy_errstate
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.public_function import for_program, unwrapped
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
+from pyfuncdbg.hooks.public_function import hide_own_frames, mark_unwrapped
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
@@ -111,7 +111,7 @@ class BaseSession:
         self._pools = Pools(self._options) if self._options.timeout or max(self._options.threads) > 1 else None
 
     # ------------------------------------------------------------------ running
-    @unwrapped
+    @mark_unwrapped
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Compute fetches.
 
@@ -133,7 +133,7 @@ class BaseSession:
         try:
             return self._run(fetches, feed_dict, options, run_metadata)
         except Exception as error:              # of any kind: it goes on to the program
-            leave_out_ours(error)
+            drop_own_frames(error)
             raise
 
     def _run(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
@@ -169,7 +169,7 @@ class BaseSession:
     def _execute(self, entry: _Entry, values: list[Any], runner: Runner | None = None) -> tuple[Any, ...]:
         plan = entry.plan
         run = Run('Session.run', host, perf_counter_ns(), sites=plan.sites, feeds=entry.feeds, fetches=entry.fetches)
-        execution = Execution(run, self._resources, numpy_errstate.current())
+        execution = Execution(run, self._resources, numpy_errstate.current_state())
         run.control, run.form = execution, entry.form
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         pooled = None if runner is None else partial(runner, execution)
@@ -275,7 +275,7 @@ class BaseSession:
             if self._closed:
                 raise CancelledError(None, None, 'Session has been closed.')
             return self.run(fetches, None, **settings)
-        return for_program(call_without_feeds if feed_list is None else call)
+        return hide_own_frames(call_without_feeds if feed_list is None else call)
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a run in several steps; what needs no feed runs now.

@@ -248,7 +248,7 @@ class PartialRuns:
         found: dict[SymbolicTensor, Any] = {}
         run = Run(name, host, perf_counter_ns(), sites=plan.sites, feeds=[t.name for t in fed],
                   fetches=[t.name for t in asked])
-        execution = Execution(run, session._resources, numpy_errstate.current())
+        execution = Execution(run, session._resources, numpy_errstate.current_state())
         run.control = execution
 
         def whole(*values: Any) -> list[Any]:

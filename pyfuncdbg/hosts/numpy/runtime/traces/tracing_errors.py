@@ -8,8 +8,8 @@ from typing import Any
 
 from pyfuncdbg.errors import OperatorNotAllowedInGraphError, OpError
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
-from pyfuncdbg.hooks.program_traceback import leave_out_ours
-from pyfuncdbg.hooks.tracing_notice import is_part
+from pyfuncdbg.hooks.program_traceback import drop_own_frames
+from pyfuncdbg.hooks.tracing_notice import is_block
 
 _REWORDED = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
              UnboundLocalError, ValueError, OperatorNotAllowedInGraphError)
@@ -60,7 +60,7 @@ class in_user_code:                             # noqa: N801  a context manager;
             return
         setattr(made, _FRAMES, frames)
         setattr(made, _TEXT, text)
-        leave_out_ours(error)
+        drop_own_frames(error)
         raise made from (error.__cause__ if known else error)
 
 
@@ -95,7 +95,7 @@ def _frames(traceback: TracebackType | None) -> tuple[list[str], bool]:
             continue
         if mark == '  *' and is_library(code.co_filename):
             mark = '  **'
-        if is_part(code) and found:
+        if is_block(code) and found:
             found.pop()
         text = linecache.getline(code.co_filename, line).strip()
         found.append(f'    File "{code.co_filename}", line {line}, in {code.co_name}{mark}\n        {text}\n')

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pyfuncdbg.hooks.declared_outputs import declared_shape, has_shape
+from pyfuncdbg.hooks.declared_outputs import declared_shape, matches_shape
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
 from pyfuncdbg.hooks.evidence import CallView, Evidence, SiteView, Spot
 from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES
@@ -41,7 +41,7 @@ def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
         around = {(site.process, site.id): evidence.around(site) for site in spot.sites}
         for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
             for where in ('shapes', DECLARED_SHAPES):
-                untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not has_shape(
+                untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not matches_shape(
                     call.outputs[slot].shape,
                     shape := declared_shape(around[call.site.process, call.site.id].get(where), slot))]
                 if untrue:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Place, Spot, Use
+from pyfuncdbg.hooks.evidence import Evidence, InterpreterUse, Place, Spot
 from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_stateless
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
@@ -29,7 +29,7 @@ def waits(evidence: Evidence) -> Iterator[Finding]:
     yield from _ordered(evidence)
 
 
-def _crowded(evidence: Evidence, spot: Spot, use: Use) -> Iterator[Finding]:
+def _crowded(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterator[Finding]:
     graph = str(spot.site.attrs.get('graph', ''))
     if use.busy < LEAST or use.share < _SHARE:
         return

@@ -10,7 +10,7 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
-from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, shapes_around
+from pyfuncdbg.hooks.graph_context import DATASET, SURROUNDINGS, output_shape_facts
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import callers_in
 from pyfuncdbg.hosts.tensorflow.patching import Patches
@@ -48,7 +48,7 @@ def _read(reference: weakref.ref[Any], name: str) -> dict[str, Any]:
 def node_facts(op: Any) -> dict[str, Any]:
     """Facts of a node: those on shapes, and `waits_for`: tokens of script ops that run before it though it does not need
     what they give."""
-    facts = shapes_around(op.outputs, _returned)
+    facts = output_shape_facts(op.outputs, _returned)
     before = [control for control in op.control_inputs if control.type in SCRIPTS]
     if before:
         needed = {node.name for node in _ancestors(op)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from pyfuncdbg.hooks.code_table import ByCode
+from pyfuncdbg.hooks.code_table import CodeTable
 
 
 def test_equal_code_objects_are_two_entries_that_go_with_them() -> None:
-    table = ByCode[str]()
+    table = CodeTable[str]()
     first, second = (compile('1', 'x.py', 'eval') for _ in range(2))
     assert first == second
     table.put(first, 'first')
@@ -24,7 +24,7 @@ def test_nothing_is_said_of_code_that_dies_when_globals_are_gone() -> None:
         class Late:
             def __del__(self):
                 print('late')
-        table, code = code_table.ByCode(), compile('1', 'x.py', 'eval')
+        table, code = code_table.CodeTable(), compile('1', 'x.py', 'eval')
         table.put(code, Late())
         vars(code_table).clear()
         del code
