@@ -102,8 +102,8 @@ FRAMEWORKS = re.compile(r'tensorflow|keras|autograph|jax|torch|py_?func(?!dbg)|n
 """What names a framework, or its ops that call a Python function."""
 
 CHAIN_FOR_HOSTS = {'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure'}
-HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask', 'declines', 'follow', 'ignore',
-                   'usual'}
+HOOKS_FOR_HOSTS = {'python', 'op', 'gradient', 'run', 'passive', 'summaries', 'stamp', 'ask_interest', 'ignores_function',
+                   'subscribe', 'is_ignored', 'fast_watcher'}
 """What hosts use: kinds of calls with hooks, whether a run is steered, interest that spares making a site or a `Run`."""
 
 HEAVY = {'rich', 'textual', 'IPython', 'tensorflow', 'jax', 'torch', 'debugpy'}
@@ -617,7 +617,8 @@ def test_hosts_make_calls_through_the_chain_only() -> None:
 
 
 def test_a_call_beside_the_chain_is_seen() -> None:
-    assert len(calls_beside_the_chain('from pyfuncdbg.hooks.chain import _watched, invoke\nx = hooks.alone', 'a.py')) == 2
+    source = 'from pyfuncdbg.hooks.chain import _invoke_watched, invoke\nx = hooks.sole_watcher'
+    assert len(calls_beside_the_chain(source, 'a.py')) == 2
 
 
 def test_views_name_no_framework() -> None:

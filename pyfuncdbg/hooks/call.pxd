@@ -8,16 +8,16 @@ cdef class CallSite:
 
 
 cdef class Run:
-    cdef public object id, label, host, started, feeds, fed, fetches, control, aborted, kind, element, stepwise, remark
-    cdef public object form, thread, _announce, _sites
+    cdef public object id, label, host, started, feeds, feed_values, fetches, control, aborted, kind, element, stepwise, remark
+    cdef public object form, thread, _list_sites, _sites
 
 
 cdef class Call:
     cdef public Run run
     cdef public CallSite site
-    cdef public Call speaker
-    cdef public object id, ordinal, thread, started, finished, inputs, outputs, error, output, standing, forward, sources
-    cdef public object parent, retry_of, saved
+    cdef public Call output_owner
+    cdef public object id, ordinal, thread, started, finished, inputs, outputs, error, output, streams, forward, sources
+    cdef public object parent, retry_of, saved_inputs
 
 
 cpdef Call new_call(CallSite site, Run run, object inputs, object thread, object started, object forward=*, Call within=*,

@@ -70,7 +70,7 @@ class CallSite:
             an array it makes (neither a view nor one of its inputs) is never written to.
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
         traits: What the host knows of its op.
-        interest: A `hooks.stamp`, and the interest of hooks in the calls here under it, as `Hooks.ask` gives it.
+        interest: A `hooks.stamp`, and the interest of hooks in the calls here under it, as `Hooks.ask_interest` gives it.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'interest', 'kind', 'name',
@@ -127,7 +127,7 @@ class Run:
         host: Whose run it is.
         started: `time.perf_counter_ns()` at the start.
         feeds: Names of fed tensors, in order of the run call's inputs.
-        fed: The values of `feeds` while it goes on, where its host tells runs apart by them; () elsewhere.
+        feed_values: The values of `feeds` while it goes on, where its host tells runs apart by them; () elsewhere.
         fetches: Names of fetched tensors, in order of the run call's outputs.
         control: How a debugger steers the run; None where the host cannot pause.
         aborted: Set when the user said abort; raised again at each further call boundary of the run.
@@ -138,7 +138,7 @@ class Run:
         thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
     """
 
-    __slots__ = ('_announce', '_sites', 'aborted', 'control', 'element', 'fed', 'feeds', 'fetches', 'form',
+    __slots__ = ('_list_sites', '_sites', 'aborted', 'control', 'element', 'feed_values', 'feeds', 'fetches', 'form',
                  'host', 'id', 'kind', 'label', 'remark', 'started', 'stepwise', 'thread')
 
     def __init__(self, label: str, host: Host, started: int, *, sites: Callable[[], Iterable[CallSite]] | None = None,
@@ -151,7 +151,7 @@ class Run:
         self.host = host
         self.started = started
         self.feeds = feeds
-        self.fed: Sequence[Any] = ()
+        self.feed_values: Sequence[Any] = ()
         self.fetches = fetches
         self.control = control
         self.aborted: BaseException | None = None
@@ -159,14 +159,14 @@ class Run:
         self.form: RunForm | None = None
         self.thread = 0
         self.remark = ''
-        self._announce = sites
+        self._list_sites = sites
         self._sites: tuple[CallSite, ...] | None = None
 
     @property
     def sites(self) -> tuple[CallSite, ...]:
         """The sites this run may execute, in order. Worked out on first use; empty for eager code."""
         if self._sites is None:
-            self._sites = tuple(self._announce()) if self._announce is not None else ()
+            self._sites = tuple(self._list_sites()) if self._list_sites is not None else ()
         return self._sites
 
     @property
@@ -201,28 +201,46 @@ class Call:
         error: What the function raised, else None.
         output: What it printed, warned and logged so far; None without capture. The same `SILENCE` for all that have
             said nothing.
-        speaker: The call whose output gets what is said here: itself while a capture is around it, else that of the call
-            in whose function it is made; None where nothing is captured, and once it is over.
-        standing: The streams that were `sys.stdout` and `sys.stderr` when its capture began.
+        output_owner: The call that owns what is printed here: itself under a capture, else that of the enclosing call; None
+            without capture, and after the call.
+        streams: The streams that were `sys.stdout` and `sys.stderr` when its capture began.
         started, finished: `time.perf_counter_ns()`; `finished` is 0 while it runs.
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
         sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
         parent: Id of the call in whose function this one was made, else 0.
         retry_of: Id of the first execution, where this is another one of the same call (`begin_retry`), else 0.
-        saved: The inputs as they were before the function could write to them, as the hook that may retry it has saved
-            them; None where it has not.
+        saved_inputs: The inputs before the function could write to them, saved by a hook that may retry the call; else
+            None.
     """
 
-    __slots__ = ('error', 'finished', 'forward', 'id', 'inputs', 'ordinal', 'output', 'outputs', 'parent', 'retry_of', 'run',
-                 'saved', 'site', 'sources', 'speaker', 'standing', 'started', 'thread')
+    __slots__ = (
+        'error',
+        'finished',
+        'forward',
+        'id',
+        'inputs',
+        'ordinal',
+        'output',
+        'output_owner',
+        'outputs',
+        'parent',
+        'retry_of',
+        'run',
+        'saved_inputs',
+        'site',
+        'sources',
+        'started',
+        'streams',
+        'thread',
+    )
 
     id: int
     inputs: list[Any]
     outputs: Sequence[Any] | None
     error: BaseException | None
     output: Output | None
-    speaker: Call | None
-    standing: WatchedStreams
+    output_owner: Call | None
+    streams: WatchedStreams
     sources: Sequence[int]
     run: Run
     site: CallSite
@@ -233,7 +251,7 @@ class Call:
     forward: int
     parent: int
     retry_of: int
-    saved: Any
+    saved_inputs: Any
 
     def __repr__(self) -> str:
         return f'<Call #{self.id} {self.site.name}[{self.ordinal}]>'
@@ -260,16 +278,16 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
     call.thread = thread
     call.inputs = inputs
     call.outputs = call.error = call.output = None
-    call.saved = None
+    call.saved_inputs = None
     call.finished = call.retry_of = 0
     call.forward = forward
     call.sources = sources
     if within is None:
         call.parent = 0
-        call.speaker = None
+        call.output_owner = None
     else:
         call.parent = within.id
-        call.speaker = within.speaker
+        call.output_owner = within.output_owner
     return call
 
 

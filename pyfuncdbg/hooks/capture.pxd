@@ -9,15 +9,15 @@ cdef dict states
 
 
 cdef class SharedState:
-    cdef public list users, inside
+    cdef public list users, running_calls
     cdef public object lock, streams, _undo
 
 
 cdef class Capture:
     cdef object __weakref__
-    cdef public object echo, _starts, _standing
+    cdef public object echo, _starts, _watched_streams
 
     @cython.locals(process=SharedState)
-    cpdef object begins(self, Call call)
+    cpdef object on_begin(self, Call call)
     @cython.locals(process=SharedState)
-    cpdef object returned(self, Call call, object heard, object outputs)
+    cpdef object on_return(self, Call call, object heard, object outputs)

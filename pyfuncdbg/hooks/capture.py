@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.output import fp_errors, streams, warnings_and_logs
 from pyfuncdbg.hooks.output.fp_errors import states
 from pyfuncdbg.hooks.output.numpy_errstate import DEFAULT, state
 from pyfuncdbg.hooks.output.output import NO_OUTPUT, Output
-from pyfuncdbg.hooks.output.speaker import muted_owner
+from pyfuncdbg.hooks.output.output_owner import muted_owner
 from pyfuncdbg.hooks.output.streams import Streams, divert_writes
 from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
 
@@ -47,7 +47,7 @@ class Capture:
     Several may run at once; they watch the process together, and a call has one `Output`, made by the outermost.
     """
 
-    __slots__ = ('__weakref__', '_standing', '_starts', 'echo')
+    __slots__ = ('__weakref__', '_starts', '_watched_streams', 'echo')
 
     kinds: frozenset[Kind] = frozenset({'python'})
 
@@ -61,7 +61,7 @@ class Capture:
             raise ValueError(f"mode is {mode!r}, expected 'tee' or 'only'.")
         self.echo = mode == 'tee'
         self._starts = 0
-        self._standing = _NO_STREAMS
+        self._watched_streams = _NO_STREAMS
 
     def start(self, *, chained: bool = True) -> None:
         """Capture the calls that begin from now on, until `stop` has been called as often as this.
@@ -73,7 +73,7 @@ class Capture:
             self._starts += 1
             if self._starts == 1:
                 _process.acquire()
-                self._standing = _NO_STREAMS
+                self._watched_streams = _NO_STREAMS
                 if chained:
                     hooks.add(self, depth=DEPTH)
 
@@ -85,54 +85,54 @@ class Capture:
             self._starts -= 1
             if self._starts == 0:
                 hooks.remove(self)
-                self._standing = _NO_STREAMS
+                self._watched_streams = _NO_STREAMS
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-        heard = self.begins(call)
+        heard = self.on_begin(call)
         try:
             try:
                 outputs = proceed()
             except BaseException as error:      # raised again, without the frames of what watches
-                self.raised(call, heard, error)
+                self.on_error(call, heard, error)
                 raise
-            self.returned(call, heard, outputs)
+            self.on_return(call, heard, outputs)
         finally:
-            self.dropped(call, heard)
+            self.on_break_off(call, heard)
         return outputs
 
-    def begins(self, call: Call) -> CaptureState | None:
+    def on_begin(self, call: Call) -> CaptureState | None:
         """Listen to a call from now on; gives what was in force before, None if another capture listens, or none."""
-        if call.speaker is call:
+        if call.output_owner is call:
             return None                         # another Capture outside of this one is at work
         process = _process
-        process.inside.append(None)
+        process.running_calls.append(None)
         if not process.users:                   # stopped since this call read the list of hooks
-            process.leave()
+            process.end_call()
             return None
-        outer = call.speaker
+        outer = call.output_owner
         try:
-            standing = self._standing
+            standing = self._watched_streams
             try:
                 held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
             except AttributeError:              # the program has deleted one, or has none
                 held = False
-            call.standing = standing if held else self._look()
+            call.streams = standing if held else self._watch_streams()
             output = call.output
             if output is None:
                 call.output = NO_OUTPUT
             elif output is not NO_OUTPUT:         # the function runs again
                 output.open = True
             within = states.get(user := _state(DEFAULT)) or fp_errors.watched_state(user)
-            call.speaker = call
+            call.output_owner = call
             _set_state(within)
         except BaseException:                   # of a signal handler of the program
-            call.speaker = outer
-            process.inside.pop()
+            call.output_owner = outer
+            process.running_calls.pop()
             raise
         return outer, within, user
 
-    def returned(self, call: Call, heard: CaptureState | None, outputs: Outputs) -> None:
+    def on_return(self, call: Call, heard: CaptureState | None, outputs: Outputs) -> None:
         """The call is over: it says no more."""
         if heard is None:
             return
@@ -141,31 +141,31 @@ class Capture:
             _set_state(user)                     # this code has just run; what a token does is other
         elif outer is None:                     # in a nested call it stays watched, for the outer one
             fp_errors.unwatch()
-        call.speaker = outer
+        call.output_owner = outer
         if (output := call.output) is not NO_OUTPUT and output is not None:
             output.open = False
         process = _process
-        process.inside.pop()
+        process.running_calls.pop()
         if not process.users:
             process.undo_if_idle()
 
-    def raised(self, call: Call, heard: CaptureState | None, error: BaseException) -> None:
-        """As `returned`; and the error has no frames of what watches."""
+    def on_error(self, call: Call, heard: CaptureState | None, error: BaseException) -> None:
+        """As `on_return`; and the error has no frames of what watches."""
         if heard is not None and isinstance(error, Exception):
             _drop_watchers(error.__traceback__)
-        self.returned(call, heard, ())
+        self.on_return(call, heard, ())
 
-    def dropped(self, call: Call, heard: CaptureState | None) -> None:
-        """As `returned`, unless that has been done."""
-        if heard is not None and call.speaker is call:
-            self.returned(call, heard, ())
+    def on_break_off(self, call: Call, heard: CaptureState | None) -> None:
+        """As `on_return`, unless that has been done."""
+        if heard is not None and call.output_owner is call:
+            self.on_return(call, heard, ())
 
-    def _look(self) -> WatchedStreams:
+    def _watch_streams(self) -> WatchedStreams:
         """Watch the streams that stand there now."""
         stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
-        if not self._standing.holds(stdout, stderr):
-            self._standing = _process.streams.watch(stdout, stderr, self.echo)
-        return self._standing
+        if not self._watched_streams.match(stdout, stderr):
+            self._watched_streams = _process.streams.watch(stdout, stderr, self.echo)
+        return self._watched_streams
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def divert(receive: Callable[[str], object] | None) -> Iterator[None]:
         receive: Gets what is printed; None: it is printed as ever.
     """
     call = current.get()
-    token = muted_owner.set(call.speaker if call is not None else None)
+    token = muted_owner.set(call.output_owner if call is not None else None)
     with _process.lock:
         _process.acquire()
     try:
@@ -204,14 +204,14 @@ def _drop_watchers(traceback: TracebackType | None) -> None:
 class SharedState:
     """State of the process that all `Capture` objects share: replaced streams, filters and handlers."""
 
-    __slots__ = ('_undo', 'inside', 'lock', 'streams', 'users')
+    __slots__ = ('_undo', 'lock', 'running_calls', 'streams', 'users')
 
     def __init__(self) -> None:
         self.lock = new_rlock()
         # As long as users are there, and calls are inside: the cheapest counts that threads share. The second is longer by
         # some, for a list that becomes empty gives its memory back, and each call would take it anew.
         self.users: list[None] = []
-        self.inside: list[None] = [None] * _SPARE
+        self.running_calls: list[None] = [None] * _SPARE
         self.streams = Streams()
         self._undo: list[Callable[[], None]] = []
 
@@ -225,13 +225,13 @@ class SharedState:
         self.users.pop()
         self.undo_if_idle()
 
-    def leave(self) -> None:
-        self.inside.pop()
+    def end_call(self) -> None:
+        self.running_calls.pop()
         self.undo_if_idle()
 
     def undo_if_idle(self) -> None:
         with self.lock:
-            if not self.users and len(self.inside) == _SPARE:
+            if not self.users and len(self.running_calls) == _SPARE:
                 while self._undo:
                     self._undo.pop()()
 

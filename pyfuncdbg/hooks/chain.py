@@ -52,10 +52,10 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         RunAborted: The run was aborted, now or earlier.
         BaseException: What `func` raised, unchanged; its traceback has no frame of a hook.
     """
-    if run.aborted is None and site.kind in hooks.choosy:
+    if run.aborted is None and site.kind in hooks.filtered_kinds:
         place = site if site.kind != 'run' else run.form
         stamp = hooks.stamp
-        interest = place.interest[1] if place is not None and place.interest[0] is stamp else hooks.ask(site, run)
+        interest = place.interest[1] if place is not None and place.interest[0] is stamp else hooks.ask_interest(site, run)
         if interest is False:
             next(site.counter)
             return call_unwatched(run, func, *inputs)
@@ -69,7 +69,7 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
 def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
     """Make a call whose values decide whether a hook is interested; `stamp` is the one under which the gate was given."""
     ordinal = next(site.counter)
-    if not gate.late:
+    if not gate.needs_outputs:
         if gate.opens(run, ordinal, inputs, ()):
             return _invoke_watched(site, func, run, inputs, began=(ordinal, perf_counter_ns()))
         return call_unwatched(run, func, *inputs)
@@ -107,10 +107,10 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
             thread = _thread.id                 # get_native_id is a system call of 0.2 µs
         except AttributeError:
             thread = _thread.id = threading.get_native_id()
-    watcher = hooks.alone[site.kind]
+    watcher = hooks.sole_watcher[site.kind]
     call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources, began)
     if saved is not None:
-        call.saved = saved
+        call.saved_inputs = saved
     try:
         # No `cast`: a step out of the function would lead into that.
         return watch_call(call, within, watcher, func, inputs) if watcher is not None else _run_hooks(call, func)
@@ -121,7 +121,7 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
             _drop_frames(error)
         raise
     finally:
-        call.speaker = None
+        call.output_owner = None
         # The error's frames lead here: without this, call -> error -> frame -> call would wait for the collector.
         del call, within
 
@@ -210,14 +210,14 @@ class _Passage:
             raise
         if outputs is None:
             # Outside of the handler: else the hook's error would be the context of what the user's function raises.
-            outputs = self._without(level, inputs, given)
+            outputs = self._finish_without(level, inputs, given)
         self.level = level
         self.outcome = call.outputs = outputs
         if not call.finished:
             call.finished = perf_counter_ns()
         return outputs
 
-    def _without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
+    def _finish_without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
         """The outcome of the call after the hook at `level` has failed."""
         outcome = self.outcome
         if outcome is _NO_OUTCOME:

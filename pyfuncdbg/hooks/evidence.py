@@ -173,23 +173,23 @@ class InterpreterUse:
     Attributes:
         site, place: As of a finding.
         calls: How often it was called.
-        together: Calls that were under way at once, at most.
+        most_at_once: Calls that were under way at once, at most.
         cpu: On the CPU in all calls.
         wall: In all calls, from their begin to their end: on the CPU, waiting for the GIL, and waiting for anything else.
         busy: Time in which at least one call was under way.
         span: From the first call to the end of the last one.
-        arrival: What a thread that came then had to wait for the GIL, in the mean of those that tried; None if none did.
+        gil_wait: Mean time that a thread which began a call then waited for the GIL; None if none did.
     """
 
     site: str
     place: Place
     calls: int
-    together: int
+    most_at_once: int
     cpu: float
     wall: float
     busy: float
     span: float
-    arrival: float | None
+    gil_wait: float | None
 
     @property
     def waiting(self) -> float:
@@ -214,13 +214,13 @@ class Evidence(Protocol):
     def spots(self) -> Sequence[Spot]:
         """The Python functions that were called, by place."""
 
-    def having(self, kind: str) -> Sequence[RecordedFact]:
+    def facts_of_kind(self, kind: str) -> Sequence[RecordedFact]:
         """The facts of a kind."""
 
-    def of(self, kind: str, spot: Spot) -> Sequence[RecordedFact]:
+    def facts_at(self, kind: str, spot: Spot) -> Sequence[RecordedFact]:
         """The facts of a kind about the sites of a place."""
 
-    def around(self, site: SiteView) -> Mapping[str, Any]:
+    def graph_attributes(self, site: SiteView) -> Mapping[str, Any]:
         """The attributes of a site, with what the graph around it says."""
 
     def statement(self, place: Place) -> str:
@@ -235,8 +235,8 @@ class Evidence(Protocol):
     def failed_steps(self, limit: int) -> Sequence[CallView]:
         """Backward steps that raised."""
 
-    def made_at(self, number: str) -> Place:
+    def creation_place(self, number: str) -> Place:
         """The place at which the program made the node of a call; an unknown place where that is not in the trace."""
 
-    def announced_with(self, site: SiteView) -> Sequence[SiteView]:
+    def graph_sites(self, site: SiteView) -> Sequence[SiteView]:
         """The sites of a graph that a site is in, in order; () if none is known."""

@@ -19,7 +19,7 @@ def switch_off(hook: Hook, call: Call, error: Exception) -> None:
         Exception: `error`, where a signal handler of the program has raised it.
     """
     raise_program_error(error)
-    if hooks.fail(hook):
+    if hooks.remove_failed(hook):
         report_failure(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
 
 

@@ -55,7 +55,7 @@ class Host(Protocol):
             Exception: What the user's function raises, unchanged.
         """
 
-    def untouched(self) -> AbstractContextManager[ListChanges]:
+    def restored_state(self) -> AbstractContextManager[ListChanges]:
         """Put back at the end what calls of this host may change outside of themselves: random states, variables.
 
         Gives a function that says what was changed so far, as names of variables and generators.

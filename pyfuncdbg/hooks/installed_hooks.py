@@ -19,11 +19,11 @@ class Gate(Protocol):
     """Pre-filter of a hook: decides from the values of a call whether it is wanted, before a `Call` is made."""
 
     @property
-    def late(self) -> bool:
+    def needs_outputs(self) -> bool:
         """Whether it looks at the outputs; else it looks at the inputs alone."""
 
     def save(self, inputs: Sequence[Any]) -> Any:
-        """Asked by a late gate's caller before the function can write to the inputs: what becomes `Call.saved`."""
+        """Asked by a late gate's caller before the function can write to the inputs: what becomes `Call.saved_inputs`."""
 
     @property
     def opens(self) -> Callable[[Run, int, Sequence[Any], Sequence[Any]], bool]:
@@ -39,7 +39,7 @@ class Hook(Protocol):
 
     It may have a method `wants(site, run)`: whether it is interested in the calls of a site; a `Gate` where that depends
     on their values. Where every hook has one and none is interested, no `Call` is made. Who changes an answer must call
-    `hooks.reconsider()` then.
+    `hooks.invalidate_interest()` then.
     """
 
     kinds: frozenset[Kind]
@@ -61,17 +61,17 @@ class Watcher(Hook, Protocol):
     """A hook that changes nothing and takes a call in two halves. Where it is the only one, no frame of it is around the
     function. What it raises itself switches it off, as a hook."""
 
-    def begins(self, call: Call) -> Any:
+    def on_begin(self, call: Call) -> Any:
         """The call begins; gives what the other half needs."""
 
-    def returned(self, call: Call, kept: Any, outputs: Outputs) -> None:
-        """It has returned. `kept` is what `begins` gave."""
+    def on_return(self, call: Call, kept: Any, outputs: Outputs) -> None:
+        """It has returned. `kept` is what `on_begin` gave."""
 
-    def raised(self, call: Call, kept: Any, error: BaseException) -> None:
+    def on_error(self, call: Call, kept: Any, error: BaseException) -> None:
         """It has raised; called where the error is handled, with the function's frames in its traceback."""
 
-    def dropped(self, call: Call, kept: Any) -> None:
-        """`returned` or `raised` was broken off, by a signal handler of the program, say: undo what is left of the call."""
+    def on_break_off(self, call: Call, kept: Any) -> None:
+        """A signal handler of the program has broken off `on_return` or `on_error`: undo what is left of the call."""
 
 
 class Hooks:
@@ -80,29 +80,42 @@ class Hooks:
     Attributes:
         stamp: Another object whenever hooks or their interests have changed. Code that finds a site unwanted keeps the
             stamp that it read before it asked: as long as this one is the same, so is the answer.
-        alone: By kind: the hook that is the only one, if it is a `Watcher`.
-        usual: By kind: as `alone` where recorders, one of Python calls and one of runs, are all hooks and take every call;
-            else None.
+        sole_watcher: By kind: the only hook, if it is a `Watcher`.
+        fast_watcher: As `sole_watcher` where one recorder of Python calls and one of runs are all hooks and take every
+            call; else None.
         passive: Whether every hook only watches: none will pause a run, go back in it or change a value.
-        choosy: Kinds of calls for which every hook may be uninterested in a site; of others all calls are wanted.
+        filtered_kinds: Kinds of calls whose hooks all have `wants`; of others all calls are wanted.
     """
 
-    __slots__ = ('_all', '_failed', '_followers', '_lock', 'alone', 'choosy', 'gradient', 'op', 'passive', 'python', 'run',
-                 'stamp', 'usual')
+    __slots__ = (
+        '_all',
+        '_failed',
+        '_lock',
+        '_subscribers',
+        'fast_watcher',
+        'filtered_kinds',
+        'gradient',
+        'op',
+        'passive',
+        'python',
+        'run',
+        'sole_watcher',
+        'stamp',
+    )
 
     def __init__(self) -> None:
         self._lock = new_lock()
         self._all: tuple[tuple[int, Hook], ...] = ()
         self._failed: tuple[Hook, ...] = ()
-        self._followers: tuple[Callable[[], None], ...] = ()
+        self._subscribers: tuple[Callable[[], None], ...] = ()
         self.python: tuple[Hook, ...] = ()
         self.op: tuple[Hook, ...] = ()
         self.gradient: tuple[Hook, ...] = ()
         self.run: tuple[Hook, ...] = ()
-        self.alone: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
-        self.usual: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.sole_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
+        self.fast_watcher: dict[Kind, Watcher | None] = dict.fromkeys(KINDS)
         self.passive = True
-        self.choosy: frozenset[Kind] = frozenset()
+        self.filtered_kinds: frozenset[Kind] = frozenset()
         self.stamp: dict[Any, Any] = {}
 
     def add(self, hook: Hook, *, depth: int = 0) -> None:
@@ -112,40 +125,40 @@ class Hooks:
             if not any(hook is known for _, known in self._all):
                 self._all = tuple(sorted((*self._all, (depth, hook)), key=lambda entry: entry[0]))
                 self._publish()
-        self._tell()
+        self._notify()
 
     def remove(self, hook: Hook) -> None:
         """Take a hook out; calls that are inside it finish with it. Unknown hooks are ignored."""
         with self._lock:
             self._all = tuple(entry for entry in self._all if entry[1] is not hook)
             self._publish()
-        self._tell()
+        self._notify()
 
     def refresh(self) -> None:
         """A hook wants calls of other kinds now: read every hook's `kinds` again."""
         with self._lock:
             self._publish()
-        self._tell()
+        self._notify()
 
-    def follow(self, changed: Callable[[], None]) -> Callable[[], None]:
+    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever hooks have come or gone, on the thread that did so; gives what ends it."""
         with self._lock:
-            self._followers = (*self._followers, changed)
+            self._subscribers = (*self._subscribers, changed)
 
         def end() -> None:
             with self._lock:
-                self._followers = tuple(known for known in self._followers if known is not changed)
+                self._subscribers = tuple(known for known in self._subscribers if known is not changed)
         return end
 
-    def _tell(self) -> None:
-        for changed in self._followers:
+    def _notify(self) -> None:
+        for changed in self._subscribers:
             changed()
 
-    def reconsider(self) -> None:
+    def invalidate_interest(self) -> None:
         """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
         self.stamp = {}
 
-    def ask(self, site: CallSite, run: Run) -> Interest:
+    def ask_interest(self, site: CallSite, run: Run) -> Interest:
         """Ask every hook whether it is interested in the calls of a site; the answer is kept with the site, of a run's own
         calls with its form."""
         stamp = self.stamp                      # read first: what changes meanwhile makes another
@@ -163,12 +176,12 @@ class Hooks:
             place.interest = stamp, interest
         return interest
 
-    def ignore(self, place: CallSite | RunForm) -> bool:
+    def is_ignored(self, place: CallSite | RunForm) -> bool:
         """Whether no hook was interested in the calls of a site or form when last asked: then a host prepares none."""
         interest = place.interest
         return interest[1] is False and interest[0] is self.stamp
 
-    def declines(self, function: Any, marks: tuple[Any, ...], site: Callable[[], CallSite], run: Run) -> bool:
+    def ignores_function(self, function: Any, marks: tuple[Any, ...], site: Callable[[], CallSite], run: Run) -> bool:
         """Whether no hook is interested in eager calls of a function, from whichever line: then no site need be made.
 
         Args:
@@ -185,10 +198,10 @@ class Hooks:
         if known is None or known[0] is not code:
             if len(stamp) >= _MOST_FUNCTIONS:
                 stamp.clear()
-            known = stamp[key] = code, self.ask(site(), run) is False
+            known = stamp[key] = code, self.ask_interest(site(), run) is False
         return known[1]
 
-    def fail(self, hook: Hook) -> bool:
+    def remove_failed(self, hook: Hook) -> bool:
         """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
         self.remove(hook)
         with self._lock:
@@ -208,12 +221,13 @@ class Hooks:
     def _publish(self) -> None:
         for kind in KINDS:
             setattr(self, kind, tuple(hook for _, hook in self._all if kind in hook.kinds))
-        self.alone = {kind: _only_watcher(getattr(self, kind)) for kind in KINDS}
+        self.sole_watcher = {kind: _only_watcher(getattr(self, kind)) for kind in KINDS}
         self.passive = all(getattr(hook, 'passive', False) for _, hook in self._all)
-        usual = not self.op and self.passive and all(_takes_all(self.alone[kind]) for kind in ('python', 'run'))
-        self.usual = self.alone if usual else dict.fromkeys(KINDS)
-        self.choosy = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self, kind)))
-        self.reconsider()                       # last: an answer of before is thrown away
+        usual = not self.op and self.passive and all(_takes_all(self.sole_watcher[kind]) for kind in ('python', 'run'))
+        self.fast_watcher = self.sole_watcher if usual else dict.fromkeys(KINDS)
+        self.filtered_kinds = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self,
+                                                                                                                 kind)))
+        self.invalidate_interest()                       # last: an answer of before is thrown away
 
 
 def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
@@ -226,7 +240,7 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
 
 
 def _only_watcher(installed: tuple[Any, ...]) -> Watcher | None:
-    return installed[0] if len(installed) == 1 and hasattr(installed[0], 'begins') else None
+    return installed[0] if len(installed) == 1 and hasattr(installed[0], 'on_begin') else None
 
 
 def _takes_all(watcher: Watcher | None) -> bool:

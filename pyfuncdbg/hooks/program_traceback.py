@@ -48,10 +48,10 @@ def whole_traceback(error: BaseException) -> TracebackType | None:
     if known is None:
         return entry
     above: list[TracebackType] = []             # it went through these since
-    while entry is not None and entry is not known.shown:
+    while entry is not None and entry is not known.first_shown:
         above.append(entry)
         entry = entry.tb_next
-    if entry is not known.shown:                # somebody gave it another one
+    if entry is not known.first_shown:                # somebody gave it another one
         return error.__traceback__
     return _join_entries(above, known.traceback)
 
@@ -59,11 +59,11 @@ def whole_traceback(error: BaseException) -> TracebackType | None:
 class _WholeTraceback:
     """A traceback, and the first entry of it that is shown. What is pickled with an error is nothing of it."""
 
-    __slots__ = ('shown', 'traceback')
+    __slots__ = ('first_shown', 'traceback')
 
     def __init__(self, traceback: TracebackType | None = None, shown: TracebackType | None = None) -> None:
         self.traceback = traceback
-        self.shown = shown
+        self.first_shown = shown
 
     def __reduce__(self) -> tuple[type[_WholeTraceback], tuple[()]]:
         return _WholeTraceback, ()

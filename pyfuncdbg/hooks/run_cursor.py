@@ -29,21 +29,21 @@ class RunNodes(Protocol):
     """The nodes of a run, executed and taken back by their host.
 
     Attributes:
-        fixed: The reason why nothing of the run can be changed any more; '' if it can.
+        fixed_reason: The reason why nothing of the run can be changed any more; '' if it can.
         part: What is executed: the same for each iteration of a loop.
-        around: What that is a part of, if it repeats: the same for a loop's condition and body.
+        outer: What that is a part of, if it repeats: the same for a loop's condition and body.
     """
 
     def __len__(self) -> int: ...
 
     @property
-    def fixed(self) -> str: ...
+    def fixed_reason(self) -> str: ...
 
     @property
     def part(self) -> object: ...
 
     @property
-    def around(self) -> object: ...
+    def outer(self) -> object: ...
 
     def execute(self, cursor: RunCursor, index: int) -> int:
         """Run the node at `index`, with those that run as one with it; the position after them."""
@@ -57,7 +57,7 @@ class RunNodes(Protocol):
     def look(self) -> RunView | None:
         """The state of the run from within one of its calls."""
 
-    def stands(self, index: int) -> bool:
+    def keeps_result(self, index: int) -> bool:
         """Whether the next node calls a Python function which would not be called, for its earlier result stands."""
 
     def undo(self, position: int, failed: bool) -> None:
@@ -84,31 +84,31 @@ class RunCursor:
         run: The run.
 
     Attributes:
-        around: The control of what these nodes are a part of, which is asked to pause while one of them runs; None if
-            there is none, and a pause comes after the one that runs.
-        asking: Whether the run is paused: a hook is asked.
+        outer: The control of what these nodes are a part of, which pauses while one of them runs; None if there is none:
+            then a pause comes after that node.
+        paused: Whether the run is paused: a hook is asked.
         entering: Whether a function that the next node calls is to be entered.
         error: What the node at the position has raised, while a hook is asked about it. It goes on unless the hook goes back
             (`retry`, `rewind`).
         on_pause: What is called where the run pauses; None if it is not to pause.
     """
 
-    __slots__ = ('_goal', '_known', 'around', 'asking', 'entering', 'error', 'nodes', 'on_pause', 'run')
+    __slots__ = ('_goal', '_state', 'entering', 'error', 'nodes', 'on_pause', 'outer', 'paused', 'run')
 
     def __init__(self, nodes: RunNodes, known: NodeState, run: Run) -> None:
         self.nodes = nodes
         self.run = run
-        self._known = known
-        self.around: Pausable | None = None
+        self._state = known
+        self.outer: Pausable | None = None
         self._goal: int | None = None
-        self.asking = self.entering = False
+        self.paused = self.entering = False
         self.error: Exception | None = None
         self.on_pause: OnPause | None = None
 
     # ------------------------------------------------------------------ running
     def go(self) -> OnPause | None:
         """Run from the position to the end; what to call at a pause behind that, in what is around it."""
-        known, execute, count = self._known, self.nodes.execute, len(self.nodes)
+        known, execute, count = self._state, self.nodes.execute, len(self.nodes)
         while True:
             while self.on_pause is not None and self._goal == known.position:       # a pause may move the cursor
                 self._ask()
@@ -118,7 +118,7 @@ class RunCursor:
             try:
                 known.position = execute(self, index)
             except Exception as error:          # a node's: it goes on, unless who pauses goes back
-                if not self._goes_back(error):
+                if not self._ask_about_error(error):
                     raise
 
     def _ask(self) -> None:
@@ -126,7 +126,7 @@ class RunCursor:
         if isinstance(self.on_pause, NextIteration) and not self.on_pause.reached(self):
             return
         assert self.on_pause is not None
-        self._goal, self.asking = None, True
+        self._goal, self.paused = None, True
         self.run.remark = self.nodes.remark()
         try:
             self.on_pause()
@@ -137,9 +137,9 @@ class RunCursor:
             self.run.aborted = aborted
             raise
         finally:
-            self.asking = False
+            self.paused = False
 
-    def _goes_back(self, error: Exception) -> bool:
+    def _ask_about_error(self, error: Exception) -> bool:
         """Ask about a node that raised; whether the run goes back."""
         if self.on_pause is None:
             return False
@@ -155,31 +155,31 @@ class RunCursor:
     @property
     def sites(self) -> Sequence[CallSite]:
         """The sites in execution order."""
-        return self._known.sites
+        return self._state.sites
 
     @property
     def feeds(self) -> Sequence[str]:
         """Names of the tensors that were given."""
-        return self._known.feeds
+        return self._state.feeds
 
     @property
     def position(self) -> int:
         """Index of the node that is next, or that runs now."""
-        return self._known.position
+        return self._state.position
 
     @property
     def repeats(self) -> bool:
         """Whether this is one iteration of a loop."""
-        return self._known.repeats
+        return self._state.repeats
 
     @property
     def within(self) -> Sequence[CallSite]:
         """The conditions and loops that the nodes are a part of, outermost first."""
-        return self._known.within
+        return self._state.within
 
     def holds(self, tensor: str) -> bool:
         """Whether the value of a tensor is there."""
-        return self._known.holds(tensor)
+        return self._state.holds(tensor)
 
     def value(self, tensor: str) -> Any:
         """The value of a tensor of this run, such as 'mm:0'.
@@ -187,15 +187,15 @@ class RunCursor:
         Raises:
             KeyError: Unknown, not computed yet, or it cannot be had.
         """
-        return self._known.value(tensor)
+        return self._state.value(tensor)
 
     def obstacle(self, position: int) -> str:
         """The reason why the run cannot go back to before the node at `position`; '' if it can."""
-        return self._known.obstacle(position)
+        return self._state.obstacle(position)
 
     def look(self) -> RunView | None:
         """This, or what is known in a call of a node."""
-        return self if self.asking else self.nodes.look()
+        return self if self.paused else self.nodes.look()
 
     def mark(self) -> None:
         """Nothing is to be kept here: each node is, as it was before it."""
@@ -203,10 +203,10 @@ class RunCursor:
     # ------------------------------------------------------------------ steering
     def pause(self, on_pause: OnPause) -> None:
         """Call `on_pause` before the next node: after the one that runs now, or that the run is paused before."""
-        if self.asking or self.around is None:
+        if self.paused or self.outer is None:
             self.pause_at(self.position + 1, on_pause)
         else:
-            self.around.pause(on_pause)
+            self.outer.pause(on_pause)
 
     def pause_at(self, position: int, on_pause: OnPause | None) -> None:
         """Call `on_pause` when the run gets to `position`, or near it."""
@@ -217,8 +217,8 @@ class RunCursor:
         """Pause no more, in what is around either."""
         self._goal = self.on_pause = None
         self.entering = False
-        if self.around is not None:
-            self.around.resume()
+        if self.outer is not None:
+            self.outer.resume()
 
     def go_to(self, position: int) -> None:
         """Run up to the node at `position` and pause before it; at the end for the number of nodes, and for more in what is
@@ -241,7 +241,7 @@ class RunCursor:
             ValueError: It calls a Python function that is called no more, as its earlier result stands; nothing is changed.
         """
         runs = self.position < len(self.nodes)
-        if runs and self.nodes.stands(self.position):
+        if runs and self.nodes.keeps_result(self.position):
             raise ValueError(_kept_result_message(self.sites[self.position].name))
         self.entering = runs
         self._goal = self.nodes.boundary(self.position + 1)
@@ -254,7 +254,7 @@ class RunCursor:
         Raises:
             ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
         """
-        if not self.asking:
+        if not self.paused:
             raise ValueError('the run is not paused between two nodes')
         if obstacle := self.obstacle(position):
             raise ValueError(obstacle)
@@ -266,7 +266,7 @@ class RunCursor:
         """Replace a value. It stays until its node runs again.
 
         Raises:
-            ValueError: Its shape or dtype is another, it is no tensor of values, or the run is `fixed`; nothing is changed.
+            ValueError: Its shape or dtype is another, it is no tensor of values, or the run is fixed; nothing is changed.
             KeyError: No such tensor, or it has no value yet.
         """
         old = self.value(tensor)
@@ -308,8 +308,8 @@ class RunCursor:
         self.nodes.forget(self.position)
 
     def _refuse_fixed(self) -> None:
-        if self.nodes.fixed:
-            raise ValueError(self.nodes.fixed)
+        if self.nodes.fixed_reason:
+            raise ValueError(self.nodes.fixed_reason)
 
 
 class NextIteration:
@@ -318,7 +318,7 @@ class NextIteration:
     __slots__ = ('_around', '_on_pause', '_part', '_position')
 
     def __init__(self, nodes: RunNodes, position: int, on_pause: OnPause) -> None:
-        self._part, self._around = nodes.part, nodes.around
+        self._part, self._around = nodes.part, nodes.outer
         self._position = position
         self._on_pause = on_pause
 
@@ -328,7 +328,7 @@ class NextIteration:
         if nodes.part is self._part and cursor.position < self._position:
             cursor.go_to(self._position)
             return False
-        if nodes.part is not self._part and nodes.around is self._around and cursor.repeats:
+        if nodes.part is not self._part and nodes.outer is self._around and cursor.repeats:
             cursor.go_to(sys.maxsize)           # the condition of the loop
             return False
         cursor.on_pause = self._on_pause

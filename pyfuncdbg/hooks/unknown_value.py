@@ -19,12 +19,12 @@ class UnknownValue:
 
     Attributes:
         dtype, shape: What is certain of it; `object` and () where its shape is not.
-        why: The reason, in a few words.
+        reason: The reason, in a few words.
     """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    why: str
+    reason: str
 
     def __repr__(self) -> str:
-        return f'<{NOT_KNOWN}: {self.why}>'
+        return f'<{NOT_KNOWN}: {self.reason}>'

@@ -46,7 +46,7 @@ def make_call(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher:
     try:
         return watch_call(call, within, watcher, func, arguments)
     finally:
-        call.speaker = None
+        call.output_owner = None
         del call, within                        # frames of an error lead here
 
 
@@ -68,7 +68,7 @@ def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable
     """
     kept: Any = _NO_STATE
     try:
-        kept = watcher.begins(call)
+        kept = watcher.on_begin(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         switch_off(watcher, call, error)
     _set_current(call)
@@ -88,7 +88,7 @@ def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable
     call.outputs = outputs
     if kept is not _NO_STATE:
         try:
-            watcher.returned(call, kept, outputs)   # a forked child has another method
+            watcher.on_return(call, kept, outputs)   # a forked child has another method
         except BaseException as error:          # the hook is broken: the outputs stand
             _discard_watcher(watcher, call, kept, error)
     return result
@@ -105,7 +105,7 @@ def _end_with_error(call: Call, watcher: Watcher, kept: Any, error: BaseExceptio
         error = run.aborted.with_traceback(None)
     if kept is not _NO_STATE:
         try:
-            watcher.raised(call, kept, error)
+            watcher.on_error(call, kept, error)
         except BaseException as mistake:        # the hook is broken: the error passes all the same
             _discard_watcher(watcher, call, kept, mistake)
     if isinstance(error, RunAborted):
@@ -115,7 +115,7 @@ def _end_with_error(call: Call, watcher: Watcher, kept: Any, error: BaseExceptio
 
 def _discard_watcher(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
     """A hook has raised at the end of a call: it is switched off, unless the error is the program's, which goes on."""
-    watcher.dropped(call, kept)
+    watcher.on_break_off(call, kept)
     if not isinstance(error, Exception):
         raise error
     switch_off(watcher, call, error)

@@ -137,7 +137,7 @@ def test_starts_and_stops_are_counted(keeper: Keeper) -> None:
 
 
 def test_stop_while_another_thread_is_inside(keeper: Keeper) -> None:
-    before = len(module._process.inside)
+    before = len(module._process.running_calls)
     standing, errors = sys.stdout, dict(np.geterr())
     inside, go = threading.Event(), threading.Event()
     seen: list[Any] = []
@@ -173,7 +173,7 @@ def test_stop_while_another_thread_is_inside(keeper: Keeper) -> None:
     assert keeper.said(0) == [('out', 'before\n'), ('out', 'after\n'), ('fp', 'invalid value encountered in divide')]
     assert keeper.calls[1].output is None
     assert 'write' not in standing.__dict__
-    assert len(module._process.inside) == before
+    assert len(module._process.running_calls) == before
 
 
 def test_starting_and_stopping_while_native_threads_call(keeper: Keeper) -> None:
@@ -252,7 +252,7 @@ def test_what_an_op_inside_a_function_says_is_the_functions(capture: Capture, ke
     assert keeper.said() == [('out', 'from the op\n')]
     outside, inside = ops.calls
     assert (outside.parent, inside.parent) == (0, keeper.calls[0].id)
-    assert (outside.output, inside.output, inside.speaker) == (None, None, None)
+    assert (outside.output, inside.output, inside.output_owner) == (None, None, None)
 
 
 def test_captured_calls_that_say_nothing_share_one_output(capture: Capture, keeper: Keeper) -> None:

@@ -39,7 +39,7 @@ class Choosy:
 
     def change(self, name: str) -> None:
         self.names ^= {name}
-        hooks.reconsider()
+        hooks.invalidate_interest()
 
 
 class Greedy:

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from pyfuncdbg.hooks.output import output as module
 from pyfuncdbg.hooks.output.output import ENTRIES, HEAD, NOWHERE, TAIL, Output
-from pyfuncdbg.hooks.output.speaker import output_place
+from pyfuncdbg.hooks.output.output_owner import output_place
 
 HERE = ('model.py', 3, 'f')
 

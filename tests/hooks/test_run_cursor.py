@@ -27,8 +27,8 @@ class Adding:
 
     def __init__(self, count: int = 6, *, fixed: str = '', repeats: bool = False) -> None:
         self.sites = [site(f'n{index}') for index in range(count)]
-        self.fixed, self.repeats = fixed, repeats
-        self.part, self.around = 'body', 'graph'
+        self.fixed_reason, self.repeats = fixed, repeats
+        self.part, self.outer = 'body', 'graph'
         self.position = 0
         self.values: dict[str, Any] = {'fed': 0}
         self.executed: list[str] = []
@@ -60,7 +60,7 @@ class Adding:
     def look(self) -> RunView | None:
         return None
 
-    def stands(self, index: int) -> bool:
+    def keeps_result(self, index: int) -> bool:
         return index == 4
 
     def undo(self, position: int, failed: bool) -> None:

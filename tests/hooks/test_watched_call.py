@@ -28,17 +28,17 @@ class Onlooker:
         if half == self.fails:
             raise LookupError(half)
 
-    def begins(self, call: Call) -> Any:
+    def on_begin(self, call: Call) -> Any:
         self._note('begins', call.id, list(call.inputs), current_call())
         return 'kept'
 
-    def returned(self, call: Call, kept: Any, outputs: Any) -> None:
+    def on_return(self, call: Call, kept: Any, outputs: Any) -> None:
         self._note('returned', kept, list(outputs), call.finished >= call.started > 0, current_call())
 
-    def raised(self, call: Call, kept: Any, error: BaseException) -> None:
+    def on_error(self, call: Call, kept: Any, error: BaseException) -> None:
         self._note('raised', kept, error, call.finished >= call.started > 0, current_call())
 
-    def dropped(self, call: Call, kept: Any) -> None:
+    def on_break_off(self, call: Call, kept: Any) -> None:
         self._note('dropped', kept)
 
     def around(self, call: Call, proceed: Any) -> Any:
@@ -95,7 +95,7 @@ def test_what_the_function_raises_passes_without_a_frame_of_ours(fails: str, rem
         wrap(body)(1)
     assert raised.value is error and error.__context__ is None and current_call() == 0
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    assert names[-1] == 'body' and not any(name.endswith('watch') for name in names) and 'raised' not in names
+    assert names[-1] == 'body' and not any(name.endswith('watch_call') for name in names) and 'on_error' not in names
     if fails != 'begins':
         assert onlooker.told[1:] == [('raised', 'kept', error, True, 0), *[('dropped', 'kept')] * bool(fails)]
     assert (onlooker in hooks) is (fails == '')

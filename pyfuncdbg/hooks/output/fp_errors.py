@@ -1,4 +1,4 @@
-"""Capture of NumPy's floating-point errors: each one, where NumPy's warning comes once per line and `ignore` says nothing.
+"""Capture of NumPy's floating-point errors: each one, where NumPy warns once per line, or with `ignore` not at all.
 
 `hooks.capture` runs a call under `watched_state(state)`, in which NumPy reports ignored and warned errors to an object of
 ours ('log' mode); that notes it and then gives exactly the warning that NumPy would have given. `install` makes
@@ -21,7 +21,7 @@ from typing import Any
 from pyfuncdbg.hooks.output import numpy1_errstate
 from pyfuncdbg.hooks.output.numpy1_errstate import STATE_PER_THREAD
 from pyfuncdbg.hooks.output.numpy_errstate import state
-from pyfuncdbg.hooks.output.speaker import add_output, output_owner, output_place
+from pyfuncdbg.hooks.output.output_owner import add_output, output_owner, output_place
 
 _KINDS = (('divide by zero', 'divide'), ('overflow', 'over'), ('underflow', 'under'), ('invalid value', 'invalid'))
 

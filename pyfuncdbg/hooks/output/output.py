@@ -1,7 +1,6 @@
 """Captured output of one call, in order and within limits.
 
-Made by `speaker.say` when a call says its first word, and written to by the watched streams, warnings, log records and NumPy
-errors, on whichever thread the call (or a thread that shares its context) runs.
+`output_owner.add_output` makes it at the first output of a call, on any thread that runs in the context of the call.
 """
 from __future__ import annotations
 
@@ -66,29 +65,29 @@ class Output:
         open: The call is running; what comes later, from threads that it left behind, is not its own.
     """
 
-    __slots__ = ('_kept', 'open', 'started')
+    __slots__ = ('_buffer', 'open', 'started')
 
     def __init__(self, started: int) -> None:
         self.started = started
         self.open = False
-        self._kept: _EntryBuffer | None = None
+        self._buffer: _EntryBuffer | None = None
 
     def note(self, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
         """Add what was said just now; pieces of one printed line become one entry."""
         with lock:
             if not self.open:
                 return
-            kept = self._kept
+            kept = self._buffer
             if kept is None:
-                kept = self._kept = _EntryBuffer()
-            elif kept.unfinished is not None and kept.continued(kind, text, place):
+                kept = self._buffer = _EntryBuffer()
+            elif kept.open_line is not None and kept.extend_line(kind, text, place):
                 return
             kept.add(OutputEntry(kind, text, category, place, perf_counter_ns() - self.started))
 
     @property
     def entries(self) -> tuple[OutputEntry, ...]:
         """The entries that were kept, in order: the head, then the tail."""
-        kept = self._kept
+        kept = self._buffer
         if kept is None:
             return ()
         with lock:
@@ -97,12 +96,12 @@ class Output:
     @property
     def dropped_bytes(self) -> int:
         """Bytes of text (UTF-8) that lay between head and tail, exact."""
-        return self._kept.dropped_bytes if self._kept is not None else 0
+        return self._buffer.dropped_bytes if self._buffer is not None else 0
 
     @property
     def dropped_entries(self) -> int:
         """The exact number of entries that were not kept."""
-        return self._kept.dropped_entries if self._kept is not None else 0
+        return self._buffer.dropped_entries if self._buffer is not None else 0
 
 
 NO_OUTPUT = Output(0)
@@ -116,29 +115,29 @@ lock = new_rlock()
 class _EntryBuffer:
     """Head and tail of what was said."""
 
-    __slots__ = ('_filling', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'tail', 'unfinished')
+    __slots__ = ('_head_open', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'open_line', 'tail')
 
     def __init__(self) -> None:
         self.head: list[OutputEntry] = []
         self.tail: deque[OutputEntry] = deque()
-        self.unfinished: OutputEntry | None = None
+        self.open_line: OutputEntry | None = None
         """The last entry, if it is a printed line whose end is still to come."""
-        self._filling = True                    # the head still takes entries
+        self._head_open = True                    # the head still takes entries
         self._room = HEAD
         self._tail_bytes = 0
         self.dropped_bytes = 0
         self.dropped_entries = 0
 
-    def continued(self, kind: OutputKind, text: str, place: Place) -> bool:
+    def extend_line(self, kind: OutputKind, text: str, place: Place) -> bool:
         """Add to the unfinished line; False if this is another one."""
-        last = self.unfinished
+        last = self.open_line
         size = _size(text)
-        if last is None or last.place != place or last.kind != kind or (self._filling and size > self._room):
+        if last is None or last.place != place or last.kind != kind or (self._head_open and size > self._room):
             return False
         last.text += text
         if text[-1] == '\n' or len(last.text) > _LINE:
-            self.unfinished = None
-        if self._filling:
+            self.open_line = None
+        if self._head_open:
             self._room -= size
         else:
             self._tail_bytes += size
@@ -148,13 +147,13 @@ class _EntryBuffer:
     def add(self, entry: OutputEntry) -> None:
         text = entry.text
         size = _size(text)
-        self.unfinished = entry if entry.kind in ('out', 'err') and text[-1] != '\n' else None
-        if self._filling:
+        self.open_line = entry if entry.kind in ('out', 'err') and text[-1] != '\n' else None
+        if self._head_open:
             if size <= self._room and len(self.head) < ENTRIES:
                 self.head.append(entry)
                 self._room -= size
                 return
-            self._filling = False
+            self._head_open = False
             cut = _characters_within(text, self._room) if len(self.head) < ENTRIES else 0
             if cut:
                 self.head.append(OutputEntry(entry.kind, text[:cut], entry.category, entry.place, entry.offset))

@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from pyfuncdbg.hooks.locks import new_rlock
-from pyfuncdbg.hooks.output.speaker import add_output, output_owner, output_place
+from pyfuncdbg.hooks.output.output_owner import add_output, output_owner, output_place
 from pyfuncdbg.hooks.output.watched_streams import WatchedStreams, Write
 
 _written_stream: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', default=0)
@@ -40,10 +40,10 @@ def divert_writes(receive: Callable[[str], object]) -> Iterator[None]:
 class Streams:
     """The streams whose `write` is watched, until `undo`."""
 
-    __slots__ = ('_lock', '_on', 'known')
+    __slots__ = ('_lock', '_on', 'getters')
 
     def __init__(self) -> None:
-        self.known: dict[int, Callable[[], Any]] = {}
+        self.getters: dict[int, Callable[[], Any]] = {}
         """By `id`; the value gives the stream. Weak where the stream allows it, so that none lives longer for this."""
         self._on = True
         self._lock = new_rlock()          # re-entrant: the collector may call `forget` while it is held
@@ -51,46 +51,47 @@ class Streams:
     def watch(self, stdout: Any, stderr: Any, echo: bool) -> WatchedStreams:
         """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
         with self._lock:
-            return WatchedStreams(self._find(stdout), self._find(stderr), echo, self._on_top(stdout), self._on_top(stderr))
+            return WatchedStreams(self._getter_of(stdout), self._getter_of(stderr), echo, self._install_write(stdout),
+                                  self._install_write(stderr))
 
     def undo(self) -> None:
         """Take the watching off; if the program has put another `write` on top, ours below it only passes on."""
         with self._lock:
             self._on = False
-            for find in self.known.values():
+            for find in self.getters.values():
                 attributes = _attributes(find())
                 while attributes is not None and self._is_ours(top := attributes.get('write')):
                     del attributes['write']
                     if (before := top.__dict__['before']) is not None:
                         attributes['write'] = before
-            self.known.clear()
+            self.getters.clear()
 
-    def _find(self, stream: Any) -> Callable[[], Any]:
+    def _getter_of(self, stream: Any) -> Callable[[], Any]:
         """A getter of the stream."""
-        known = self.known.get(id(stream))
+        known = self.getters.get(id(stream))
         if known is not None:
             return known
         key = id(stream)
 
         def forget(_: Any) -> None:
             with self._lock:
-                self.known.pop(key, None)
+                self.getters.pop(key, None)
 
         try:
             find: Callable[[], Any] = weakref.ref(stream, forget)
         except TypeError:                       # it takes no weak references
             find = lambda: stream               # noqa: E731
-        self.known[key] = find
+        self.getters[key] = find
         return find
 
-    def _on_top(self, stream: Any) -> Write | None:
+    def _install_write(self, stream: Any) -> Write | None:
         """The watching `write` on a stream, put there if another one is: IPython puts its own there for each cell."""
         attributes = _attributes(stream)
         if attributes is None or not callable(getattr(stream, 'write', None)):
             return None
         ours = attributes.get('write')
         if not self._is_ours(ours):
-            before, ours = ours, self._watching(self.known[id(stream)], _unbound_write(stream))
+            before, ours = ours, self._make_write(self.getters[id(stream)], _unbound_write(stream))
             ours.__dict__.update(watcher=self, before=before)
             attributes['write'] = ours
         return ours if stream.write is ours else None       # a class may look at its objects' attributes in its own way
@@ -99,7 +100,7 @@ class Streams:
         """Whether it is one that we have made; others may be below it, with other wrappers between."""
         return isinstance(write, FunctionType) and write.__dict__.get('watcher') is self
 
-    def _watching(self, find: Callable[[], Any], original: Write) -> Write:
+    def _make_write(self, find: Callable[[], Any], original: Write) -> Write:
         def put(stream: Any, *args: Any, **kwargs: Any) -> Any:
             receiver = _receiver.get()
             if (receiver is None or kwargs or len(args) != 1 or not isinstance(args[0], str)
@@ -111,7 +112,7 @@ class Streams:
         def write(*args: Any, **kwargs: Any) -> Any:
             stream = find()
             call = output_owner()
-            standing = call.standing if call is not None and self._on else None
+            standing = call.streams if call is not None and self._on else None
             is_out = standing is not None and standing.stdout() is stream
             if (call is None or standing is None or not (is_out or standing.stderr() is stream)
                     or _written_stream.get() == id(stream)):

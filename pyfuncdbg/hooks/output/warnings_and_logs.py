@@ -14,7 +14,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.hooks.output.output import Place
-from pyfuncdbg.hooks.output.speaker import add_output, muted_owner, output_owner
+from pyfuncdbg.hooks.output.output_owner import add_output, muted_owner, output_owner
 from pyfuncdbg.hooks.source_map import frame_behind_relays, place
 
 
@@ -43,7 +43,7 @@ def _watch_warnings() -> Callable[[], None]:
         _note_warning(call, message)
         if not _shown_by_default(module):
             previous(message)
-        elif call.standing.echo:
+        elif call.streams.echo:
             token = muted_owner.set(call)             # its text on stderr is this warning, not another thing said
             try:
                 previous(message)

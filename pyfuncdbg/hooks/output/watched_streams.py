@@ -28,7 +28,7 @@ class WatchedStreams(NamedTuple):
     out: Write | None = None
     err: Write | None = None
 
-    def holds(self, stdout: Any, stderr: Any) -> bool:
+    def match(self, stdout: Any, stderr: Any) -> bool:
         """Whether these stand there still, and no `write` was put over ours or replaces it."""
         return (self.stdout() is stdout and self.stderr() is stderr
                 and (self.out is None or getattr(stdout, 'write', None) is self.out)

@@ -132,7 +132,7 @@ class CallDispatch:
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
         run = self._runs.of(entry, args)
-        if hooks.ignore(site) and run.aborted is None:
+        if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
             if entry.last is not None:
                 entry.last.call = 0             # an older one is not what a backward step would ask for
@@ -164,7 +164,7 @@ class CallDispatch:
             return self._original(registry, token, device, args)
         site = partial(self.sites.eager_site, name, EAGER, function, self.sites.again_eagerly(registered),
                        eager_outputs(registered))
-        if hooks.declines(function, (EAGER, name), site, run):
+        if hooks.ignores_function(function, (EAGER, name), site, run):
             return call_unwatched(run, self._original, registry, token, device, args)
         known = site()
         outputs = invoke(known, self._way(known, registry, token, device), run, list(args))
@@ -234,7 +234,7 @@ class CallDispatch:
 
             def site() -> CallSite:
                 return _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
-            if hooks.declines(func, (NUMPY, name), site, run):
+            if hooks.ignores_function(func, (NUMPY, name), site, run):
                 return call_unwatched(run, func, *arrays)
             outputs = invoke(site(), _giving(self._refusals.plainly, func), run, inputs)
             return outputs.raw if type(outputs) is Given else list(outputs)

@@ -157,7 +157,7 @@ class TensorFlowHost:
         return again(list(inputs))  # type: ignore[no-any-return]
 
     @contextmanager
-    def untouched(self) -> Iterator[ListChanges]:
+    def restored_state(self) -> Iterator[ListChanges]:
         """A block that restores random states of NumPy, Python and eager ops, and eager variables, at its end.
 
         Yields:

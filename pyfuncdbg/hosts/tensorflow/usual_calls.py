@@ -66,7 +66,7 @@ class UsualCalls:
         """Make one call of a registered function."""
         if registry is not self._registry or type(args) is not list or self._causes.aborted is not None:
             return NotImplemented
-        watcher = hooks.usual['python']
+        watcher = hooks.fast_watcher['python']
         reference = self._functions.get(token)
         if watcher is None or reference is None:
             return NotImplemented
@@ -128,7 +128,7 @@ class UsualCalls:
         """Make one eager call of a `numpy_function`, by a frame of the dispatch; `inputs` are its arrays too."""
         if self._causes.aborted is not None:
             return NotImplemented
-        watcher, run = hooks.usual['python'], getattr(self._thread, 'run', None)
+        watcher, run = hooks.fast_watcher['python'], getattr(self._thread, 'run', None)
         if watcher is None or run is None or (name is not None and type(name) is not str):
             return NotImplemented
         try:
@@ -148,7 +148,7 @@ class UsualCalls:
             session, handle, targets, fetches, feeds, options, metadata: As there.
             fed: The values that are fed.
         """
-        watcher = hooks.usual['run'] if handle is None else None
+        watcher = hooks.fast_watcher['run'] if handle is None else None
         if watcher is None:
             return NotImplemented
         plans = getattr(getattr(session, '_graph', None), PLANS, None)      # its `graph` is Python code
@@ -165,14 +165,14 @@ class UsualCalls:
         going, thread, site = plan.going, get_native_id(), self._run_site
         run = Run('Session.run', site.host, perf_counter_ns(), sites=plan.announce, feeds=plan.feed_names,
                   fetches=plan.fetch_names)
-        run.fed, run.form, run.thread = fed, plan.form, thread
+        run.feed_values, run.form, run.thread = fed, plan.form, thread
         going.append(run)
         try:
             return make_call(site, run, fed, thread, watcher, None, original,
                              (session, handle, targets, fetches, feeds, options, metadata))
         finally:
             going.remove(run)
-            run.fed = ()
+            run.feed_values = ()
 
 
 def _dispatching() -> FrameType:

@@ -100,7 +100,7 @@ class Debugger:
     @catching.setter
     def catching(self, on: bool) -> None:
         self._catching = on
-        hooks.reconsider()
+        hooks.invalidate_interest()
 
     @property
     def watching(self) -> bool:
@@ -131,7 +131,7 @@ class Debugger:
                 self.kinds = kinds
                 hooks.refresh()
             else:
-                hooks.reconsider()
+                hooks.invalidate_interest()
 
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
@@ -169,14 +169,14 @@ class Debugger:
             plan, lambda: tests.before(call))
         if hits or plan is not None:
             self._before(call, hits)
-        if call.site.kind == 'python' and call.saved is None and (
+        if call.site.kind == 'python' and call.saved_inputs is None and (
                 hits or plan is not None or self._catching or (tests is not None and tests.later)
                 or self.breakpoints.at_lines or _calls_us(call.site.function)):
-            call.saved = save(call.inputs)      # it may stop in there or after it, and be retried then
+            call.saved_inputs = save(call.inputs)      # it may stop in there or after it, and be retried then
         try:
             return self._executed(call, tests, proceed)
         finally:
-            call.saved = None
+            call.saved_inputs = None
 
     def _executed(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
         """Execute a call until the user does not want it again."""
@@ -214,7 +214,7 @@ class Debugger:
     def _begun_anew(self, call: Call) -> None:
         """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
         reset_call(call, perf_counter_ns())
-        call.saved = save(call.inputs)
+        call.saved_inputs = save(call.inputs)
         plan = self.plan(call.thread)
         decided, plan.decided = plan.decided or Decision('retry'), None
         asks = decided.verb in ('retry', 'swap')

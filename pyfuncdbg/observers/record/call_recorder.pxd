@@ -15,9 +15,9 @@ cdef class CallRecorder:
     cdef public Capture capture
 
     @cython.locals(run=Run, site=CallSite)
-    cpdef object begins(self, Call call)
+    cpdef object on_begin(self, Call call)
     @cython.locals(site=CallSite)
-    cpdef object returned(self, Call call, object kept, object outputs)
+    cpdef object on_return(self, Call call, object kept, object outputs)
     @cython.locals(site=CallSite)
     cpdef object finish(self, Call call, object inputs, object values, object failure=*, Snapshots snapshots=*)
     cpdef object announce(self, Run run, CallSite site)

@@ -51,7 +51,7 @@ class CallRecorder:
         self.known_sites: dict[int, None] = {}
         self.plans: dict[tuple[Any, ...], int] = {}
 
-    def begins(self, call: Call) -> Running:
+    def on_begin(self, call: Call) -> Running:
         """A call begins: copy what it gets, and listen."""
         run, site = call.run, call.site
         if run.id not in self.known_runs or site.id not in self.known_sites:
@@ -63,16 +63,16 @@ class CallRecorder:
             self.shared.forget_given()
         inputs = self.snapshots.take_all(call.inputs, site.host, self.scalars)
         # A hook of its own for the capture would cost 0.2 µs more.
-        heard = self.capture.begins(call) if self.capture is not None and site.kind == 'python' else None
+        heard = self.capture.on_begin(call) if self.capture is not None and site.kind == 'python' else None
         made = self.running[call.id] = (call, inputs, heard)
         return made
 
-    def returned(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
+    def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
         """It has returned: copy what it gave, and queue it."""
         _, inputs, heard = kept
         site = call.site
         if heard is not None and self.capture is not None:
-            self.capture.returned(call, heard, outputs)
+            self.capture.on_return(call, heard, outputs)
         self.running.pop(call.id, None)         # asked for again: after a fork it is another one
         if self.shared is not None and site.kind == 'op' and call.output is None:
             self._queue(queued_call(call, tuple(inputs), tuple(self.shared.outputs(call, outputs)),
@@ -80,24 +80,24 @@ class CallRecorder:
         else:
             self.finish(call, inputs, outputs)
 
-    def raised(self, call: Call, kept: Running, error: BaseException) -> None:
+    def on_error(self, call: Call, kept: Running, error: BaseException) -> None:
         """It has raised: keep the error, with its variables where the function is Python."""
         self.running.pop(call.id, None)
         site, (_, inputs, heard) = call.site, kept
         if isinstance(error, Retried) and not error.begun:
             if self.capture is not None:
-                self.capture.dropped(call, heard)
+                self.capture.on_break_off(call, heard)
             return
         if heard is not None and self.capture is not None:
-            self.capture.raised(call, heard, error)
+            self.capture.on_error(call, heard, error)
         failure = None if isinstance(error, Retried) else Failure(
             error, site.host, None if site.kind in ('run', 'op') else self.snapshots)
         self.finish(call, inputs, (), failure)
 
-    def dropped(self, call: Call, kept: Running) -> None:
+    def on_break_off(self, call: Call, kept: Running) -> None:
         """Undo the rest of a call that was dropped; a call that was not queued counts as lost."""
         if self.capture is not None:
-            self.capture.dropped(call, kept[2])
+            self.capture.on_break_off(call, kept[2])
         if self.running.pop(call.id, None) is not None:
             self.backlog.losses.add({'calls': 1})
 

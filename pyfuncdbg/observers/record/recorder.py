@@ -124,8 +124,8 @@ class Recorder:
         shared = SharedArrays(self._snapshots, self._scalars) if 'op' in self.kinds and self.level != 'none' else None
         self.calls = CallRecorder(self._backlog, self._snapshots, self._scalars, self._capture, shared, self._restart)
         # The halves of a `Watcher`, called without a frame of this class around them.
-        self.begins, self.returned = self.calls.begins, self.calls.returned
-        self.raised, self.dropped = self.calls.raised, self.calls.dropped
+        self.on_begin, self.on_return = self.calls.on_begin, self.calls.on_return
+        self.on_error, self.on_break_off = self.calls.on_error, self.calls.on_break_off
 
     def start(self) -> Recorder:
         """Create the trace and install the hooks.
@@ -243,16 +243,16 @@ class Recorder:
         Returns:
             Its outputs.
         """
-        kept = self.begins(call)
+        kept = self.on_begin(call)
         try:
             try:
                 outputs = proceed()
             except BaseException as error:
-                self.raised(call, kept, error)
+                self.on_error(call, kept, error)
                 raise
-            self.returned(call, kept, outputs)
+            self.on_return(call, kept, outputs)
         except BaseException:
-            self.dropped(call, kept)
+            self.on_break_off(call, kept)
             raise
         return outputs
 

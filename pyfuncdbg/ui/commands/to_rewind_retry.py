@@ -264,7 +264,7 @@ def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:
     call = stop.call
     if call is None or call.site.kind != 'python':
         return '', ()                           # between two nodes the run holds the values
-    return ('as left', ()) if call.saved is None else ('restored', changes(call))
+    return ('as left', ()) if call.saved_inputs is None else ('restored', changes(call))
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:

@@ -49,13 +49,13 @@ class BrokenError(Exception):
 
 def note_beginnings(recorder: Recorder) -> None:
     """Count the calls that the chain of hooks makes, not the compiled form."""
-    begins = recorder.begins
+    begins = recorder.on_begin
 
     def noted(call: Any) -> Any:
         if Path(sys._getframe(1).f_code.co_filename).parent.name in ('hooks', 'record'):
             begun[call.site.name] += 1
         return begins(call)
-    recorder.begins = noted
+    recorder.on_begin = noted
 
 
 def show(value: Any) -> None:

@@ -405,9 +405,9 @@ def test_who_holds_the_gil_and_who_only_waits(bench: Bench, cpu: float, together
     found = diagnosis.findings
     assert [one.kind for one in found] == told
     (use,) = diagnosis.uses
-    assert (use.calls, use.together, use.cpu, use.share) == (2, together, pytest.approx(cpu), 1.0)
+    assert (use.calls, use.most_at_once, use.cpu, use.share) == (2, together, pytest.approx(cpu), 1.0)
     assert (use.computing, use.waiting) == (pytest.approx(cpu), pytest.approx(2 - cpu))
-    assert use.arrival == pytest.approx(waited / 1e3)
+    assert use.gil_wait == pytest.approx(waited / 1e3)
     fixes = {'gil': 'dataset = dataset.batch(32).map(element)',
              'serial': 'dataset = dataset.map(element, num_parallel_calls=tf.data.AUTOTUNE)'}
     assert [one.fix for one in found] == [fixes[kind] for kind in told]

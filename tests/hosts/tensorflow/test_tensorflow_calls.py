@@ -173,7 +173,7 @@ def test_calls_that_no_breakpoint_means_are_not_made_calls(tf: Any) -> None:
                 tf.numpy_function(other, [np.float32(-1)], tf.float32)
             assert not [entry for entry in caught.traceback if is_own_file(str(entry.path))]
             hook.wanted = 'other'               # a breakpoint is set on it now
-            hooks.reconsider()
+            hooks.invalidate_interest()
             assert call_all() == [2, 4, 6, 5]
     finally:
         hooks.remove(hook)

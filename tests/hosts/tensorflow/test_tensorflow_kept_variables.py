@@ -54,7 +54,7 @@ def test_variables_are_put_back_to_the_bit(tf: Any, variables: dict[str, Any], w
     before = {name: bits(variable) for name, variable in variables.items()}
     host = TensorFlowHost(parts())
     for _ in range(2):                          # after a scatter TensorFlow copies at every read
-        with host.untouched() as changed:
+        with host.restored_state() as changed:
             assert not set(changed()) & {variable.name for variable in variables.values()}
             CHANGES[way](tf, variables)
             expected = {variables[name].name for name in CHANGED.get(way, {'rows'})}
@@ -66,7 +66,7 @@ def test_keeping_is_on_no_tape_and_no_record(tf: Any, variables: dict[str, Any],
     host = TensorFlowHost(parts())
     with pyfuncdbg.attach('tensorflow'), pyfuncdbg.record(tmp_path / 't.pfd', ops=True) as recorder, \
             tf.GradientTape() as tape:
-        with host.untouched():
+        with host.restored_state():
             pass
         loss = variables['rows'] * 2.0
         assert [variable.name for variable in tape.watched_variables()] == ['rows:0']
@@ -80,7 +80,7 @@ def test_variables_without_a_value_and_of_graphs_are_no_obstacle(tf: Any) -> Non
         graph_variable = v1.get_variable('g', [2], use_resource=True)
     deleted = tf.Variable(1.0, name='deleted')
     tf.raw_ops.DestroyResourceOp(resource=deleted.handle)
-    with TensorFlowHost(parts()).untouched() as changed:
+    with TensorFlowHost(parts()).restored_state() as changed:
         assert graph_variable.name not in changed() and deleted.name not in changed()
 
 

@@ -118,7 +118,7 @@ def test_hooks_that_did_not_see_the_last_call_are_told_of_none(tf: Any, work: Wo
         if gone:
             hooks.remove(hook)
         hook.wanted = False
-        hooks.reconsider()
+        hooks.invalidate_interest()
         with tf.GradientTape() as tape:
             y = work(x)
         if gone:

@@ -227,7 +227,7 @@ def test_two_timings_at_one_site_need_calls() -> None:
 
     def late(*given: Breakpoint) -> bool | None:
         found = gate(site, [Owner(one) for one in given])
-        return None if found is None else found.late
+        return None if found is None else found.needs_outputs
     assert (late(before), late(after), late(before, after)) == (False, True, None)
     assert late(before, points.set('norm', 'x > 9')) is False
     assert late(points.set('norm')) is None

@@ -120,10 +120,10 @@ class Looker:
     passive = True
 
     def __init__(self) -> None:
-        self.saved: list[bool] = []
+        self.saved_inputs: list[bool] = []
 
     def around(self, call: Any, proceed: Callable[[], Any]) -> Any:
-        self.saved.append(call.saved is not None)
+        self.saved_inputs.append(call.saved_inputs is not None)
         return proceed()
 
 
@@ -136,7 +136,7 @@ def test_inputs_are_saved_only_where_the_call_may_stop(condition, timing, saved,
         hooks.add(looker := Looker())
         called(Writer(np.ndarray.sort))
         hooks.remove(looker)
-    assert looker.saved == [saved] and len(typed.stops) == (condition == 'k > 5 or k == 3')
+    assert looker.saved_inputs == [saved] and len(typed.stops) == (condition == 'k > 5 or k == 3')
 
 
 def test_a_call_that_nothing_was_to_stop_at_says_that_its_inputs_are_as_they_were_left(user):

@@ -34,10 +34,10 @@ def queued(recorder: Recorder, inputs: list[Any], outputs: list[Any], change: in
     """The record of one call, in which the function adds to one of its inputs; and what these held after it."""
     site = CallSite('f', 'PyFunc', 'python', HOST)
     call = new_call(site, new_run(), [value.copy() if isinstance(value, np.ndarray) else value for value in inputs], 7, 11)
-    kept = recorder.begins(call)
+    kept = recorder.on_begin(call)
     if inputs and isinstance(value := call.inputs[change % len(inputs)], np.ndarray) and value.dtype.kind == 'f':
         value += 1
-    recorder.returned(call, kept, outputs)
+    recorder.on_return(call, kept, outputs)
     return recorder._backlog.rows[-1], [value.tobytes() for value in call.inputs]
 
 
@@ -88,15 +88,15 @@ def test_calls_that_run_are_told_and_may_end_in_any_order() -> None:
     recorder = Recorder(Path('never-made.pfd'))
     site, form = CallSite('f', 'PyFunc', 'python', HOST), recorder.calls
     calls = [new_call(site, new_run(), [np.float32(number)], 7, 11) for number in range(40)]
-    begun = [(call, form.begins(call)) for call in calls]
+    begun = [(call, form.on_begin(call)) for call in calls]
     assert [call for call, _, _ in recorder._backlog.begun()] == calls
     assert [form.call_of(call.inputs) for call in calls] == calls and form.call_of([np.float32(0)]) is None
     for call, kept in begun[::2]:
-        form.returned(call, kept, ())
+        form.on_return(call, kept, ())
     assert [call for call, _, _ in recorder._backlog.begun()] == calls[1::2]
     error = ValueError('it')
     for call, kept in reversed(begun[1::2]):
-        recorder.raised(call, kept, error)
+        recorder.on_error(call, kept, error)
     assert not recorder._backlog.begun()
     assert sorted(row.id for row in recorder._backlog.rows) == [call.id for call in calls]
 
@@ -109,7 +109,7 @@ def test_a_copy_is_shared_only_by_what_is_the_same() -> None:
     rows = []
     for value in others:
         call = new_call(site, new_run(), [value], 7, 11)
-        form.returned(call, form.begins(call), [value])
+        form.on_return(call, form.on_begin(call), [value])
         rows.append(recorder._backlog.rows[-1])
     for row, value in zip(rows, others, strict=True):
         (dtype, shape, data, changed), = row.inputs
@@ -124,9 +124,9 @@ def test_memory_that_is_written_to_later_is_no_part_of_what_was_kept() -> None:
     value = np.zeros(100)
     for step in itertools.islice(itertools.count(1), 5):
         call = new_call(site, new_run(), [value], 7, 11)
-        kept = form.begins(call)
+        kept = form.on_begin(call)
         value += step
-        form.returned(call, kept, [value])
+        form.on_return(call, kept, [value])
     seen = [(np.frombuffer(row.inputs[0][2])[0], row.inputs[0][3], np.frombuffer(row.outputs[0][2])[0])
             for row in recorder._backlog.rows]
     assert seen == [(0, True, 1), (1, True, 3), (3, True, 6), (6, True, 10), (10, True, 15)]
@@ -145,7 +145,7 @@ def test_what_a_type_holds_dies_with_its_arrays() -> None:
         alive.add(held)
         value = np.zeros(100, make(held))
         call = new_call(site, new_run(), [value], 7, 11)
-        form.returned(call, form.begins(call), [value])
+        form.on_return(call, form.on_begin(call), [value])
         recorder._backlog.rows.clear()
         del held, value, call
     gc.collect()

@@ -49,7 +49,7 @@ def test_what_handing_over_cost_is_that_of_the_recording(tmp_path: Path) -> None
 
 def test_hosts_hear_of_hooks_that_come_and_go(tmp_path: Path) -> None:
     heard: list[int] = []
-    end = hooks.follow(lambda: heard.append(len(hooks.op)))
+    end = hooks.subscribe(lambda: heard.append(len(hooks.op)))
     with Recorder(tmp_path / 'a.pfd', ops=True):
         assert heard == [1]
     assert heard[0] == 1 and set(heard[1:]) == {0}

@@ -80,7 +80,7 @@ class OpCalls:
         patches.replace(tracing, 'make_function_context', self._keyed(tracing.make_function_context))
         patches.replace(functions, 'from_func_graph', self._defined(functions.from_func_graph))
         patches.replace(functions.AtomicFunction, 'call_flat', self._called(functions.AtomicFunction.call_flat))
-        self._end_following = hooks.follow(self._hooks_changed)
+        self._end_following = hooks.subscribe(self._hooks_changed)
         self._hooks_changed()
 
     def remove(self) -> None:

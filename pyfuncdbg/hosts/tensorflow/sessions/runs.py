@@ -138,7 +138,7 @@ class Runs:
     def _begin(self, label: str, plan: Plan, fed: Sequence[Any] = ()) -> Run:
         going = Run(label, self._host, perf_counter_ns(), sites=plan.announce, feeds=plan.feed_names,
                     fetches=plan.fetch_names)
-        going.thread, going.fed = threading.get_native_id(), fed
+        going.thread, going.feed_values = threading.get_native_id(), fed
         going.form = plan.form if label == 'Session.run' else None
         if plan.writes:
             self._writing.add(going.id)
@@ -151,7 +151,7 @@ class Runs:
     def _end(self, plan: Plan, going: Run) -> None:
         plan.going.remove(going)
         self._writing.discard(going.id)
-        going.fed = ()
+        going.feed_values = ()
 
     def _do_run(self, original: _DoRun) -> _DoRun:
         """The replacement for a session's run, which is called once fetches and feeds are checked."""
@@ -201,7 +201,7 @@ class Runs:
         if hooks.op or any(known.traits.runs_graph for known in plan.sites):
             return True                         # the nodes of that graph are not in the plan
         python = [known for known in plan.sites if known.kind == 'python']
-        return any(hooks.ask(known, going) for known in (site, *python))
+        return any(hooks.ask_interest(known, going) for known in (site, *python))
 
     def _steered(self, plan: Plan, going: Run, plainly: SessionRun, in_part: SessionRun, fed: dict[Any, Any],
                  *values: Any) -> list[Any]:
@@ -213,7 +213,7 @@ class Runs:
             fed: What the program feeds, by tensor.
             values: What hooks have made of those.
         """
-        feeds, going.fed = dict(zip(fed, values, strict=True)), values
+        feeds, going.feed_values = dict(zip(fed, values, strict=True)), values
         pending = going.control
         stepwise = isinstance(pending, PendingRun) and (pending.paused or going.stepwise)
         if not isinstance(pending, PendingRun) or not (stepwise or hooks.op) or self._plans is None:
@@ -328,8 +328,8 @@ def _may_make(run: Run, token: str, inputs: Sequence[Any]) -> bool:
         return True
     now, control = range(len(plan.nodes)), run.control
     if isinstance(control, RunCursor) and isinstance(control.nodes, SteppedRun):
-        now = range(0) if control.asking else control.nodes.running()
-    return any(place in now and not _differs(plan, run.fed, place, inputs) for place in plan.callers(token))
+        now = range(0) if control.paused else control.nodes.running()
+    return any(place in now and not _differs(plan, run.feed_values, place, inputs) for place in plan.callers(token))
 
 
 def _differs(plan: Plan, fed: Sequence[Any], place: int, inputs: Sequence[Any]) -> bool:

@@ -48,7 +48,7 @@ class SteppedRun:
 
     repeats = False
     within: Sequence[CallSite] = ()
-    part = around = None
+    part = outer = None
 
     def __init__(self, plan: Plan, run: Run, session_run: SessionRun, again: SessionRun,
                  op_site: Callable[[Any], CallSite], feeds: Mapping[str, Any]) -> None:
@@ -212,7 +212,7 @@ class SteppedRun:
         return len(self._plan.nodes)
 
     @property
-    def fixed(self) -> str:
+    def fixed_reason(self) -> str:
         """The reason why nothing can be changed any more; '' if it can."""
         return '' if self._once is None else _DONE
 
@@ -225,7 +225,7 @@ class SteppedRun:
             return position
         return unit.start if unit.start > self.position else unit.end
 
-    def stands(self, index: int) -> bool:
+    def keeps_result(self, index: int) -> bool:
         """Whether a node's Python function would not be called, for its earlier result stands.
 
         Raises:
@@ -235,7 +235,7 @@ class SteppedRun:
             return False
         if self._once is not None:
             raise ValueError(_DONE)
-        return self._outcomes.stands(self._plan.units.of[index], self._values)
+        return self._outcomes.keeps_result(self._plan.units.of[index], self._values)
 
     def undo(self, position: int, failed: bool) -> None:
         """Put everything as it was before the node at `position`, or before those that it runs together with."""

@@ -47,7 +47,7 @@ class SteppedValues:
         """
         found = self._found(tensor)
         if type(found) is UnknownValue:
-            raise KeyError(f'{tensor}: {NOT_KNOWN}: {found.why}')
+            raise KeyError(f'{tensor}: {NOT_KNOWN}: {found.reason}')
         if found is not None:
             return found
         if tensor not in self._names:

@@ -60,7 +60,7 @@ class UnitOutcomes:
         for tensor, value in zip(unit.fetches, outputs, strict=True):
             values.known[tensor.name] = value
 
-    def stands(self, unit: RunUnit, values: SteppedValues) -> bool:
+    def keeps_result(self, unit: RunUnit, values: SteppedValues) -> bool:
         """Whether a unit that is next would not run, for what it did stands."""
         known = self._known.get(unit.start)
         return known is not None and _alike(known.inputs, values.feeds(unit)) and _alike(

@@ -163,7 +163,7 @@ class WholeRun:
                     for tensor in op.outputs]
         if any(value is None for value in inputs):
             return None
-        why = next((value.why for value in inputs if type(value) is UnknownValue), None)
+        why = next((value.reason for value in inputs if type(value) is UnknownValue), None)
         if why is not None:
             return [self._given[tensor.name] if tensor.name in self._given else
                     self._had_there(tensor) if self._shifts(tensor.name) else self._unknown(tensor, why)

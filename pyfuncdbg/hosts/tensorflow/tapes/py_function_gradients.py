@@ -36,7 +36,7 @@ class PyFunctionGradients:
         self._sites: dict[int, CallSite] = {}
         self._first = 0                         # the first call of those that were seen without a break
         self.passes: list[Run] = []
-        self.forget = hooks.follow(self._changed)
+        self.forget = hooks.subscribe(self._changed)
 
     def _changed(self) -> None:
         """Hooks have come or gone: while there are none of a kind, a call may be made that is not reported here."""

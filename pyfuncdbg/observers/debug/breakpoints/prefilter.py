@@ -27,7 +27,7 @@ _ndarray = np.ndarray
 class SiteGate:
     """The gate of a site, as hooks know it."""
 
-    late: bool
+    needs_outputs: bool
     opens: OfValues
 
     def save(self, inputs: Sequence[Any]) -> Saved | None:

@@ -51,7 +51,7 @@ class _Frames:
     def tensor_name(self, value: Any) -> str:
         return ''
 
-    def untouched(self) -> AbstractContextManager[Any]:
+    def restored_state(self) -> AbstractContextManager[Any]:
         return nullcontext(lambda: ())
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:

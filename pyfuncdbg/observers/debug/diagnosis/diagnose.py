@@ -55,8 +55,9 @@ def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None
         found += judge(evidence)
         if tell is not None:
             tell(number, len(judges))
-    ended = evidence.having('ended')
-    versions = {doctor.framework: known[0].text('version') for doctor in doctors if (known := evidence.having(doctor.fact))}
+    ended = evidence.facts_of_kind('ended')
+    versions = {doctor.framework: facts[0].text('version') for doctor in doctors
+                if (facts := evidence.facts_of_kind(doctor.fact))}
     raised = next((known.text('raised') for known in ended if known.text('raised')), '')
     missing = next((name for doctor in doctors if f"No module named {(name := doctor.framework.lower())!r}" in raised), '')
     return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),

@@ -40,8 +40,8 @@ class TraceEvidence:
             place, text = _place_of(note.data), note.data.get('text')
             if isinstance(text, str):
                 self._statements[place] = text
-        self._around = {(known.process, known.site): known.data for known in self.having(SURROUNDINGS)}
-        columns = {(known.process, known.site): known.number('column') for known in self.having(LAMBDA)}
+        self._around = {(known.process, known.site): known.data for known in self.facts_of_kind(SURROUNDINGS)}
+        columns = {(known.process, known.site): known.number('column') for known in self.facts_of_kind(LAMBDA)}
         self.spots = tuple(_spots(trace, columns))
 
     def _newest(self) -> Iterator[RecordedFact]:
@@ -58,16 +58,16 @@ class TraceEvidence:
             if note.data.get('gathering') == last.get(note.process) and isinstance(data, dict) and isinstance(kind, str):
                 yield RecordedFact(kind, note.process, site if type(site) is int else 0, _place_of(note.data), data)
 
-    def having(self, kind: str) -> list[RecordedFact]:
+    def facts_of_kind(self, kind: str) -> list[RecordedFact]:
         """The facts of a kind."""
         return self.facts.get(kind, [])
 
-    def of(self, kind: str, spot: Spot) -> list[RecordedFact]:
+    def facts_at(self, kind: str, spot: Spot) -> list[RecordedFact]:
         """The facts of a kind about the sites of a place."""
         sites = {(site.process, site.id) for site in spot.sites}
-        return [known for known in self.having(kind) if (known.process, known.site) in sites]
+        return [known for known in self.facts_of_kind(kind) if (known.process, known.site) in sites]
 
-    def around(self, site: SiteView) -> Mapping[str, Any]:
+    def graph_attributes(self, site: SiteView) -> Mapping[str, Any]:
         """The attributes of a site, with what the graph around it says."""
         return {**site.attrs, **self._around.get((site.process, site.id), {})}
 
@@ -77,7 +77,7 @@ class TraceEvidence:
 
     def use(self, spot: Spot) -> InterpreterUse | None:
         """The use of the interpreter by the function at a place; None if nothing was measured."""
-        facts = self.of('occupancy', spot)
+        facts = self.facts_at('occupancy', spot)
         return _use(spot, facts) if facts else None
 
     def backward_sites(self) -> Iterator[tuple[SiteView, int]]:
@@ -88,7 +88,7 @@ class TraceEvidence:
         """Backward steps that raised."""
         return self.trace.calls(kind='gradient', failed=True, limit=limit)
 
-    def made_at(self, number: str) -> Place:
+    def creation_place(self, number: str) -> Place:
         """The place at which the program made the node of a call; an unknown place where that is not in the trace."""
         try:
             stack = self.trace.call(number).site.stack if number else ()
@@ -96,7 +96,7 @@ class TraceEvidence:
             stack = ()
         return Place(stack[-1].filename, stack[-1].line) if stack else Place('', 0)
 
-    def announced_with(self, site: SiteView) -> Sequence[SiteRecord]:
+    def graph_sites(self, site: SiteView) -> Sequence[SiteRecord]:
         """The sites of a graph that a site is in, in order; () if none is known."""
         known = {other.id: other for other in self.trace.sites() if other.process == site.process}
         plan = next((plan for plan in self.trace.plans() if plan.process == site.process and site.id in plan.sites), None)

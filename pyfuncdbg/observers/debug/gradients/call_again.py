@@ -148,7 +148,7 @@ class CallRepeater:
             error = raised
         finally:
             current.reset(token)
-            call.speaker = None
+            call.output_owner = None
         return RepeatedResult(outputs, error, _said(call), tuple(self.changed()))
 
 
@@ -160,7 +160,7 @@ def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) 
     errors = numpy_errstate.state.set(numpy_errstate.IGNORE)
     put_back = keep_state(site) if site.kind == 'python' else None
     try:
-        with site.host.untouched() as changed:
+        with site.host.restored_state() as changed:
             yield CallRepeater(site, capture, changed, before_each)
     finally:
         if put_back is not None:
@@ -177,7 +177,7 @@ def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
     call.run.aborted = None
     call.site = site
     call.inputs = inputs
-    call.outputs = call.error = call.output = call.speaker = call.saved = None
+    call.outputs = call.error = call.output = call.output_owner = call.saved_inputs = None
     call.sources = ()
     call.started = perf_counter_ns()
     return call

@@ -72,7 +72,7 @@ def changes(call: Call) -> tuple[Difference, ...]:
 
 
 def _arrays(call: Call) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    for place, pair in enumerate(call.saved or ()):
+    for place, pair in enumerate(call.saved_inputs or ()):
         if pair is not None:
             yield place, pair[0], pair[1]
 

@@ -186,7 +186,7 @@ class Policies:
     def _change(self, by: int) -> None:
         with self._lock:
             self.count += by
-        hooks.reconsider()
+        hooks.invalidate_interest()
 
 
 policies = Policies()

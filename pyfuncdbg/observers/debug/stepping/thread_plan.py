@@ -139,14 +139,14 @@ class ThreadPlans(dict[int, ThreadPlan]):
 
     def __setitem__(self, thread: int, plan: ThreadPlan) -> None:
         super().__setitem__(thread, plan)
-        hooks.reconsider()
+        hooks.invalidate_interest()
 
     def pop(self, thread: int, *default: Any) -> Any:
         """As of any dict."""
         try:
             return super().pop(thread, *default)
         finally:
-            hooks.reconsider()
+            hooks.invalidate_interest()
 
 
 _all: list[weakref.ref[ThreadPlans]] = []

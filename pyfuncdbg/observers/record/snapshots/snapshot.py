@@ -179,7 +179,7 @@ class Snapshots:
         if type(value) is ValueSummary:
             return self._summarized(value)
         if type(value) is UnknownValue:
-            return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.why}')
+            return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.reason}')
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
             size = value.nbytes
             if size <= TINY or self.allowance.take(size):

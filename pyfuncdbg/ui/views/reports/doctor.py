@@ -51,10 +51,10 @@ def _uses(uses: Sequence[InterpreterUse], options: ConsoleOptions) -> Table:
         Column('calls', cells(lambda use: f'{use.calls:,}'), 4, right=True),
         Column('CPU', cells(lambda use: seconds(use.cpu)), 2, right=True),
         Column('waiting', cells(lambda use: seconds(use.waiting)), 3, right=True),
-        Column('most at once', cells(lambda use: f'{use.together}'), 6, right=True),
+        Column('most at once', cells(lambda use: f'{use.most_at_once}'), 6, right=True),
         Column('computing at once', cells(lambda use: f'{use.computing:.2f}'), 5, right=True),
         Column('under way', cells(lambda use: f'{use.share:.0%}'), 7, right=True),
-        Column('GIL on arrival', cells(lambda use: '' if use.arrival is None else seconds(use.arrival)), 8, right=True)],
+        Column('GIL on arrival', cells(lambda use: '' if use.gil_wait is None else seconds(use.gil_wait)), 8, right=True)],
         options)
 
 

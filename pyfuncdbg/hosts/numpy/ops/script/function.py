@@ -178,9 +178,9 @@ class PythonFunction:
     def _is_ignored(self, run: Run) -> bool:
         """Whether no hook is interested in this call; an eager one is a function of its own, so nothing is kept here."""
         if self._site is not None:
-            return run.aborted is None and hooks.ignore(self._site)
+            return run.aborted is None and hooks.is_ignored(self._site)
         func = self.func
-        return type(func) is FunctionType and hooks.declines(
+        return type(func) is FunctionType and hooks.ignores_function(
             func, (func.__qualname__, func.__name__, self.name, self.op_type), lambda: self.site, run)
 
     @mark_function_caller

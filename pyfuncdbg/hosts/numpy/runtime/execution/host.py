@@ -93,7 +93,7 @@ class GraphHost:
             raise ValueError(f'{site.name!r} cannot be called again: it is no Python call, and no op without effects')
         return again(list(inputs))  # type: ignore[no-any-return]
 
-    def untouched(self) -> AbstractContextManager[ListChanges]:
+    def restored_state(self) -> AbstractContextManager[ListChanges]:
         """A block that restores random states and variables at its end.
 
         Returns:

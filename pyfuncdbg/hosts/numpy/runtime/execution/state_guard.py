@@ -1,6 +1,6 @@
 """State guard: saves and restores the variables and random generators that a call may change.
 
-Used where a call is made once more for inspection (`Host.untouched`), on that thread.
+Used where a call is made once more for inspection (`Host.restored_state`), on that thread.
 """
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class ExecutionHistory:
     def stood(self, index: int, step: Step, inputs: Sequence[Any]) -> bool:
         """Whether a step has run before and what it did stands: then it is done again without running it."""
         outcome = self._outcomes.get(index)
-        if outcome is None or not outcome.stands(inputs):
+        if outcome is None or not outcome.keeps_result(inputs):
             return False
         if outcome.before is not None and outcome.after is not None:
             self._undo[index] = SavedState(self._execution, inputs, step.op.definition.python, outcome.before)
@@ -104,10 +104,10 @@ class ExecutionHistory:
         self.values.keep(step, outcome.outputs)
         return True
 
-    def stands(self, index: int) -> bool:
+    def keeps_result(self, index: int) -> bool:
         """Whether a step that is next would not run, for what it did stands."""
         outcome = self._outcomes.get(index)
-        return outcome is not None and outcome.stands(self.values.inputs(self._plan.steps[index], index))
+        return outcome is not None and outcome.keeps_result(self.values.inputs(self._plan.steps[index], index))
 
     def ran(self, index: int, step: Step, inputs: Sequence[Any], run: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Run a step with effects, and note what was before it and after."""

@@ -55,7 +55,7 @@ class Executor:
     """
 
     __slots__ = ('_dropping', '_plan', '_watching', 'execution', 'history')
-    fixed = ''
+    fixed_reason = ''
 
     def __init__(self, plan: CompiledPlan, execution: Execution) -> None:
         self._plan = plan
@@ -77,7 +77,7 @@ class Executor:
         if execution.paused:
             self._pause(cursor, self.history.position)
         before = execution.steer(cursor)
-        cursor.around = execution if before is None else before
+        cursor.outer = execution if before is None else before
         try:
             on_pause = cursor.go()
         finally:
@@ -166,7 +166,7 @@ class Executor:
         return self._plan
 
     @property
-    def around(self) -> Graph | None:
+    def outer(self) -> Graph | None:
         """The graph that the plan's is a part of."""
         return self._plan.graph.outer
 
@@ -182,9 +182,9 @@ class Executor:
         """The plan inside of the step that runs now."""
         return innermost(self.execution)
 
-    def stands(self, index: int) -> bool:
+    def keeps_result(self, index: int) -> bool:
         """Whether a step calls a Python function whose earlier result stands."""
-        return self._plan.steps[index].op.definition.python and self.history.stands(index)
+        return self._plan.steps[index].op.definition.python and self.history.keeps_result(index)
 
     def undo(self, position: int, failed: bool) -> None:
         """Put everything as it was before a step."""

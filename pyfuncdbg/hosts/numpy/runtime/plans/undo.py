@@ -96,7 +96,7 @@ class StepOutcome:
     before: SavedState | None = None
     after: SavedState | None = None
 
-    def stands(self, inputs: Sequence[Any]) -> bool:
+    def keeps_result(self, inputs: Sequence[Any]) -> bool:
         """Whether the step would get the same inputs and state again."""
         if self.inputs is not None and not all(map(alike, self.inputs, inputs)):
             return False

@@ -174,7 +174,7 @@ class BaseSession:
         numpy_errstate.state.set(numpy_errstate.IGNORE)
         pooled = None if runner is None else partial(runner, execution)
         try:
-            if hooks.run and not hooks.ignore(entry.form):
+            if hooks.run and not hooks.is_ignored(entry.form):
                 def whole(*fed: Any) -> tuple[Any, ...]:
                     return run_plan(plan, execution, fed, session_error, pooled)
                 return tuple(invoke(_RUN_SITE, whole, run, values))

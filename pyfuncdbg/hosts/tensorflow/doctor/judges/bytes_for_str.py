@@ -46,7 +46,7 @@ def texts(evidence: Evidence) -> Iterator[Finding]:
 def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
     """Kinds of text that the program's functions got: 'bytes', 'array of bytes', ... by input."""
     kinds: dict[int, str] = {}
-    for known in evidence.of('occupancy', spot):
+    for known in evidence.facts_at('occupancy', spot):
         found = known.data.get('texts')
         for slot, kind in found.items() if isinstance(found, dict) else ():
             if isinstance(slot, str) and slot.isdecimal() and len(slot) <= _LONGEST_SLOT and isinstance(kind, str):

@@ -51,9 +51,9 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
             match attrs.get('culprit'):
                 case [str(how), str(function), *place, str(variable)]:
                     lost[_Lost(how, function, _place(place), variable, source, line)] += calls
-    for known in evidence.having('gradient asked'):
+    for known in evidence.facts_of_kind('gradient asked'):
         asked[known.text('source'), known.place] += known.number('count')
-    for known in evidence.having('gradient lost'):
+    for known in evidence.facts_of_kind('gradient lost'):
         line = Place(known.text('asked_filename'), known.number('asked_line'))
         lost[_Lost('numpy', known.text('function'), known.place, '', known.text('source'), line)] += known.number('count')
     for one, count in lost.items():
@@ -97,9 +97,9 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
             continue
         raised = f'{call.error.type}: {call.error.message}'     # with TensorFlow's error around it in eager code
         if _NO_TAPE.search(raised):
-            seen.setdefault((evidence.made_at(call.forward), ''), []).append(call)
+            seen.setdefault((evidence.creation_place(call.forward), ''), []).append(call)
         elif match := _NO_FLOAT.search(raised):
-            seen.setdefault((evidence.made_at(call.forward), match[1]), []).append(call)
+            seen.setdefault((evidence.creation_place(call.forward), match[1]), []).append(call)
     for (place, why), calls in seen.items():
         name = str(calls[0].site.attrs.get('forward') or calls[0].site.name)
         numbers = tuple(call.number for call in calls[:3])

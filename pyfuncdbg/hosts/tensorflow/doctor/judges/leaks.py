@@ -18,13 +18,13 @@ FEWEST, LEAST = 10, 1 << 20
 def leaks(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose entries stay, one for each whose tapes do."""
     together: dict[tuple[Place, bool, bool], list[RecordedFact]] = {}
-    for known in _placed(evidence.having('leak')):
+    for known in _placed(evidence.facts_of_kind('leak')):
         together.setdefault((known.place, known.data.get('backward') is True, _is_eager(known)), []).append(known)
     for several in together.values():
         known = _sum(several)
         if _matters(known):
             yield _entries(evidence, known)
-    for known in evidence.having('tape'):
+    for known in evidence.facts_of_kind('tape'):
         if _matters(known):
             yield _tapes(evidence, known)
 

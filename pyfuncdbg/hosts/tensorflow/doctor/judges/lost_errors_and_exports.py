@@ -17,7 +17,7 @@ _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}
 def exports(evidence: Evidence) -> Iterator[Finding]:
     """Script ops in saved models, and calls of functions that this process does not have."""
     saved: dict[tuple[Place, str], list[RecordedFact]] = {}
-    for known in evidence.having('export'):
+    for known in evidence.facts_of_kind('export'):
         saved.setdefault((known.place, known.text('folder')), []).append(known)
     for (place, folder), found in saved.items():
         call = call_at(evidence, place)
@@ -27,7 +27,7 @@ def exports(evidence: Evidence) -> Iterator[Finding]:
                       f'registry"',
                       {'ops in the model': len(found)}, '', 'write the function with TensorFlow ops, or keep it out of the '
                                                             'signature that is saved and call it before or after the model')
-    missing = evidence.having('missing')
+    missing = evidence.facts_of_kind('missing')
     if missing:
         tokens = ', '.join(known.text('token') for known in missing[:3])
         yield Finding('export', 'PyFunc', Place('', 0), f'No function of this process is registered as {tokens}: the graph '
@@ -37,8 +37,8 @@ def exports(evidence: Evidence) -> Iterator[Finding]:
 
 def unheard(evidence: Evidence) -> Iterator[Finding]:
     """Exceptions that no error told of."""
-    ended = ' '.join(known.text('raised') for known in evidence.having('ended'))
-    for known in evidence.having('failure'):
+    ended = ' '.join(known.text('raised') for known in evidence.facts_of_kind('ended'))
+    for known in evidence.facts_of_kind('failure'):
         if known.number('told') or not known.number('raised') or known.text('type') in (*_SWALLOWED, *ended.split(':')):
             continue
         for spot in evidence.spots:

@@ -20,7 +20,7 @@ _OVER_SHAPE = re.compile(r'unknown rank|unknown TensorShape|unknown shape|shape 
 def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each place whose outputs are used without a known rank."""
     for spot in evidence.spots:
-        told = [evidence.around(site) for site in spot.sites]
+        told = [evidence.graph_attributes(site) for site in spot.sites]
         slots = spot.site.attrs.get('_no_rank')
         if isinstance(slots, list) and slots and not any('shapes' in facts for facts in told):
             after = _after(evidence, spot.site)     # our own runtime tells of every node, also where nothing is examined
@@ -38,7 +38,7 @@ def lost_shapes(evidence: Evidence) -> Iterator[Finding]:
 def untrue_shapes(evidence: Evidence) -> Iterator[Finding]:
     """One finding for each output whose shape in the graph, as by `set_shape`, or in `Tout` is not the one that came out."""
     for spot in evidence.spots:
-        around = {(site.process, site.id): evidence.around(site) for site in spot.sites}
+        around = {(site.process, site.id): evidence.graph_attributes(site) for site in spot.sites}
         for slot in range(max([len(call.outputs) for call in spot.calls], default=0)):
             for where in ('shapes', DECLARED_SHAPES):
                 untrue = [(call, shape) for call in spot.calls if len(call.outputs) > slot and not matches_shape(
@@ -78,8 +78,8 @@ def _untrue(evidence: Evidence, spot: Spot, slot: int, untrue: Sequence[tuple[Ca
 
 def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
     """The program ended over an unknown rank before a node was called: the newest that was not."""
-    raised = next((known for known in evidence.having('ended') if _OVER_SHAPE.search(known.text('raised'))), None)
-    uncalled = [known for known in evidence.having('uncalled') if raised is None or known.process == raised.process]
+    raised = next((known for known in evidence.facts_of_kind('ended') if _OVER_SHAPE.search(known.text('raised'))), None)
+    uncalled = [known for known in evidence.facts_of_kind('uncalled') if raised is None or known.process == raised.process]
     if raised is None or not uncalled:
         return
     known = max(uncalled, key=lambda known: known.number('number'))
@@ -99,7 +99,7 @@ def failed_shapes(evidence: Evidence) -> Iterator[Finding]:
 def _after(evidence: Evidence, site: SiteView) -> int:
     """The number of nodes after one, in a graph that it is in, without a rank either."""
     reached, found = set(site.outputs), 0
-    for other in evidence.announced_with(site):
+    for other in evidence.graph_sites(site):
         if other.id != site.id and other.attrs.get('_no_rank') and reached & set(other.inputs):
             reached |= set(other.outputs)
             found += other.op_type != 'Identity'

@@ -129,7 +129,7 @@ def _any(spot: Spot) -> str:
 def _forms(evidence: Evidence, spot: Spot) -> list[tuple[RecordedFact, list[str], list[str]]]:
     """Each form in which the function of a `py_function` returned: the fact, returned dtypes, declared ones."""
     found = []
-    for known in evidence.of('returned', spot):
+    for known in evidence.facts_at('returned', spot):
         dtypes, declared = known.data.get('dtypes'), known.data.get('declared')
         if isinstance(dtypes, list) and isinstance(declared, list):
             found.append((known, [str(name) for name in dtypes], [str(name) for name in declared]))

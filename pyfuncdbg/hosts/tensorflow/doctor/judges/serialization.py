@@ -34,19 +34,19 @@ def _crowded(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterator[Fi
     if use.busy < LEAST or use.share < _SHARE:
         return
     figures: dict[str, Figure] = {
-        'calls': use.calls, 'most at once': use.together, 'computing at once': round(use.computing, 2),
+        'calls': use.calls, 'most at once': use.most_at_once, 'computing at once': round(use.computing, 2),
         'CPU seconds': use.cpu, 'waiting seconds': use.waiting, 'share of its time': use.share}
-    if use.arrival is not None:
-        figures['GIL wait on arrival, seconds'] = use.arrival
-    taken = use.computing >= 0.7 or (use.computing >= 0.4 and (use.arrival or 0.0) >= _LONG_WAIT)
-    if use.together > 1 and taken and use.computing <= _ONE:
-        what = (f'Up to {use.together} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
+    if use.gil_wait is not None:
+        figures['GIL wait on arrival, seconds'] = use.gil_wait
+    taken = use.computing >= 0.7 or (use.computing >= 0.4 and (use.gil_wait or 0.0) >= _LONG_WAIT)
+    if use.most_at_once > 1 and taken and use.computing <= _ONE:
+        what = (f'Up to {use.most_at_once} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
                 f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
         fix = _batched(evidence, spot) if graph.startswith(DATASET) else ''
         yield Finding('gil', spot.title, spot.place, what, figures, fix,
                       'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
                       'of Python over elements; so do TensorFlow ops, which need no GIL')
-    elif use.together == 1 and graph.startswith(f'{DATASET}map') and spot.count > 1:
+    elif use.most_at_once == 1 and graph.startswith(f'{DATASET}map') and spot.count > 1:
         yield from _alone(evidence, spot, figures, use.computing)
 
 
@@ -87,7 +87,7 @@ def _ordered(evidence: Evidence) -> Iterator[Finding]:
     seen: set[tuple[Place, Place]] = set()
     for spot in evidence.spots:
         for site in spot.sites:
-            idle = evidence.around(site).get('waits_for')
+            idle = evidence.graph_attributes(site).get('waits_for')
             for token in idle if isinstance(idle, list) else ():
                 other = by_token.get((site.process, str(token)))
                 if other is None or (other.place, spot.place) in seen or min(spot.seconds, other.seconds) < LEAST:

@@ -24,7 +24,7 @@ of the user's is carried out."""
 def output_owner() -> Call | None:
     """The call whose output gets what is said here, None without a capture."""
     call = current.get()
-    if call is None or (call := call.speaker) is None or call is muted_owner.get():
+    if call is None or (call := call.output_owner) is None or call is muted_owner.get():
         return None
     return call
 
@@ -34,7 +34,7 @@ def add_output(call: Call, kind: OutputKind, text: str, category: str = '', plac
     output = call.output
     if output is None or output is NO_OUTPUT:
         with lock:
-            if call.speaker is not call:
+            if call.output_owner is not call:
                 return
             output = call.output
             if output is None or output is NO_OUTPUT:
