@@ -54,10 +54,10 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChan
     if args.tensor.startswith('@'):
         args.tensor = _elements_of_last(args.tensor)
     spec = parse_tensor(args.tensor)
-    printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
     ranges = parse_ranges(args.ranges) if args.ranges else ()
     live = live_value(context, spec) if args.run is None else None
-    found = _recorded(context, spec, args.run) if live is None else live
+    found = _recorded(context, spec, args) if live is None else live
+    printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
     if args.diff or args.against:
         return _difference(context, args, spec, found)
     tensor, values = found.tensor, None if live is None else live.values
@@ -94,13 +94,15 @@ def _elements_of_last(text: str) -> str:
     return f'{printed.tensor}{index}' if index.startswith('[') else f'{printed.tensor}[{index}]'
 
 
-def _recorded(context: Context, spec: TensorReference, run: int | None) -> FoundTensor:
+def _recorded(context: Context, spec: TensorReference, args: argparse.Namespace) -> FoundTensor:
     try:
-        return find_tensor(context.trace, spec, run=run, stop=context.stop)
+        return find_tensor(context.trace, spec, run=args.run, stop=context.stop)
     except CommandError as error:
-        if context.stop is None or not _is_variable(context.stop, spec.owner):
+        variable = args.tensor.partition('[')[0].rstrip('@')
+        if context.stop is None or not _is_variable(context.stop, variable):
             raise
-        raise CommandError(f"{spec.owner!r} is a variable of Python: 'p {spec.owner}' prints it; {error}") from None
+        expression = args.tensor.replace('@', '', 1)
+        raise CommandError(f"{variable!r} is a variable of Python: 'p {expression}' prints it; {error}") from None
 
 
 def _is_variable(stop: Stop, name: str) -> bool:

@@ -595,8 +595,10 @@ def test_an_eager_output_is_replaced_under_the_name_that_lists_have_for_it():
 
 def test_pt_of_a_variable_says_what_prints_it(tmp_path):
     with (pyfuncdbg.record(tmp_path / 'variable.pfd'), pyfuncdbg.load(tmp_path / 'variable.pfd') as trace,
-          typing('pt x', 'pt missing') as typist):
+          typing('pt x', 'pt x[0]', 'pt x@[1:]', 'pt missing') as typist):
         typist.trace = trace
         tf.numpy_function(lambda x: x + 1, [np.ones(2)], tf.float64, name='plus')
     assert typist.shown('pt x').startswith("*** 'x' is a variable of Python: 'p x' prints it; no tensor 'x:0' in this trace")
+    assert typist.shown('pt x[0]').startswith("*** 'x' is a variable of Python: 'p x[0]' prints it")
+    assert typist.shown('pt x@[1:]').startswith("*** 'x' is a variable of Python: 'p x[1:]' prints it")
     assert typist.shown('pt missing').startswith("*** no tensor 'missing:0' in this trace")

@@ -100,6 +100,9 @@ def test_elements_of_the_tensor_that_was_printed_last():
         np.testing.assert_array_equal(execute(line, trace).result.values, whole[index])
     with pytest.raises(CommandError, match='norm:0 has shape'):
         execute('@99', trace)
+    with pytest.raises(CommandError, match='nothing:0'):
+        execute('pt nothing:0', trace)
+    np.testing.assert_array_equal(execute('@1,0', trace).result.values, whole[1, 0])
 
 
 def test_a_decorator_is_no_element():
