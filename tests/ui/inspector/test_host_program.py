@@ -322,6 +322,19 @@ def test_a_breakpoint_that_stopped_nothing_is_told_of_at_the_end(tmp_path: Path)
             'pyfuncdbg: breakpoint 1 (nowhere) stopped nothing: nothing of that name ran.')
 
 
+def test_keys_that_come_before_there_is_a_screen_are_the_programs(tmp_path: Path) -> None:
+    with under(tmp_path, NOTE + "note(line=input('line? '))", *INSPECTOR) as person:
+        end = time.monotonic() + 60
+        while 'line? ' not in person.text:              # keys are read before there is a screen
+            assert time.monotonic() < end, person.text
+            person.type('a')
+            person.read(0.05)
+        person.type('\r')
+        assert leave(person) == 0
+        assert set(noted(tmp_path)['line']) == {'a'}
+        assert b'Traceback' not in person.raw
+
+
 def test_leaving_while_it_runs_gives_it_the_terminal(tmp_path: Path) -> None:
     source = NOTE + '''
 print('first', flush=True)

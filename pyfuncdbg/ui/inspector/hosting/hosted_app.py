@@ -69,8 +69,8 @@ class HostedInspector(Inspector):
     # ------------------------------------------------------------------ who has the keys
     @property
     def takes_all(self) -> bool:  # type: ignore[override]
-        """Whether the program has them, which may be sent any text."""
-        return self.focused is self._terminal and self._terminal.keeps_keys
+        """Whether the program has the keys, which may be sent any text; not before there is a screen (keys are read earlier)."""
+        return bool(self.screen_stack) and self.focused is self._terminal and self._terminal.keeps_keys
 
     def on_desk_changed(self, message: DeskChanged) -> None:
         """A stop takes the keys; when it is over the program has them again."""
