@@ -69,7 +69,7 @@ class HostedInspector(Inspector):
     # ------------------------------------------------------------------ who has the keys
     @property
     def takes_all(self) -> bool:  # type: ignore[override]
-        """Whether the program has the keys, which may be sent any text; not before there is a screen (keys are read earlier)."""
+        """Whether the program has the keys, which may be sent any text. Keys are read before there is a screen."""
         return bool(self.screen_stack) and self.focused is self._terminal and self._terminal.keeps_keys
 
     def on_desk_changed(self, message: DeskChanged) -> None:
