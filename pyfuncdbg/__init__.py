@@ -24,7 +24,7 @@ import sys  # noqa: E402
 from typing import TYPE_CHECKING, Any, Literal  # noqa: E402
 
 from pyfuncdbg.hooks.public_function import hide_own_frames as _for_program  # noqa: E402
-from pyfuncdbg.observers.record.display import show_with as _show_with  # noqa: E402
+from pyfuncdbg.observers.record.display import set_display as _show_with  # noqa: E402
 from pyfuncdbg.ui.prompt import breakpoint_builtin as _breakpoint_builtin  # noqa: E402
 from pyfuncdbg.ui.prompt.breakpoint_builtin import stop as breakpoint  # noqa: E402
 from pyfuncdbg.ui.prompt.front_ends import debugpy as _debugpy  # noqa: E402

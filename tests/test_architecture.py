@@ -136,7 +136,7 @@ WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' +
 
 
 COMPLETE_DOCS = ('__init__.py', 'ui/commands/engine/*.py', 'hosts/numpy/runtime/execution/host.py',
-                 'hosts/tensorflow/host.py', 'observers/record/recorder.py', 'observers/record/trace.py')
+                 'hosts/tensorflow/host.py', 'observers/record/**/*.py')
 """Files whose public functions say each argument, result and error."""
 
 STRINGS = {tokenize.STRING, getattr(tokenize, 'FSTRING_MIDDLE', tokenize.STRING)}

@@ -43,8 +43,8 @@ class Ordered(Protocol):
         """The position of a call by its number ('17', '2.17'), None if it is not among these."""
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
-        """The next one from `start` on, round the end, whose names, error or output hold the text; `wanted` is told how
+             go_on: Callable[[int], bool] = lambda searched: True) -> int | None:
+        """The next one from `start` on, round the end, whose names, error or output hold the text; `go_on` is told how
         many it has looked at, and says whether to go on."""
 
     def cancel(self) -> None:
@@ -83,7 +83,7 @@ class Queries(Protocol):
         inputs are the feeds, their outputs the fetches. `sort` is a key of `index.query.SORTS`.
         """
 
-    def ordered(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
+    def sorted_calls(self, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
                 failed: bool | None = None, bad: bool | None = None, printed: bool | None = None,
                 changed: bool | None = None, newest_first: bool = False, sort: str | None = None) -> Ordered:
         """The same calls for a list of any length: an order that `build` makes."""
@@ -113,17 +113,17 @@ class Queries(Protocol):
     def profile(self, run: int | None = None) -> list[SiteTime]:
         """The cost of every site that was called, in one run if given; most time of its own first."""
 
-    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+    def site_time(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
         """The cost of one site, with all that ran inside of its calls; None if it was not called."""
 
     def plans(self) -> list[PlanRecord]:
         """The plans of runs: each set of nodes that ran together, the newest first."""
 
-    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+    def newest_calls(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         """The newest calls of just this site, of one run if given."""
 
-    def during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None, run: int | None = None,
-               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
+    def spans_during(self, start: float, end: float, *, kind: Kind | None = None, site: str | None = None,
+                     run: int | None = None, limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """The number of calls that ran between two times in seconds, and the longest of them in order of their start."""
 
     def extent(self, run: int | None = None) -> tuple[float, float]:

@@ -21,13 +21,28 @@ UNREADABLE = (ValueError, msgpack.UnpackException)
 
 
 def packed_text(elements: Sequence[bytes | str]) -> bytes:
-    """Text elements as they are stored: a msgpack list of bytes (text as UTF-8)."""
+    """Pack text elements as a trace stores them.
+
+    Args:
+        elements: Bytes or text, in C order.
+
+    Returns:
+        A msgpack list of bytes; text as UTF-8.
+    """
     packed: bytes = msgpack.packb([e if isinstance(e, bytes) else e.encode('utf-8', 'surrogatepass') for e in elements])
     return packed
 
 
 def array_from(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The array that stored bytes encode; it may share their memory and is read-only then.
+    """Decode the stored bytes of an array.
+
+    Args:
+        data: The bytes, in C order and little-endian; of text a msgpack list.
+        dtype: Name of the element type, as from `dtype_name`.
+        shape: Of the array.
+
+    Returns:
+        The array; it may share the memory of `data` and is read-only then.
 
     Raises:
         ValueError: The bytes do not fit the type and shape, or the type cannot be made here.

@@ -52,50 +52,74 @@ class CallRecorder:
         self.plans: dict[tuple[Any, ...], int] = {}
 
     def on_begin(self, call: Call) -> Running:
-        """A call begins: copy what it gets, and listen."""
+        """Copy the inputs of a call that begins, and start its capture.
+
+        Args:
+            call: The call.
+
+        Returns:
+            Its entry among the running calls.
+        """
         run, site = call.run, call.site
         if run.id not in self.known_runs or site.id not in self.known_sites:
             self.announce(run, site)
         if self.shared is not None:
             if site.kind == 'op':               # what a graph node gets another one has made, mostly
-                kept = self.running[call.id] = (call, self.shared.inputs(call), None)
-                return kept
-            self.shared.forget_given()
+                node_entry = self.running[call.id] = (call, self.shared.inputs(call), None)
+                return node_entry
+            self.shared.forget_fed()
         inputs = self.snapshots.take_all(call.inputs, site.host, self.scalars)
         # A hook of its own for the capture would cost 0.2 µs more.
-        heard = self.capture.on_begin(call) if self.capture is not None and site.kind == 'python' else None
-        made = self.running[call.id] = (call, inputs, heard)
-        return made
+        capture_state = self.capture.on_begin(call) if self.capture is not None and site.kind == 'python' else None
+        entry = self.running[call.id] = (call, inputs, capture_state)
+        return entry
 
     def on_return(self, call: Call, kept: Running, outputs: Sequence[Any]) -> None:
-        """It has returned: copy what it gave, and queue it."""
-        _, inputs, heard = kept
+        """Queue a call that has returned, with copies of its outputs.
+
+        Args:
+            call: The call.
+            kept: Its entry, from `begins`.
+            outputs: As the function returned them.
+        """
+        _, inputs, capture_state = kept
         site = call.site
-        if heard is not None and self.capture is not None:
-            self.capture.on_return(call, heard, outputs)
+        if capture_state is not None and self.capture is not None:
+            self.capture.on_return(call, capture_state, outputs)
         self.running.pop(call.id, None)         # asked for again: after a fork it is another one
         if self.shared is not None and site.kind == 'op' and call.output is None:
             self._queue(queued_call(call, tuple(inputs), tuple(self.shared.outputs(call, outputs)),
-                                    call.finished or perf_counter_ns(), self.backlog.linked(call.forward), True))
+                                    call.finished or perf_counter_ns(), self.backlog.recorded_forward(call.forward), True))
         else:
             self.finish(call, inputs, outputs)
 
     def on_error(self, call: Call, kept: Running, error: BaseException) -> None:
-        """It has raised: keep the error, with its variables where the function is Python."""
+        """Queue a call that has raised, with its variables where the function is Python.
+
+        Args:
+            call: The call.
+            kept: Its entry, from `begins`.
+            error: With its traceback.
+        """
         self.running.pop(call.id, None)
-        site, (_, inputs, heard) = call.site, kept
+        site, (_, inputs, capture_state) = call.site, kept
         if isinstance(error, Retried) and not error.begun:
             if self.capture is not None:
-                self.capture.on_break_off(call, heard)
+                self.capture.on_break_off(call, capture_state)
             return
-        if heard is not None and self.capture is not None:
-            self.capture.on_error(call, heard, error)
+        if capture_state is not None and self.capture is not None:
+            self.capture.on_error(call, capture_state, error)
         failure = None if isinstance(error, Retried) else Failure(
             error, site.host, None if site.kind in ('run', 'op') else self.snapshots)
         self.finish(call, inputs, (), failure)
 
     def on_break_off(self, call: Call, kept: Running) -> None:
-        """Undo the rest of a call that was dropped; a call that was not queued counts as lost."""
+        """Undo the rest of a call that was dropped; one that was not queued counts as lost.
+
+        Args:
+            call: The call.
+            kept: Its entry, from `begins`.
+        """
         if self.capture is not None:
             self.capture.on_break_off(call, kept[2])
         if self.running.pop(call.id, None) is not None:
@@ -106,10 +130,11 @@ class CallRecorder:
         """Queue a call that is over.
 
         Args:
-            inputs: Copies of what it got.
-            values: What it gave.
-            failure: What it raised.
-            snapshots: Take the copies of what it gave; by default this recorder's.
+            call: The call.
+            inputs: Copies of its inputs.
+            values: Its outputs.
+            failure: Its exception.
+            snapshots: Take the copies of its outputs; by default this recorder's.
         """
         site = call.site
         if snapshots is None:
@@ -119,7 +144,8 @@ class CallRecorder:
         outputs = snapshots.take_all(values, site.host, self.scalars)
         # Tuples, for the garbage collector stops looking at those that hold nothing but numbers and bytes.
         row = queued_call(call, tuple(inputs), tuple(outputs), call.finished or perf_counter_ns(),
-                          call.forward and self.backlog.linked(call.forward), type(inputs) is list or type(outputs) is list)
+                          call.forward and self.backlog.recorded_forward(call.forward),
+                          type(inputs) is list or type(outputs) is list)
         if (output := call.output) is not NO_OUTPUT and output is not None:
             row.output = QueuedOutput(output.entries, output.dropped_bytes, self.snapshots.charge)
         if failure is not None or call.error is not None:
@@ -140,16 +166,25 @@ class CallRecorder:
             backlog.drop(row, self.snapshots)
 
     def announce(self, run: Run, site: CallSite) -> None:
-        """Put what is not in the log yet on its way: the run with all its sites, and this site.
+        """Queue what the log does not have yet: the run with all its sites, and this site.
 
-        After a fork each run is not, so a call that never returns has a writer that says that it runs.
+        After a fork the run is announced again, so that a call that never returns has a writer that says that it runs.
+
+        Args:
+            run: Of a call that begins.
+            site: Of that call.
         """
         if self.backlog.mark == 0:
             self.restart()
         self.announce_again(run, site)
 
     def announce_again(self, run: Run, site: CallSite) -> None:
-        """As `announce`, in a child that has just been forked: its writer starts with its first call."""
+        """As `announce`, in a child that has just been forked: its writer starts with its first call.
+
+        Args:
+            run: Of a running call.
+            site: Of that call.
+        """
         if run.id not in self.known_runs:
             key = plan_key(run) if run.form is None else (run.form,)    # looking at all sites costs more than their runs
             number = self.plans.get(key)
@@ -171,5 +206,12 @@ class CallRecorder:
             remember(self.known_sites, site.id, None)
 
     def call_of(self, inputs: object) -> Call | None:
-        """The call that runs with this very list of inputs; None if none does."""
-        return next((call for call, _, _ in self.backlog.begun() if call.inputs is inputs), None)
+        """Find the running call with this very list of inputs.
+
+        Args:
+            inputs: The list, compared by identity.
+
+        Returns:
+            The call; None if none runs with it.
+        """
+        return next((call for call, _, _ in self.backlog.running_calls() if call.inputs is inputs), None)

@@ -12,8 +12,12 @@ Display = Callable[[Any], dict[str, str]]
 _display: Display | None = None
 
 
-def show_with(display: Display) -> None:
-    """Let it show the public objects from now on."""
+def set_display(display: Display) -> None:
+    """Set the function that renders public objects in notebooks from now on.
+
+    Args:
+        display: Gives the forms of an object by MIME type.
+    """
     global _display
     _display = display
 
@@ -24,5 +28,8 @@ def mimebundle(self: Any, include: Collection[str] | None = None, exclude: Colle
     Args:
         self: A record, a trace or a page.
         include, exclude: MIME types wanted or not; IPython leaves out by itself what it did not ask for.
+
+    Returns:
+        Its forms by MIME type; without a display its `repr` as text.
     """
     return _display(self) if _display is not None else {'text/plain': repr(self)}

@@ -31,7 +31,14 @@ _FIRST_ADDED = 256
 
 @lru_cache(maxsize=1024)
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """'float32', 'bfloat16', 'string', 'datetime64[ns]'; a structured type as the text of its field list."""
+    """Name an element type as TensorFlow prints it.
+
+    Args:
+        dtype: Any type of NumPy or ml_dtypes.
+
+    Returns:
+        'float32', 'bfloat16', 'string', 'datetime64[ns]'; a structured type as the text of its field list.
+    """
     if dtype.kind in 'SUT':
         return STRING
     if dtype.hasobject:
@@ -44,6 +51,12 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 @lru_cache(maxsize=1024)
 def dtype_of(name: str) -> np.dtype[Any]:
     """The little-endian element type of a recorded tensor.
+
+    Args:
+        name: As from `dtype_name`; untrusted.
+
+    Returns:
+        The type.
 
     Raises:
         ValueError: The name is none that `dtype_name` gives, or this machine has no such type.
@@ -66,9 +79,15 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def as_numbers(array: np.ndarray) -> np.ndarray | None:
-    """The array with one of NumPy's own integer, float or complex types; None if it holds no numbers.
+    """Convert an array to one of NumPy's own integer, float or complex types.
 
     bfloat16, float8, int4 and their like become float32 (complex64), which holds them exactly.
+
+    Args:
+        array: Of any type.
+
+    Returns:
+        The converted array, or `array` itself; None if it holds no numbers.
     """
     dtype = array.dtype
     if dtype.num < _FIRST_ADDED:                # reading the name of a dtype takes 1.5 µs
@@ -79,7 +98,14 @@ def as_numbers(array: np.ndarray) -> np.ndarray | None:
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:
-    """The same values in little-endian order; the array itself if it is so already, or if its type says the order."""
+    """Convert an array to little-endian order.
+
+    Args:
+        array: Of any type.
+
+    Returns:
+        The converted array; `array` itself if it is so already, or if its type has no order.
+    """
     dtype = array.dtype
     swapped = dtype.newbyteorder('<') if dtype.kind in 'iufcmMU' else dtype
     return array if swapped == dtype else array.astype(swapped)

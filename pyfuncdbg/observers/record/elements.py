@@ -36,8 +36,17 @@ class Elements:
 
 
 def elements_of(array: np.ndarray, limit: int = LIMIT, near: tuple[int, ...] | None = None) -> Elements:
-    """Elements to show: at most about `limit`, both ends of long axes; and those around the index `near`."""
-    axes = ends(array.shape, max(1, limit))
+    """Choose the elements of an array to show: both ends of long axes.
+
+    Args:
+        array: Of any shape.
+        limit: About how many elements at most.
+        near: An index whose element is shown too, if it exists.
+
+    Returns:
+        The elements, with their indices.
+    """
+    axes = edge_indices(array.shape, max(1, limit))
     if near is not None and has_index(near, array.shape):
         axes = [np.union1d(axis, [index]) for axis, index in zip(axes, near, strict=True)]
     whole = math.prod(len(indices) for indices in axes) == array.size
@@ -45,21 +54,37 @@ def elements_of(array: np.ndarray, limit: int = LIMIT, near: tuple[int, ...] | N
 
 
 def has_index(index: tuple[int, ...], sizes: Sequence[int]) -> bool:
-    """Whether an element of that index exists: one that a trace names need not."""
+    """Whether an element of that index exists: one that a trace names need not.
+
+    Args:
+        index: One number for each axis.
+        sizes: Of the axes.
+
+    Returns:
+        False also where the number of axes differs.
+    """
     return len(index) == len(sizes) and all(0 <= i < size for i, size in zip(index, sizes, strict=True))
 
 
-def ends(sizes: Sequence[int], limit: int) -> list[np.ndarray]:
-    """Indices on each axis, at most about `limit` elements in all: everything, or both ends of long axes."""
+def edge_indices(sizes: Sequence[int], limit: int) -> list[np.ndarray]:
+    """Choose indices on each axis: all of them, or both ends of long axes.
+
+    Args:
+        sizes: Of the axes.
+        limit: About how many elements at most, over all axes.
+
+    Returns:
+        For each axis its indices, ascending.
+    """
     if math.prod(sizes) <= limit:
         return [np.arange(n) for n in sizes]
-    kept = list(sizes)
-    while math.prod(kept) > limit and max(kept) > 2:
-        axis = max(range(len(kept)), key=kept.__getitem__)
-        rest = math.prod(kept) // kept[axis]
-        kept[axis] = max(6, limit // rest) if kept[axis] > 6 else 2
-    if math.prod(kept) > limit:                 # many axes: only the first element of the outer ones
-        for axis in range(len(kept)):
-            if math.prod(kept) > limit:
-                kept[axis] = 1
-    return [np.arange(n) if n == k else np.r_[0:-(-k // 2), n - k // 2:n] for n, k in zip(sizes, kept, strict=True)]
+    counts = list(sizes)
+    while math.prod(counts) > limit and max(counts) > 2:
+        axis = max(range(len(counts)), key=counts.__getitem__)
+        rest = math.prod(counts) // counts[axis]
+        counts[axis] = max(6, limit // rest) if counts[axis] > 6 else 2
+    if math.prod(counts) > limit:                 # many axes: only the first element of the outer ones
+        for axis in range(len(counts)):
+            if math.prod(counts) > limit:
+                counts[axis] = 1
+    return [np.arange(n) if n == k else np.r_[0:-(-k // 2), n - k // 2:n] for n, k in zip(sizes, counts, strict=True)]

@@ -35,7 +35,11 @@ _registered = False
 
 
 def follow(follower: ForkFollower) -> None:
-    """Call the follower's methods at each fork from now on."""
+    """Call the follower's methods at each fork from now on.
+
+    Args:
+        follower: The participant.
+    """
     global _registered
     _followers.append(follower)
     if not _registered and hasattr(os, 'register_at_fork'):
@@ -44,8 +48,12 @@ def follow(follower: ForkFollower) -> None:
     _follow_multiprocessing(follower)
 
 
-def forget(follower: ForkFollower) -> None:
-    """Stop following; unknown ones are ignored."""
+def unfollow(follower: ForkFollower) -> None:
+    """Stop calling a follower's methods; an unknown one is ignored.
+
+    Args:
+        follower: The participant.
+    """
     if follower in _followers:
         _followers.remove(follower)
 

@@ -17,38 +17,49 @@ from pyfuncdbg.hooks.call import CallSite
 _MOST = 1 << 16
 
 Find = Callable[[], CallSite | None]
-_known: dict[int, Find] = {}
+_finders: dict[int, Find] = {}
 
 
 def remember(site: CallSite) -> None:
-    """Note a site; where the site ends with its call or its graph, its function and how to make a site for that."""
-    _known[site.id] = _finder(site)
-    while len(_known) > _MOST:
-        _known.pop(next(iter(_known)), None)
+    """Note a site; where the site ends with its call or its graph, its function and how to make a site for that.
+
+    Args:
+        site: As it is announced.
+    """
+    _finders[site.id] = _finder(site)
+    while len(_finders) > _MOST:
+        _finders.pop(next(iter(_finders)), None)
 
 
 def find(id: int) -> CallSite | None:
-    """The site with this number of this process, None if it or its function is gone."""
-    known = _known.get(id)
-    return known() if known is not None else None
+    """Find a live site.
+
+    Args:
+        id: Its number in this process.
+
+    Returns:
+        The site; None if it or its function is gone.
+    """
+    finder = _finders.get(id)
+    return finder() if finder is not None else None
 
 
 def _finder(site: CallSite) -> Find:
-    found = weakref.ref(site)
+    reference = weakref.ref(site)
     remake: Callable[[Any], CallSite] | None = site.attrs.get('_remake')
     function = site.function
     if remake is None or function is None:
-        return found
+        return reference
     if isinstance(function, np.ufunc | types.BuiltinFunctionType):
-        return lambda: found() or remake(function)      # lives as long as the interpreter
+        return lambda: reference() or remake(function)      # lives as long as the interpreter
     try:
-        held: Callable[[], Any] = (weakref.WeakMethod(function) if isinstance(function, types.MethodType)
+        function_reference: Callable[[], Any] = (weakref.WeakMethod(function) if isinstance(function, types.MethodType)
                                    else weakref.ref(function))
     except TypeError:                           # a callable that takes no weak references
-        return found
+        return reference
 
     def again() -> CallSite | None:
-        site, function = found(), held()
+        site, function = reference(), function_reference()
         if site is not None or function is None:
             return site
         return remake(function)

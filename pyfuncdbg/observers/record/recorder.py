@@ -29,12 +29,12 @@ from pyfuncdbg.observers.record.call_recorder import CallRecorder
 from pyfuncdbg.observers.record.log import trace_folder
 from pyfuncdbg.observers.record.log.notice import Notices
 from pyfuncdbg.observers.record.log.queue import Backlog, charge
-from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, place_for
-from pyfuncdbg.observers.record.log.writer import Writer, reason
+from pyfuncdbg.observers.record.log.trace_folders import EXIST, Exist, create_trace
+from pyfuncdbg.observers.record.log.writer import Writer, failure_reason
 from pyfuncdbg.observers.record.records import OPS, Level
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.shared_arrays import SharedArrays
-from pyfuncdbg.observers.record.snapshots.site_notes import plain
+from pyfuncdbg.observers.record.snapshots.site_notes import plain_data
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Snapshots
 from pyfuncdbg.observers.record.snapshots.snapshot_memory import Allowance, BufferPool
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
@@ -138,14 +138,14 @@ class Recorder:
         """
         if self._state != 'new':
             raise TraceError(f'{self.path}: this recorder was already used; make a new one')
-        self.path, made = place_for(self.path, self._exist, self.budget)
+        self.path, is_new_folder = create_trace(self.path, self._exist, self.budget)
         self.path = self.path.resolve()
         try:
             self._identity = trace_folder.identity(self.path)
             self._open_log()
         except OSError as error:
-            trace_folder.remove(self.path, made)
-            raise trace_folder.refused(self.path, error) from error
+            trace_folder.remove(self.path, is_new_folder)
+            raise trace_folder.cannot_record_error(self.path, error) from error
         self._state = 'on'
         fork.follow(self)
         _on.append(self)
@@ -172,7 +172,7 @@ class Recorder:
         self.withdraw()
         if self._capture is not None:
             self._capture.stop()
-        fork.forget(self)
+        fork.unfollow(self)
         atexit.unregister(self.stop)
         if self._writer is None and (self._backlog.rows or self._backlog.notes):
             with contextlib.suppress(OSError):
@@ -205,7 +205,7 @@ class Recorder:
             data: What msgpack can write.
         """
         if self._state == 'on' and self._backlog.cap:
-            self._backlog.notes.append([kind, perf_counter_ns(), plain(data)])
+            self._backlog.notes.append([kind, perf_counter_ns(), plain_data(data)])
             self._backlog.wake.set()
 
     def keep(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -217,11 +217,11 @@ class Recorder:
             outputs: What it gave, nothing if it raised.
         """
         if self._state == 'on':
-            whole = self._snapshots.whole()
+            snapshots = self._snapshots.keeping_all()
             self.calls.announce(call.run, call.site)
-            taken = whole.take_all(inputs, call.site.host, self._scalars)
-            failed = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
-            self.calls.finish(call, taken, outputs, failed, whole)
+            input_snapshots = snapshots.take_all(inputs, call.site.host, self._scalars)
+            failure = Failure(call.error, call.site.host, self._snapshots) if call.error is not None else None
+            self.calls.finish(call, input_snapshots, outputs, failure, snapshots)
 
     def trace(self) -> Trace:
         """Open the trace so far for reading.
@@ -243,16 +243,16 @@ class Recorder:
         Returns:
             Its outputs.
         """
-        kept = self.on_begin(call)
+        entry = self.on_begin(call)
         try:
             try:
                 outputs = proceed()
             except BaseException as error:
-                self.on_error(call, kept, error)
+                self.on_error(call, entry, error)
                 raise
-            self.on_return(call, kept, outputs)
+            self.on_return(call, entry, outputs)
         except BaseException:
-            self.on_break_off(call, kept)
+            self.on_break_off(call, entry)
             raise
         return outputs
 
@@ -264,7 +264,7 @@ class Recorder:
 
     def _open_log(self, *, thread: bool = True) -> None:
         """Create this process's log and start its writer thread."""
-        trace_folder.require(self.path, self._identity)
+        trace_folder.check_identity(self.path, self._identity)
         facts = {'level': self.level, 'full_limit': self.full_limit, 'budget': self.budget, 'ops': 'op' in self.kinds}
         self._writer = Writer(self.path, self.budget - self._queue_limit, self._backlog, self._snapshots, facts,
                               self._notices, lambda: hooks.remove(self))
@@ -285,7 +285,7 @@ class Recorder:
             except OSError as error:
                 self._backlog.close(self._snapshots)
                 hooks.remove(self)
-                self._notices.ended(self.path, reason(error))
+                self._notices.ended(self.path, failure_reason(error))
 
     @property
     def thread(self) -> int:
@@ -303,7 +303,7 @@ class Recorder:
     def after_fork(self) -> None:
         """In the child: leave the parent's log and queue alone, and go on with what this thread was doing."""
         before, now = parent_thread_id(), threading.get_native_id()
-        inside = [held for held in self._backlog.begun() if held[0].thread == before]
+        entries = [entry for entry in self._backlog.running_calls() if entry[0].thread == before]
         if self._writer is not None:
             self._writer.abandon()
         self._writer = None
@@ -311,11 +311,11 @@ class Recorder:
         self._reset()
         if self._state != 'on':                 # another thread of the parent was stopping it
             self.withdraw()
-        for held in inside:
-            held[0].thread = now
-            self.calls.announce_again(held[0].run, held[0].site)
-            self._backlog.running[held[0].id] = held
-            charge(held[1], self._snapshots)
+        for entry in entries:
+            entry[0].thread = now
+            self.calls.announce_again(entry[0].run, entry[0].site)
+            self._backlog.running[entry[0].id] = entry
+            charge(entry[1], self._snapshots)
         self.calls.known_runs.clear()
 
 

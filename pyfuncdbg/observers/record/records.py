@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.array_bytes import UNREADABLE, array_from
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.dtypes import OBJECT
 from pyfuncdbg.observers.record.elements import Elements
-from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceReader, SourceText, not_recorded, within
+from pyfuncdbg.observers.record.sources.source_text import NOT_LOADED, SourceReader, SourceText, not_recorded, text_with_line
 
 Level = Literal['none', 'stats', 'full']
 """What is kept of a tensor."""
@@ -116,7 +116,10 @@ class TensorRecord:
         return self.level == 'none' and self.note.startswith(NOT_KNOWN)
 
     def to_numpy(self) -> np.ndarray:
-        """The value, as a new array; strings as an object array of bytes.
+        """Read the value from the trace.
+
+        Returns:
+            A new array; of strings an object array of bytes.
 
         Raises:
             DroppedError: It was not kept, or its bytes are damaged.
@@ -153,7 +156,14 @@ class OutputRecord:
     """The lines around its own."""
 
     def source_at(self, filename: str, line: int) -> SourceText:
-        """The source around the line of a warning, as the program ran it."""
+        """The source around the line of a warning, as the program ran it.
+
+        Args:
+            filename, line: As in a record of this call.
+
+        Returns:
+            The lines, or why there are none.
+        """
         return self._source(filename, line)
 
 
@@ -204,7 +214,14 @@ class ErrorRecord:
     """The line of each frame; none of a library's, unless all are."""
 
     def source_at(self, filename: str, line: int) -> SourceText:
-        """The source around the line of a frame, as the program ran it."""
+        """The source around the line of a frame, as the program ran it.
+
+        Args:
+            filename, line: As in `frames`.
+
+        Returns:
+            The lines, or why there are none.
+        """
         return self._source(filename, line)
 
 
@@ -233,8 +250,15 @@ class SiteRecord:
     _source: SourceReader = field(default=not_recorded, repr=False, compare=False)
 
     def source_at(self, filename: str, line: int) -> SourceText:
-        """The source around a line of its function or of its creation stack, as the program ran it."""
-        own = within(self.line, self.source, line) if self.source and filename == self.filename else None
+        """The source around a line of its function or of its creation stack, as the program ran it.
+
+        Args:
+            filename, line: Of the site, or as in `stack`.
+
+        Returns:
+            The lines, or why there are none.
+        """
+        own = text_with_line(self.line, self.source, line) if self.source and filename == self.filename else None
         return own if own is not None else self._source(filename, line)
 
 

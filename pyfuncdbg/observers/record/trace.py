@@ -23,11 +23,11 @@ from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.indexing import Progress, update
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog, LostRecordError
-from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, in_order
-from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, time_of, usage
+from pyfuncdbg.observers.record.index.query import CallFilter, check_sort, sort_rows
+from pyfuncdbg.observers.record.index.site_usage import SiteTime, SiteUse, profile, site_time, usage
 from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
-from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, records
+from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, span_records
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleIndexError
 from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
@@ -142,7 +142,7 @@ class Trace:
 
     def _rows(self, condition: CallFilter, sort: str | None = None, newest_first: bool = False) -> np.ndarray:
         calls, sites = self._reading.calls(), self._reading.entries()
-        return in_order(condition.rows(calls, sites), calls, sites, sort, newest_first)
+        return sort_rows(condition.rows(calls, sites), calls, sites, sort, newest_first)
 
     def info(self) -> TraceInfo:
         """Facts about the whole trace.
@@ -161,8 +161,8 @@ class Trace:
             dropped.update(log.dropped)
             if (reader := index.readers.get(process)) is not None:
                 nbytes += reader.size
-                if reader.tail:
-                    damage.append(f'{reader.path.name}: {reader.tail} at byte {log.position} of {reader.size}')
+                if reader.stop_reason:
+                    damage.append(f'{reader.path.name}: {reader.stop_reason} at byte {log.position} of {reader.size}')
         first, runs = logs[0] if logs else LogState(), self._reading.run_counts()
         return TraceInfo(str(self.path), manifest.version, first.argv, first.python, first.host, manifest.created,
                          max([log.last for log in logs], default=0) / 1e9, tuple([log.pid for log in logs]),
@@ -177,10 +177,10 @@ class Trace:
 
     def _op_cost(self) -> OpCost | None:
         """The sum of what the processes noted."""
-        found = [note.data for note in self._notes(OPS)]
-        if not found:
+        costs = [note.data for note in self._notes(OPS)]
+        if not costs:
             return None
-        calls, seconds, nbytes = (sum(number for data in found if isinstance(number := data.get(name), int | float)
+        calls, seconds, nbytes = (sum(number for data in costs if isinstance(number := data.get(name), int | float)
                                       and 0 <= number < _MOST_COST) for name in ('calls', 'seconds', 'nbytes'))
         return OpCost(int(calls), float(seconds), int(nbytes))
 
@@ -221,7 +221,7 @@ class Trace:
             runs = self._reading.runs()
             row = runs.row(process, id)
             if row is None:
-                near = ', '.join(map(str, runs.near(process, id)))
+                near = ', '.join(map(str, runs.nearest_ids(process, id)))
                 raise CommandError(f'There is no run {id}' + (f'; near it: {near}.' if near else '; no run was recorded.'))
             return self._reading.run(row)
         return self._answer(ask)
@@ -258,7 +258,7 @@ class Trace:
             return [self._reading.call(row) for row in rows[:limit].tolist()]
         return self._answer(ask)
 
-    def ordered(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> SortedCalls:
+    def sorted_calls(self, *, sort: str | None = None, newest_first: bool = False, **filters: Any) -> SortedCalls:
         """A list of calls for a worker thread to build.
 
         Args:
@@ -324,18 +324,18 @@ class Trace:
         Raises:
             CommandError: There is none; the message names the nearest.
         """
-        asked = str(number).strip()
-        match = _NUMBER.fullmatch(asked)
+        reference = str(number).strip()
+        match = _NUMBER.fullmatch(reference)
         if match is not None:
             process, id_ = int(match[1] or 1), int(match[2])
-            found = self._records([(process, id_)])
-            if not found:
-                raise CommandError(self._answer(lambda: self._no_number(asked, process, id_)))
-            return found[0]
-        match = _ORDINAL.fullmatch(asked)
+            calls = self._records([(process, id_)])
+            if not calls:
+                raise CommandError(self._answer(lambda: self._no_number(reference, process, id_)))
+            return calls[0]
+        match = _ORDINAL.fullmatch(reference)
         one = self._answer(partial(self._of_site, match[1], int(match[2]))) if match is not None else None
         if one is None:
-            raise CommandError(self._answer(lambda: self._no_site(asked, match[1] if match is not None else asked)))
+            raise CommandError(self._answer(lambda: self._no_site(reference, match[1] if match is not None else reference)))
         return one
 
     def _of_site(self, name: str, ordinal: int) -> CallRecord | None:
@@ -347,16 +347,16 @@ class Trace:
         rows = self._rows(CallFilter())
         rows = rows[calls['ordinal'][rows] == ordinal]
         names = [sites[key].name if key in sites else '' for key in calls['site'][rows].tolist()]
-        for row, known in sorted(zip(rows.tolist(), names, strict=True), key=lambda pair: pair[1] != name):
-            if known == name or known.endswith('/' + name):
+        for row, site in sorted(zip(rows.tolist(), names, strict=True), key=lambda pair: pair[1] != name):
+            if site == name or site.endswith('/' + name):
                 return self._reading.call(int(rows[calls['site'][rows] == calls['site'][row]][-1]))
         return None
 
-    def _no_number(self, asked: str, process: int, id_: int) -> str:
-        names = ', '.join(decode.call_number(process, near) for near in self._reading.calls().near(process, id_))
-        return f'There is no call {asked}' + (f'; near it: {names}.' if names else '; no call was recorded.')
+    def _no_number(self, reference: str, process: int, id_: int) -> str:
+        names = ', '.join(decode.call_number(process, near) for near in self._reading.calls().nearest_ids(process, id_))
+        return f'There is no call {reference}' + (f'; near it: {names}.' if names else '; no call was recorded.')
 
-    def _no_site(self, asked: str, site: str) -> str:
+    def _no_site(self, reference: str, site: str) -> str:
         calls, sites = self._reading.calls(), self._reading.entries()
         rows = self._rows(CallFilter())
         keys, counts = np.unique(calls['site'][rows], return_counts=True)
@@ -365,8 +365,8 @@ class Trace:
         if site in called:
             key, count = called[site]
             last = int(calls['ordinal'][rows][calls['site'][rows] == key].max())
-            return f'There is no call {asked!r}: {site!r} was called {count} times, the last is {site}[{last}].'
-        return f'There is no call {asked!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
+            return f'There is no call {reference!r}: {site!r} was called {count} times, the last is {site}[{last}].'
+        return f'There is no call {reference!r}; expected a number such as 17, or a site and an ordinal such as norm[3].' \
             + nearest(site, list(called))
 
     def tensors(self, *, run: int | None = None, call: str | int | None = None, site: str | None = None,
@@ -388,12 +388,12 @@ class Trace:
             one = self.call(call)
             pairs = [(one, tensor) for tensor in (*one.inputs, *one.outputs)]
         else:
-            around = self.calls(kind='run', run=run, process=process) if kind in (None, 'run') and site is None else []
+            runs = self.calls(kind='run', run=run, process=process) if kind in (None, 'run') and site is None else []
             inner = self.calls(kind=kind, site=site, run=run, process=process) if kind != 'run' else []
-            pairs = [(fed, tensor) for fed in around for tensor in fed.inputs]
+            pairs = [(fed, tensor) for fed in runs for tensor in fed.inputs]
             pairs += [(made, tensor) for made in inner for tensor in made.outputs]
             seen = {(made.process, made.run, tensor.name) for made, tensor in pairs}
-            pairs += [(fed, tensor) for fed in around for tensor in fed.outputs
+            pairs += [(fed, tensor) for fed in runs for tensor in fed.outputs
                       if (fed.process, fed.run, tensor.name) not in seen]
         if bad is not None:
             pairs = [pair for pair in pairs if (pair[1].stats is not None and pair[1].stats.bad > 0) == bad]
@@ -418,7 +418,7 @@ class Trace:
         """
         return self._answer(lambda: profile(self._reading, run))
 
-    def time_of(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
+    def site_time(self, site: SiteRecord, run: int | None = None) -> SiteTime | None:
         """The cost of one site, with all that ran inside its calls.
 
         Args:
@@ -428,7 +428,7 @@ class Trace:
         Returns:
             The cost; None if it was not called.
         """
-        return self._answer(lambda: time_of(self._reading, site_key(site.process, site.id), run))
+        return self._answer(lambda: site_time(self._reading, site_key(site.process, site.id), run))
 
     def plans(self) -> list[PlanRecord]:
         """The plans of runs: each set of nodes that ran together.
@@ -438,7 +438,7 @@ class Trace:
         """
         return self._answer(self._reading.plans)
 
-    def newest(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
+    def newest_calls(self, site: SiteRecord, *, run: int | None = None, limit: int = 1) -> list[CallRecord]:
         """The newest calls of one site.
 
         Args:
@@ -458,8 +458,8 @@ class Trace:
             return [self._reading.call(row) for row in rows[:limit].tolist()]
         return self._answer(ask)
 
-    def during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None, run: int | None = None,
-               limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
+    def spans_during(self, start: float, end: float, *, kind: str | None = None, site: str | None = None,
+                     run: int | None = None, limit: int = 5_000) -> tuple[int, list[SpanRecord]]:
         """The calls in a window of time.
 
         Args:
@@ -480,7 +480,7 @@ class Trace:
             total, duration = len(rows), calls['duration'][rows]
             if total > limit:
                 rows = rows[np.lexsort((~duration, duration != UNFINISHED))]
-            spans = records(calls, sites, rows[:limit])
+            spans = span_records(calls, sites, rows[:limit])
             return total, sorted(spans, key=lambda call: (call.started, -(call.duration or 0.0)))
         return self._answer(ask)
 

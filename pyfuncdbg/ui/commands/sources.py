@@ -165,7 +165,7 @@ def _is_bad(mark: LineMark) -> bool:
 def _value(trace: Queries, mark: LineMark, run: int | None) -> TensorRecord | None:
     if mark.time is None or mark.role != 'made':
         return None
-    newest = trace.newest(mark.site, run=run)
+    newest = trace.newest_calls(mark.site, run=run)
     return next((load_few(tensor) for tensor in newest[0].outputs if not tensor.absent and tensor.level != 'none'),
                 None) if newest else None
 

@@ -51,7 +51,7 @@ def _window(context: Context, args: argparse.Namespace) -> Window:
     if first >= last and (args.start is not None or args.end is not None):
         raise CommandError(f'there is nothing between {first * 1e3:g} ms and {last * 1e3:g} ms: the trace has calls from '
                            f'{trace.extent()[0] * 1e3:.6g} ms to {trace.extent()[1] * 1e3:.6g} ms')
-    total, calls = trace.during(first, last, kind=kind, site=args.site, run=args.run, limit=MOST)
+    total, calls = trace.spans_during(first, last, kind=kind, site=args.site, run=args.run, limit=MOST)
     filters = filters_of(args, 'site', 'run', 'call')
     if kind is not None:
         filters['kind'] = kind

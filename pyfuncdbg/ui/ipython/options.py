@@ -13,7 +13,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError, UsageError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, taken
+from pyfuncdbg.observers.record.log.trace_folder import MANIFEST, path_taken_error
 from pyfuncdbg.observers.record.recorder import SMALLEST_BUDGET
 from pyfuncdbg.ui.commands.break_commands import breakpoint_of
 from pyfuncdbg.ui.commands.byte_size import byte_size
@@ -121,7 +121,7 @@ def _quoted(condition: str) -> str:
 def _check_free(path: Path) -> None:
     """A trace can be made there."""
     if (path / MANIFEST).exists():
-        raise CommandError(f'--record {taken(path)}')
+        raise CommandError(f'--record {path_taken_error(path)}')
     if path.is_dir() and any(path.iterdir()):
         raise CommandError(f'--record {path}: is a folder with other files in it; give a path that does not exist yet')
     if path.exists() and not path.is_dir():

@@ -186,7 +186,7 @@ def test_every_execution_is_in_the_trace_the_later_ones_as_retries_of_the_first(
         assert [call.inputs[0].to_numpy().tobytes() for call in calls] == [np.array(GIVEN).tobytes()] * 6
         assert [call.inputs[0].changed for call in calls] == [True, True, True, False, True, True]
         assert [[float(out.to_numpy()) for out in call.outputs] for call in calls] == [[1], [2], [3], [], [4], [5]]
-        assert trace.call('f[1]').number == str(four) == trace.newest(calls[1].site, limit=2)[1].number
+        assert trace.call('f[1]').number == str(four) == trace.newest_calls(calls[1].site, limit=2)[1].number
         assert trace.info().retries == (3, 0) and not trace.count(kind='python', failed=True)
         summary = summarized(trace)
         assert not summary.failed and summary.retries == 3 and summary.sites[0].retries == 3 and summary.sites[0].calls == 6

@@ -344,7 +344,7 @@ def test_an_array_that_another_thread_changes_meanwhile(tmp_path):
 
 def test_a_blob_whose_bytes_are_not_those_of_its_key_leaves_nothing(tmp_path):
     content = TensorContent(np.arange(1_000_000.), np.dtype(float), (1_000_000,), 8_000_000)
-    key, length = content.measured()
+    key, length = content.measure()
     log = LogFile(tmp_path / 'log')
     before = log.size
     assert not log.append_blob(bytes(16), length, content.chunks())
@@ -354,6 +354,6 @@ def test_a_blob_whose_bytes_are_not_those_of_its_key_leaves_nothing(tmp_path):
     log.close()
     reader = LogReader(tmp_path / 'log')
     (blob,) = reader.frames(0)
-    assert reader.tail == '' and blob.payload == key
+    assert reader.stop_reason == '' and blob.payload == key
     assert reader.read(blob.position + 16, length) == content.value.tobytes()
     reader.close()

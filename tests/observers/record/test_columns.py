@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 from plain_host import wrapped
 
-from pyfuncdbg.observers.record.index.site_usage import _ranked
+from pyfuncdbg.observers.record.index.site_usage import _rank_keys
 from pyfuncdbg.observers.record.index.tables import Table
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch
-from pyfuncdbg.observers.record.log.call_batch import unpacked
-from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
+from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
+from pyfuncdbg.observers.record.log.log_file import LogFrame, LogReader
 from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
@@ -27,7 +27,7 @@ _NUMBERS = st.one_of(st.lists(st.integers(-5, 200), min_size=1, max_size=20), st
 
 @given(st.lists(_NUMBERS, min_size=1, max_size=6))
 def test_columns_of_several_records_come_back_in_their_order(records: list[list[int]]) -> None:
-    packed = [columns.checked(unpacked(msgpack.packb(columns.pack(numbers))), len(numbers)) for numbers in records]
+    packed = [columns.check(decode_msgpack(msgpack.packb(columns.pack(numbers))), len(numbers)) for numbers in records]
     assert columns.unpack(packed, [len(numbers) for numbers in records]).tolist() == list(chain.from_iterable(records))
 
 
@@ -38,14 +38,14 @@ def test_columns_of_several_records_come_back_in_their_order(records: list[list[
     ([0, 2, 'ab'], 'wrong size'), ([0, 8, b''], 'wrong size')])
 def test_what_is_no_column_is_refused(column: object, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        columns.checked(column, 1)
+        columns.check(column, 1)
 
 
 @given(st.lists(st.one_of(st.tuples(_64, _64, _64), st.tuples(_64, _64, _64, _64)), min_size=1, max_size=columns.MOST_ROWS))
 def test_runs_come_back_from_this_and_the_earlier_form(runs: list[tuple[int, ...]]) -> None:
     expected = [list((*run, NO_ELEMENT)[:4]) for run in runs]
     for content in (run_batch.encode(runs), [list(run) for run in runs]):
-        count, packed = run_batch.decode(unpacked(msgpack.packb(content)))
+        count, packed = run_batch.decode(decode_msgpack(msgpack.packb(content)))
         assert np.stack([columns.unpack([column], [count]) for column in packed], 1).tolist() == expected
 
 
@@ -89,7 +89,7 @@ def test_a_column_of_one_number_takes_no_memory_and_an_estimate_bounded_room() -
 @given(st.lists(st.integers(-1 << 60, 1 << 60), min_size=1, max_size=6), st.data())
 def test_ranks_are_those_of_unique(keys: list[int], data: st.DataObject) -> None:
     drawn = np.array(data.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=30)), np.int64)
-    known, ranks = _ranked(np.concatenate((np.full(5000, drawn[0]), drawn)))
+    known, ranks = _rank_keys(np.concatenate((np.full(5000, drawn[0]), drawn)))
     expected = np.unique(np.concatenate((np.full(5000, drawn[0]), drawn)), return_inverse=True)
     assert known.tolist() == expected[0].tolist() and ranks.tolist() == expected[1].reshape(-1).tolist()
 
@@ -103,7 +103,7 @@ def test_reading_that_is_broken_off_goes_on_where_it_was(tmp_path: Path, monkeyp
             recorder.flush()
     whole = LogReader.frames
     for after in range(1, 40, 6):
-        def frames(self: LogReader, start: int, after: int = after) -> Iterator[FoundFrame]:
+        def frames(self: LogReader, start: int, after: int = after) -> Iterator[LogFrame]:
             for number, frame in enumerate(whole(self, start)):
                 if number == after:
                     raise KeyboardInterrupt
@@ -133,7 +133,7 @@ def test_of_records_read_together_only_the_damaged_one_is_lost(tmp_path: Path) -
     for record in records:
         payload = record.payload
         if record.kind == log_file.CALLS and (calls := calls + 1) == 4:
-            fields = unpacked(payload)
+            fields = decode_msgpack(payload)
             fields[1][0] = [0, 5, b'']
             payload = msgpack.packb(fields)
         data += b''.join(log_file.frame(record.kind, payload))

@@ -19,7 +19,7 @@ from plain_host import wrapped
 from pyfuncdbg.errors import DroppedError, NotATraceError, TraceError, TraceVersionError
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import log_file
-from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
+from pyfuncdbg.observers.record.log.call_batch import Batch, decode_msgpack
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources.local_source import candidate
 from pyfuncdbg.observers.record.trace import Trace
@@ -154,7 +154,7 @@ def test_hostile_msgpack(sound, tmp_path, payload):
             log.write(b''.join(log_file.frame(kind, payload)))
     info = read_everything(target)
     assert info.calls == 30 and info.damage
-    for read in (unpacked, Batch):
+    for read in (decode_msgpack, Batch):
         with pytest.raises(ValueError):
             read(payload)
 
@@ -325,7 +325,7 @@ def test_a_batch_whose_values_are_damaged_does_not_hide_the_others(sound, tmp_pa
     with Trace.open(target) as trace:
         calls = trace.calls()
         damaged = [call for call in calls if call.dropped.get('damaged')]
-        assert len(calls) == 30 and 0 < len(damaged) < 30 and len(trace.ordered().build() * [1]) == 30
+        assert len(calls) == 30 and 0 < len(damaged) < 30 and len(trace.sorted_calls().build() * [1]) == 30
         assert all('damaged' in call.output[0].text and call.duration > 0 for call in damaged)
 
 

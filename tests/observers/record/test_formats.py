@@ -21,7 +21,7 @@ from plain_host import HOST, new_run
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import CallSite, new_call
 from pyfuncdbg.observers.record.index.decode import site_record
-from pyfuncdbg.observers.record.log.call_batch import Batch, encode, summary_of, unpacked
+from pyfuncdbg.observers.record.log.call_batch import Batch, decode_msgpack, encode, summary_of
 from pyfuncdbg.observers.record.log.call_flags import RETRY
 from pyfuncdbg.observers.record.log.queued_call import queued_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
@@ -140,11 +140,11 @@ def test_only_records_with_retries_have_a_field_of_them() -> None:
     plain = encode(calls, described)
     calls[1].broken_off, calls[2].retry_of = True, 2
     retried = encode(calls, described)
-    assert [len(unpacked(payload)) for payload in (plain, retried)] == [13, 14]
+    assert [len(decode_msgpack(payload)) for payload in (plain, retried)] == [13, 14]
     assert Batch(plain).retries == {} and Batch(retried).retries == {1: [0, True], 2: [2, False]}
     for payload, flags in ((plain, [0, 0, 0]), (retried, [0, 0, RETRY])):
         assert list(summary_of(payload, lambda entry: False).flags) == flags
-    fields = unpacked(retried)
+    fields = decode_msgpack(retried)
     for wrong in (3, [[5, [1, True]]], [['x', 1]]):
         with pytest.raises(ValueError, match='row'):
             Batch(msgpack.packb([*fields[:13], wrong]))

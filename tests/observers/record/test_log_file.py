@@ -73,5 +73,5 @@ def test_a_signal_handler_that_raises_behind_a_write_leaves_whole_records(tmp_pa
     log.append(log_file.frame(log_file.NOTE, b'third'))
     log.close()
     reader = log_file.LogReader(log.path)
-    assert [found.payload for found in reader.frames(0)] == [b'first', b'third'] and not reader.tail
+    assert [found.payload for found in reader.frames(0)] == [b'first', b'third'] and not reader.stop_reason
     reader.close()

@@ -41,7 +41,7 @@ def trace(tmp_path: Path) -> Iterator[Trace]:
 
 
 def built(trace: Trace, **options: object) -> SortedCalls:
-    ordering = trace.ordered(**options)         # type: ignore[arg-type]
+    ordering = trace.sorted_calls(**options)         # type: ignore[arg-type]
     ordering.build()
     return ordering
 
@@ -73,9 +73,9 @@ def test_new_sort_keys_sort_by_what_they_are_named_after(trace: Trace) -> None:
 def test_what_is_not_there(trace: Trace) -> None:
     ordering = built(trace)
     with pytest.raises(CommandError, match='sorted by'):
-        trace.ordered(sort='colour')
+        trace.sorted_calls(sort='colour')
     with pytest.raises(CommandError, match='No kind of call'):
-        trace.ordered(kind='pyhton')
+        trace.sorted_calls(kind='pyhton')
     assert ordering.position('99999999') is None and ordering.position('2.1') is None and ordering.page(60, 5) == []
 
 
@@ -110,7 +110,7 @@ def test_text_that_names_of_every_call_hold_is_found_beyond_a_page_of_candidates
 
 
 def test_cancelled_from_another_thread(trace: Trace) -> None:
-    ordering = trace.ordered()
+    ordering = trace.sorted_calls()
     thread = threading.Thread(target=ordering.cancel)
     thread.start()
     thread.join()
@@ -119,7 +119,7 @@ def test_cancelled_from_another_thread(trace: Trace) -> None:
     ordering.close()
     ordering.close()
     with pytest.raises(QueryCancelledError):
-        built(trace).find('nowhere', 0, wanted=lambda looked: False)
+        built(trace).find('nowhere', 0, go_on=lambda looked: False)
     with pytest.raises(QueryCancelledError):
         ordering.page(0, 1)
 
@@ -142,7 +142,7 @@ def test_the_calls_of_a_run_are_all_of_it_and_in_their_order(given_rows: list[tu
         table.append(1, {**zeros, 'process': process, 'id': number, 'run': of_run})
     calls = table.view()
     wanted = [row for row in calls.rows.tolist() if calls['run'][row] == run]
-    assert calls.of_run(run).tolist() == wanted == calls.of_run(run).tolist()
+    assert calls.rows_of_run(run).tolist() == wanted == calls.rows_of_run(run).tolist()
     for process in (None, 1, 2):
         found = CallFilter(run=run, process=process).rows(calls, {})
         assert found.tolist() == [row for row in wanted if calls['id'][row] > 0 and process in (None, calls['process'][row])]
@@ -156,5 +156,5 @@ def test_a_search_says_how_many_it_has_looked_at(tmp_path: Path, backwards: bool
             call(number)
     looked: list[int] = []
     with Trace.open(recorder.path) as trace:
-        assert built(trace).find('nowhere', start, backwards=backwards, wanted=lambda n: not looked.append(n)) is None
+        assert built(trace).find('nowhere', start, backwards=backwards, go_on=lambda n: not looked.append(n)) is None
     assert looked == sorted(looked) and (looked[0], looked[-1]) == (0, 1_000) and len(looked) > 4

@@ -65,7 +65,7 @@ def test_runs_of_one_plan_are_counted(trace):
 
 def test_newest_calls_of_just_this_site(trace):
     site = next(site for site in trace.sites() if site.name == 'outer' and site.kind == 'python')
-    assert [call.ordinal for call in trace.newest(site, limit=5)] == [2, 1, 0]
+    assert [call.ordinal for call in trace.newest_calls(site, limit=5)] == [2, 1, 0]
     first = trace.calls(site='outer')[0]
-    assert [call.number for call in trace.newest(site, run=first.run)] == [first.number]
-    assert trace.newest(site, run=10**9) == []
+    assert [call.number for call in trace.newest_calls(site, run=first.run)] == [first.number]
+    assert trace.newest_calls(site, run=10**9) == []

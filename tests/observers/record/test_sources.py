@@ -14,13 +14,13 @@ from hypothesis import given, settings, strategies as st
 from plain_sites import wrapped
 from recorded_source import HELPER, MAIN, as_version_2, recorded, renamed, rewritten
 
-from pyfuncdbg.observers.record.index.trace_sources import checked
+from pyfuncdbg.observers.record.index.trace_sources import source_fields
 from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.sources import loaded_source, local_source
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
 from pyfuncdbg.observers.record.sources.local_source import candidate, read_regular
-from pyfuncdbg.observers.record.sources.matching_code import fits
+from pyfuncdbg.observers.record.sources.matching_code import matches_code
 from pyfuncdbg.observers.record.sources.source_text import CHANGED, DIFFERS, NOT_HERE, NOT_RECORDED
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -208,7 +208,7 @@ def test_a_file_edited_while_it_is_recorded_keeps_the_text_that_runs_until_it_is
     sources.renew()
     assert sources.function(module.double.__code__) == [2, 2]
     assert sources.function(double) == [0, 0]   # of the text before
-    texts = [[number, ''.join(part for _, part in parts)] for number, _, _, _, parts in sources.taken()]
+    texts = [[number, ''.join(part for _, part in parts)] for number, _, _, _, parts in sources.take_entries()]
     assert texts == [[2, 'def double(x):\n    return [x * SCALE * 100]\n']]
 
 
@@ -219,13 +219,13 @@ def test_a_text_is_written_once_however_many_records_name_it(tmp_path):
     sources = LoadedSources()
     found = {sources.line(str(file), line) for line in (10, 11, 10, 50)}
     assert found == {1}
-    ((number, filename, size, key, parts),) = sources.taken()
+    ((number, filename, size, key, parts),) = sources.take_entries()
     assert (number, filename, size) == (1, str(file), file.stat().st_size) and key == local_source.digest(file.read_bytes())
     assert [[first, part.count('\n')] for first, part in parts] == [[8, 5], [13, 1], [48, 5]]
     sources.renew()
     assert sources.frames([(str(file), 9, 'f'), (os.__file__, 5, 'g'), (str(file), 50, 'h')]) == [1]
-    assert [parts for *_, parts in sources.taken()] == [[[7, 'line 7\n']]]
-    assert list(sources.taken()) == []
+    assert [parts for *_, parts in sources.take_entries()] == [[[7, 'line 7\n']]]
+    assert list(sources.take_entries()) == []
 
 
 def test_a_cell_is_kept_whole(tmp_path, monkeypatch):
@@ -260,7 +260,7 @@ def test_the_budget_counts_for_source_lines_too(tmp_path):
                     | st.binary(max_size=16), lambda inner: st.lists(inner, max_size=5), max_leaves=20))
 def test_a_record_of_something_else_is_refused(fields):
     try:
-        number, filename, _, key, parts = checked(fields)
+        number, filename, _, key, parts = source_fields(fields)
     except ValueError:
         return
     assert isinstance(number, int) and isinstance(filename, str) and len(key) in (0, 16) and isinstance(parts, list)
@@ -286,9 +286,9 @@ def test_a_text_is_that_of_its_code_and_of_no_other(module):
     codes = [function.__code__ for function in vars(found).values()
              if isinstance(function, type(test_a_cell_is_kept_whole)) and function.__code__.co_filename == found.__file__]
     unmatched = ['dedent'] if module == 'textwrap' and sys.version_info >= (3, 12) else []
-    assert codes and [code.co_name for code in codes if not fits(code, lines)] == unmatched
-    assert [code.co_name for code in codes if fits(code, ['', *lines])] == []
+    assert codes and [code.co_name for code in codes if not matches_code(code, lines)] == unmatched
+    assert [code.co_name for code in codes if matches_code(code, ['', *lines])] == []
     for code in codes:
         at = max(line for _, _, line in code.co_lines() if line is not None) - 1
         edited = [*lines[:at], lines[at].partition('#')[0] + ' + nowhere', *lines[at + 1:]]
-        assert not fits(code, edited), code.co_name
+        assert not matches_code(code, edited), code.co_name

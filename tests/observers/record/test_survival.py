@@ -48,7 +48,7 @@ def kill_once(folder, delay):
     finished = [call for at, worked, call in lines if at < killed - 0.5 and worked < lines[-1][1] - 0.5]
     with Trace.open(trace) as seen:
         assert not seen.info().complete
-        _total, spans = seen.during(*seen.extent(), limit=10**9)       # all that decoding adds to them is tried on a sample
+        _total, spans = seen.spans_during(*seen.extent(), limit=10**9)     # what decoding adds to them is tried on a sample
         known = {int(span.number) for span in spans if span.duration is not None}
         last = max(finished, default=0)
         assert set(range(1, last + 1)) <= known

@@ -91,10 +91,10 @@ class Page:
         return (self.count - 1 - number if self.query.down else number) if number < self.count else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
+             go_on: Callable[[int], bool] = lambda searched: True) -> int | None:
         order = range(start, -1, -1) if backwards else range(start, self.count)
         for index in order:
-            if index % 4096 == 0 and not wanted(index - start):
+            if index % 4096 == 0 and not go_on(index - start):
                 raise QueryCancelledError
             if text in f'n{self._number(index)}':
                 return index

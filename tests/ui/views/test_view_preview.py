@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pyfuncdbg.observers.record.elements import ends
+from pyfuncdbg.observers.record.elements import edge_indices
 from pyfuncdbg.ui.views.pictures.element_table import preview
 
 LINE = re.compile(r'^ *\[([\d, ]+)\] +(.+)$')
@@ -38,7 +38,7 @@ def test_small_arrays_are_shown_whole_and_in_place(draw, array, width):
 
 @given(hnp.array_shapes(min_dims=1, max_dims=6, max_side=3000), st.integers(1, 200))
 def test_large_arrays_show_few_elements_of_both_ends(sizes, limit):
-    axes = ends(sizes, limit)
+    axes = edge_indices(sizes, limit)
     kept = [len(indices) for indices in axes]
     assert np.prod(kept, dtype=object) <= max(limit, 1)
     for indices, n in zip(axes, sizes, strict=True):

@@ -155,7 +155,7 @@ def node_card(trace: Queries, found: FoundNode, stop: Stop | None = None, *, dum
 def _stack(node: RecordedNode | None) -> tuple[tuple[Frame, ...], tuple[SourceText, ...]]:
     """The creation stack of a node, and the lines of its frames."""
     frames = node.site.stack if node is not None else ()
-    return frames, tuple(node.site.source_at(frame.filename, frame.line).only(frame.line) for frame in frames if node)
+    return frames, tuple(node.site.source_at(frame.filename, frame.line).only_line(frame.line) for frame in frames if node)
 
 
 def _given_to(call: CallRecord | None) -> tuple[NodeInput, ...]:
@@ -205,7 +205,7 @@ def _time(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> Si
     """The call count and cost of a node; as a step of the graph where that was recorded."""
     if node is None:
         return None
-    found = [time for site in node.sites if (time := trace.time_of(site, graph.run)) is not None]
+    found = [time for site in node.sites if (time := trace.site_time(site, graph.run)) is not None]
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 
@@ -227,7 +227,7 @@ def _dumps(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> t
     if node is None:
         return ()
     for site in node.sites[::-1]:
-        found = trace.newest(site, run=graph.run, limit=DUMPS)
+        found = trace.newest_calls(site, run=graph.run, limit=DUMPS)
         if found:
             return tuple(found)
     return ()

@@ -204,7 +204,7 @@ def _failure(run: int, error: BaseException | None, name: str, trace: Queries) -
 
 def _failed(site: SiteRecord, call: str, inputs: tuple[TensorRecord, ...]) -> NodeFailure:
     created = site.stack[-1] if site.stack else None
-    source = site.source_at(created.filename, created.line).only(created.line) if created is not None else SourceText()
+    source = site.source_at(created.filename, created.line).only_line(created.line) if created is not None else SourceText()
     return NodeFailure(site.name, site.op_type, call, created, inputs, source)
 
 

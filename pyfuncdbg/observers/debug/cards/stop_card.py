@@ -34,7 +34,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, st
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
 from pyfuncdbg.observers.debug.value import Value, described
-from pyfuncdbg.observers.record.snapshots.frame_locals import order_of
+from pyfuncdbg.observers.record.snapshots.frame_locals import variable_order
 
 NAMES = 8
 """Values on a card."""
@@ -227,7 +227,7 @@ def local_values(frame: FrameType) -> dict[str, Any]:
     text; no dunder names, no modules."""
     order: dict[str, tuple[int, int]] = {}
     for depth, one in enumerate(block_frames(frame)):
-        for name, index in order_of(program_code(one.f_code)).items():
+        for name, index in variable_order(program_code(one.f_code)).items():
             order.setdefault(name, (depth, index))
     values = {name: value for name, value in function_variables(frame).items()
               if not name.startswith(('__', '.')) and not inspect.ismodule(value)}

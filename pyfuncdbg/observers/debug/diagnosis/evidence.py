@@ -121,7 +121,7 @@ def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[S
             column = columns.get((site.process, site.id), 0)
             groups.setdefault((_made_at(site), column, site.op_type, site.function, site.host), []).append(site)
     for (place, column, *_), sites in groups.items():
-        calls = [call for site in sites for call in trace.newest(site, limit=READ)]
+        calls = [call for site in sites for call in trace.newest_calls(site, limit=READ)]
         calls.sort(key=lambda call: call.started)
         used = [uses[site.process, site.id] for site in sites]
         yield Spot(place, tuple(sites), tuple(calls[-READ:]), sum(use.calls for use in used),

@@ -63,7 +63,7 @@ class NodeValues:
         here = call_at(self._trace, self._stop)
         if here is not None and run in (None, here.run) and here.site.id in (site.id for site in node.sites):
             return here
-        found = [call for site in node.sites for call in self._trace.newest(site, run=run)]
+        found = [call for site in node.sites for call in self._trace.newest_calls(site, run=run)]
         return max(found, key=lambda call: (call.started, bool(call.site.function)), default=None)
 
     def tensor(self, name: str) -> TensorRecord | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import program_code
-from pyfuncdbg.observers.record.sources.source_text import SourceText, excerpt_of
+from pyfuncdbg.observers.record.sources.source_text import SourceText, file_excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def line_of(filename: str, line: int, module: dict[str, Any] | None = None) -> s
 
 def running_source(filename: str, line: int) -> SourceText:
     """The reader of records that are made of the program that runs here: their file names come from its own code."""
-    return excerpt_of(source_lines(filename), line) or SourceText()
+    return file_excerpt(source_lines(filename), line) or SourceText()
 
 
 def listing(filename: str, first: int, last: int, *, function: str = '', current: int = 0, raised: int = 0,

@@ -118,7 +118,7 @@ def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By,
                       sum(time.own for time in group), sum(time.total for time in twins), max(time.longest
                                                                                               for time in group),
                       most.newest, sum(time.bad for time in twins),
-                      site.source_at(filename, line).only(line) if by == 'line' and filename else SourceText(),
+                      site.source_at(filename, line).only_line(line) if by == 'line' and filename else SourceText(),
                       sum(time.retries for time in twins), known.get((site.process, site.id)))
 
 

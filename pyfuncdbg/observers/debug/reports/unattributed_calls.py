@@ -28,7 +28,7 @@ def unattributed(trace: Queries, site: SiteRecord, run: int | None) -> int:
     if site.id not in own.sites:
         return 0
     end = own.started + own.duration if own.duration is not None else math.inf
-    _, spans = trace.during(own.started, end, kind='python', site=glob.escape(site.name), limit=_READ)
+    _, spans = trace.spans_during(own.started, end, kind='python', site=glob.escape(site.name), limit=_READ)
     calls = [trace.call(span.number) for span in spans if span.process == site.process]
     runs = {call.run: trace.run(call.run, site.process) for call in calls if call.run != run}
     return sum(call.site.id == site.id and call.run in runs and site.id not in runs[call.run].sites for call in calls)

@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.errors import TraceError, TraceVersionError
 from pyfuncdbg.observers.record.array_bytes import array_from
 from pyfuncdbg.observers.record.index.decode import (
-    listed,
+    list_of,
     number,
     plan_fields,
     site_record,
@@ -26,9 +26,9 @@ from pyfuncdbg.observers.record.index.decode import (
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, SiteEntry, StaleIndexError
 from pyfuncdbg.observers.record.log import columns, log_file, run_batch, trace_folder
-from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, summary_of, unpacked
+from pyfuncdbg.observers.record.log.call_batch import COLUMNS, BatchSummary, decode_msgpack, summary_of
 from pyfuncdbg.observers.record.log.columns import Packed
-from pyfuncdbg.observers.record.log.log_file import FoundFrame, LogReader
+from pyfuncdbg.observers.record.log.log_file import LogFrame, LogReader
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -45,24 +45,27 @@ _FAR = 1 << 60
 
 
 def update(index: Index, progress: Progress | None = None) -> bool:
-    """Index what the logs hold beyond what is indexed; True if there was anything.
+    """Index what the logs hold beyond what is indexed.
 
     Args:
         index: Of the trace.
         progress: Called after about every megabyte.
 
+    Returns:
+        Whether there was anything new.
+
     Raises:
         TraceError: No log can be read.
         StaleIndexError: A log became shorter.
     """
-    found = False
+    grown = False
     failure: TraceError | None = None
     logs = [(process, path) for process, path in trace_folder.logs(index.path) if process < _MOST_PROCESSES]
-    reading = _Reading(progress, logs) if progress is not None else None
+    reading = _ReadProgress(progress, logs) if progress is not None else None
     for process, path in logs:
         try:
             reader = index.readers.get(process) or index.open_log(process, path)
-            found |= _LogIndexing(index, process, reader).run(reading)
+            grown |= _LogIndexing(index, process, reader).run(reading)
         except TraceVersionError:
             raise
         except TraceError as error:
@@ -73,22 +76,22 @@ def update(index: Index, progress: Progress | None = None) -> bool:
             _note_damage(index, process, 0, str(failure))
     if failure is not None and not index.readers:
         raise failure
-    return found
+    return grown
 
 
-class _Reading:
+class _ReadProgress:
     """Progress of reading the logs, reported to a callback."""
 
     def __init__(self, progress: Progress, logs: list[tuple[int, Path]]) -> None:
         self._progress = progress
-        self._before = self._told = 0
+        self._before = self._reported = 0
         self._total = sum(path.stat().st_size for _, path in logs if path.exists())
 
     def at(self, position: int) -> None:
         """So far this log is read."""
-        if self._before + position >= self._told + _PROGRESS_BYTES:
-            self._told = self._before + position
-            self._progress(self._told, max(self._total, self._told))
+        if self._before + position >= self._reported + _PROGRESS_BYTES:
+            self._reported = self._before + position
+            self._progress(self._reported, max(self._total, self._reported))
 
     def end(self, position: int) -> None:
         """This log is read."""
@@ -97,9 +100,9 @@ class _Reading:
 
 
 def _note_damage(index: Index, process: int, position: int, what: str) -> None:
-    count = index.damaged.get(process, 0)
+    count = index.damage_counts.get(process, 0)
     if count < _MOST_DAMAGE and (process, position) not in index.damage:
-        index.damaged[process] = count + 1
+        index.damage_counts[process] = count + 1
         index.damage[process, position] = what
 
 
@@ -111,65 +114,65 @@ class _LogIndexing:
         self.process = process
         self.reader = reader
         self.log = index.logs.setdefault(process, LogState())
-        self._waiting: list[tuple[int, int, BatchSummary]] = []
+        self._waiting_calls: list[tuple[int, int, BatchSummary]] = []
         """Kind, place and summary of records of calls that are not in the table yet."""
         self._waiting_runs: list[tuple[int, tuple[int, list[Packed]]]] = []
         """Place and decoded content of records of runs that are not in the table yet."""
         self._start = self._size = 0
-        self.finite = lru_cache(maxsize=4096)(self._is_finite)
+        self.is_blob_finite = lru_cache(maxsize=4096)(self._is_finite)
 
-    def run(self, reading: _Reading | None) -> bool:
+    def run(self, reading: _ReadProgress | None) -> bool:
         log = self.log
         start = position = log.position
         self._start, self._size = start, self.reader.size
         if self._size < start > log_file.HEADER_SIZE:
             raise StaleIndexError(f'{self.reader.path} is shorter than it was when it was indexed')
         try:
-            for found in self.reader.frames(start):
+            for frame in self.reader.frames(start):
                 try:
-                    self._take(found)
+                    self._index_frame(frame)
                 except _WRONG as error:
-                    self._damaged(found.start, error)
-                position = found.position + found.length
+                    self._note_damaged(frame.start, error)
+                position = frame.position + frame.length
                 if reading is not None:
                     reading.at(position)
         finally:                                # reading may fail, or be broken off by Ctrl-C
-            self._take_waiting()
+            self._index_waiting()
             log.position = position
         if reading is not None:
             reading.end(position)
         return position != start
 
-    def _damaged(self, position: int, error: Exception) -> None:
+    def _note_damaged(self, position: int, error: Exception) -> None:
         _note_damage(self.index, self.process, position,
                      f'{self.reader.path.name}: record at byte {position} cannot be read: {error}')
 
-    def _take(self, found: FoundFrame) -> None:
-        if found.kind == log_file.BLOB:
-            if len(found.payload) == log_file.KEY_SIZE:
-                self.index.blobs.add(found.payload, self.process, found.position + log_file.KEY_SIZE,
-                                     found.length - log_file.KEY_SIZE)
-        elif found.kind in (log_file.CALLS, log_file.RUNNING):
-            self._waiting.append((found.kind, found.start, summary_of(found.payload, self._is_bad)))
-            if len(self._waiting) == _TOGETHER:
-                self._take_waiting()
-        elif found.kind == log_file.RUNS:
-            self._waiting_runs.append((found.start, run_batch.decode(unpacked(found.payload))))
+    def _index_frame(self, frame: LogFrame) -> None:
+        if frame.kind == log_file.BLOB:
+            if len(frame.payload) == log_file.KEY_SIZE:
+                self.index.blobs.add(frame.payload, self.process, frame.position + log_file.KEY_SIZE,
+                                     frame.length - log_file.KEY_SIZE)
+        elif frame.kind in (log_file.CALLS, log_file.RUNNING):
+            self._waiting_calls.append((frame.kind, frame.start, summary_of(frame.payload, self._is_bad)))
+            if len(self._waiting_calls) == _TOGETHER:
+                self._index_waiting()
+        elif frame.kind == log_file.RUNS:
+            self._waiting_runs.append((frame.start, run_batch.decode(decode_msgpack(frame.payload))))
             if len(self._waiting_runs) == _TOGETHER:
-                self._take_waiting()
-        elif found.kind == log_file.NOTE:
-            self.index.notes[self.process, found.start] = None
-        elif found.kind == log_file.SOURCE:
-            self.index.sources.setdefault(self.process, []).append(found.start)
+                self._index_waiting()
+        elif frame.kind == log_file.NOTE:
+            self.index.notes[self.process, frame.start] = None
+        elif frame.kind == log_file.SOURCE:
+            self.index.sources.setdefault(self.process, []).append(frame.start)
         else:
-            self._take_fact(found.kind, found.payload)
+            self._index_fact(frame.kind, frame.payload)
 
-    def _take_fact(self, kind: int, payload: bytes) -> None:
-        fields, log = unpacked(payload), self.log
+    def _index_fact(self, kind: int, payload: bytes) -> None:
+        fields, log = decode_msgpack(payload), self.log
         if kind == log_file.PROCESS:
-            self._take_waiting()                # by the clock that they were written by
-            pid, _, argv, python, host, wall, clock, facts = listed(fields, 8)
-            log.offset = _near(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
+            self._index_waiting()                # by the clock that they were written by
+            pid, _, argv, python, host, wall, clock, facts = list_of(fields, 8)
+            log.offset = _clamp(round((float(wall) - self.index.manifest.created) * 1e9) - number(clock))
             log.pid, log.argv, log.python, log.host = number(pid), texts(argv), text(python), text(host)
             log.ops = isinstance(facts, dict) and facts.get('ops') is True
         elif kind == log_file.SITE:
@@ -183,56 +186,56 @@ class _LogIndexing:
                 raise ValueError('wrong counts')
             log.dropped = {text(what): number(count) for what, count in fields.items()}
         elif kind == log_file.END:
-            at = self._since(listed(fields, 2)[1])
+            at = self._trace_time(list_of(fields, 2)[1])
             log.last = max(log.last, at)
             log.ended = True
 
-    def _since(self, clock: Any) -> int:
+    def _trace_time(self, clock: Any) -> int:
         """Nanoseconds since the trace began."""
-        return _near(number(clock)) + self.log.offset
+        return _clamp(number(clock)) + self.log.offset
 
-    def _take_waiting(self) -> None:
+    def _index_waiting(self) -> None:
         """Put the calls and runs of the records read last into their tables, together."""
-        calls, self._waiting = self._waiting, []
+        calls, self._waiting_calls = self._waiting_calls, []
         runs, self._waiting_runs = self._waiting_runs, []
         try:
             if calls:
-                self._take_calls(calls)
+                self._index_calls(calls)
         except (ValueError, MemoryError) as error:
-            self._damaged(calls[0][1], error)
+            self._note_damaged(calls[0][1], error)
         try:
             if runs:
-                self._take_runs([content for _, content in runs], runs[-1][0])
+                self._index_runs([content for _, content in runs], runs[-1][0])
         except (ValueError, MemoryError) as error:
-            self._damaged(runs[0][0], error)
+            self._note_damaged(runs[0][0], error)
 
-    def _take_runs(self, batches: list[tuple[int, list[Packed]]], position: int) -> None:
+    def _index_runs(self, batches: list[tuple[int, list[Packed]]], position: int) -> None:
         counts = [count for count, _ in batches]
         ids, plans, starts, elements = (columns.unpack(packed, counts) for packed in zip(
             *(packed for _, packed in batches), strict=True))
         self.index.runs.append(sum(counts), {'process': self.process, 'id': ids, 'plan': plans, 'element': elements,
-                                             'started': _bounded(starts) + self.log.offset},
-                               self._expected(self.index.runs.count + sum(counts), position))
+                                             'started': _clamp_times(starts) + self.log.offset},
+                               self._expected_rows(self.index.runs.count + sum(counts), position))
 
-    def _take_calls(self, batches: list[tuple[int, int, BatchSummary]]) -> None:
+    def _index_calls(self, batches: list[tuple[int, int, BatchSummary]]) -> None:
         kinds, positions, summaries = zip(*batches, strict=True)
         counts = np.array([summary.count for summary in summaries])
         ends = np.cumsum(counts)
         numbers = {name: columns.unpack(packed, counts) for name, packed in zip(
             COLUMNS, zip(*(summary.columns for summary in summaries), strict=True), strict=True)}
-        started, finished = _bounded(numbers['started']), numbers.pop('finished')
-        begun = started + self.log.offset
+        started, finished = _clamp_times(numbers['started']), numbers.pop('finished')
+        started_at = started + self.log.offset
         running = np.repeat(np.array(kinds) == log_file.RUNNING, counts)
-        lengths = np.where((finished != 0) & ~running, np.maximum(_bounded(finished) - started, 0), UNFINISHED)
-        self.log.last = max(self.log.last, int((begun + np.maximum(lengths, 0)).max()))
+        lengths = np.where((finished != 0) & ~running, np.maximum(_clamp_times(finished) - started, 0), UNFINISHED)
+        self.log.last = max(self.log.last, int((started_at + np.maximum(lengths, 0)).max()))
         self.index.calls.append(int(ends[-1]), {
-            **numbers, 'process': self.process, 'site': _site_keys(self.process, numbers['site']), 'started': begun,
+            **numbers, 'process': self.process, 'site': _site_keys(self.process, numbers['site']), 'started': started_at,
             'duration': lengths, 'flags': np.frombuffer(b''.join(summary.flags for summary in summaries), np.uint8),
             'size': _sizes([summary.sizes for summary in summaries], counts),
             'position': np.repeat(positions, counts), 'place': np.arange(ends[-1]) - np.repeat(ends - counts, counts)},
-            self._expected(self.index.calls.count + int(ends[-1]), positions[-1]))
+            self._expected_rows(self.index.calls.count + int(ends[-1]), positions[-1]))
 
-    def _expected(self, rows: int, position: int) -> float:
+    def _expected_rows(self, rows: int, position: int) -> float:
         """The expected number of rows, if the rest of the log is like the part before `position`."""
         return rows * (self._size - self._start) / max(1, position - self._start)
 
@@ -246,7 +249,7 @@ class _LogIndexing:
                 return False
             if isinstance(payload, list):
                 return not all_finite(array_from(payload[0], dtype, shape))
-            return not self.finite(payload, dtype, shape)
+            return not self.is_blob_finite(payload, dtype, shape)
         except ValueError:
             return False                        # shown as damaged when it is read
 
@@ -270,9 +273,9 @@ def _site_keys(process: int, sites: np.ndarray) -> np.ndarray:
     return np.where(known, sites, 0) + site_key(process, 0)
 
 
-def _bounded(times: np.ndarray) -> np.ndarray:
+def _clamp_times(times: np.ndarray) -> np.ndarray:
     return np.asarray(np.minimum(np.maximum(times, -_FAR), _FAR))
 
 
-def _near(value: int) -> int:
+def _clamp(value: int) -> int:
     return max(-_FAR, min(value, _FAR))

@@ -19,7 +19,7 @@ from pyfuncdbg.observers.record.index import decode
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, TableView
 from pyfuncdbg.observers.record.index.trace_index import Index, SiteEntry
 from pyfuncdbg.observers.record.index.trace_sources import TraceSources
-from pyfuncdbg.observers.record.log.call_batch import Batch, unpacked
+from pyfuncdbg.observers.record.log.call_batch import Batch, decode_msgpack
 from pyfuncdbg.observers.record.log.run_batch import NO_ELEMENT
 from pyfuncdbg.observers.record.records import CallRecord, NoteRecord, PlanRecord, RunRecord, SiteRecord, Stats
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
@@ -37,7 +37,12 @@ class LostRecordError(Exception):
 
 
 class DecodedLog:
-    """Decoder of a log, with a cache of what was used lately."""
+    """Decoder of the logs of a trace, with a cache of what was used lately.
+
+    Args:
+        index: Of the trace.
+        lock: Of the trace.
+    """
 
     def __init__(self, index: Index, lock: threading.RLock) -> None:
         self._index = index
@@ -49,40 +54,67 @@ class DecodedLog:
         self._summary = lru_cache(maxsize=4096)(self._stats_of_blob)
 
     def renew(self) -> None:
-        """Forget everything: the index is made anew."""
+        """Forget everything: the index starts over."""
         self._sites.clear()
         self._plans.clear()
         self._batches.clear()
         self.sources.clear()
 
     def calls(self) -> TableView:
-        """The columns of all calls."""
+        """The columns of all calls.
+
+        Returns:
+            A view that does not change.
+        """
         return self._index.calls.view()
 
     def runs(self) -> TableView:
-        """The columns of all runs."""
+        """The columns of all runs.
+
+        Returns:
+            A view that does not change.
+        """
         return self._index.runs.view()
 
     def entries(self) -> dict[int, SiteEntry]:
-        """The search entries of sites."""
+        """The search entries of sites.
+
+        Returns:
+            By key of the site; the caller copies what it keeps.
+        """
         return self._index.sites
 
     def sites(self) -> list[SiteRecord]:
-        """All sites, by process and id."""
+        """All sites.
+
+        Returns:
+            By process and id.
+        """
         return [self.site(key) for key in sorted(self._index.sites)]
 
     def site(self, key: int) -> SiteRecord:
-        """One site."""
-        known = self._sites.get(key)
-        if known is None:
+        """One site.
+
+        Args:
+            key: As from `tables.site_key`.
+
+        Returns:
+            The site; a placeholder while its record is missing.
+        """
+        site = self._sites.get(key)
+        if site is None:
             entry, process = self._index.sites.get(key), key >> SITE_BITS
             if entry is None:                   # the record may follow
                 return decode.unknown_site(key & (1 << SITE_BITS) - 1, process)
-            known = self._sites[key] = decode.site_record(unpacked(entry.payload), process, self.sources)
-        return known
+            site = self._sites[key] = decode.site_record(decode_msgpack(entry.payload), process, self.sources)
+        return site
 
     def run_counts(self) -> Counter[RunKind]:
-        """How many runs there are of each kind."""
+        """Count the runs by kind.
+
+        Returns:
+            How many there are of each.
+        """
         runs = self.runs()
         processes, plans = runs['process'][runs.rows], runs['plan'][runs.rows]
         counts: Counter[RunKind] = Counter()
@@ -93,35 +125,49 @@ class DecodedLog:
         return counts
 
     def first_run(self) -> int:
-        """The least number of a run, 1 where there is none."""
+        """The least number of a run.
+
+        Returns:
+            1 where there is no run.
+        """
         runs = self.runs()
         return int(runs['id'][runs.rows].min()) if len(runs.rows) else 1
 
     def run(self, row: int) -> RunRecord:
-        """The run in a row of `runs`."""
+        """Decode a run.
+
+        Args:
+            row: In `runs`.
+
+        Returns:
+            The run.
+
+        Raises:
+            LostRecordError: Its call is not in the log any more.
+        """
         runs = self.runs()
         process, id_, plan, started = (int(runs[name][row]) for name in ('process', 'id', 'plan', 'started'))
-        label, host, _, asked, sites, kind = self._plan(process, plan)
+        label, host, _, fetches, sites, kind = self._plan(process, plan)
         label = run_title(label, _element(runs, row))
         at = self.calls().row(process, -id_)
         call = self.call(at) if at is not None else None
         if call is None:
-            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, asked, kind=kind)
+            return RunRecord(id_, process, label, host, started / 1e9, None, (), (), None, sites, fetches, kind=kind)
         return RunRecord(id_, process, label, host, started / 1e9, call.duration, call.inputs, call.outputs, call.error,
-                         sites, asked, call.retry_of, kind)
+                         sites, fetches, call.retry_of, kind)
 
     def _plan(self, process: int, number: int) -> _Plan:
-        known = self._plans.get((process, number))
-        if known is None:
+        fields = self._plans.get((process, number))
+        if fields is None:
             payload = self._index.plans.get((process, number))
             if payload is None:                 # the record may follow
                 return _NO_PLAN
-            known = self._plans[process, number] = self._decoded_plan(payload)
-        return known
+            fields = self._plans[process, number] = self._decode_plan(payload)
+        return fields
 
-    def _decoded_plan(self, payload: bytes) -> _Plan:
+    def _decode_plan(self, payload: bytes) -> _Plan:
         try:
-            _, label, host, feeds, fetches, sites, kind = decode.plan_fields(unpacked(payload))
+            _, label, host, feeds, fetches, sites, kind = decode.plan_fields(decode_msgpack(payload))
             if not isinstance(sites, bytes) or len(sites) % 8:
                 raise ValueError('wrong list of sites')
             ids = tuple([int.from_bytes(sites[i:i + 8], 'little') for i in range(0, len(sites), 8)])
@@ -130,10 +176,16 @@ class DecodedLog:
             return _NO_PLAN
 
     def call(self, row: int) -> CallRecord:
-        """The call in a row of `calls`.
+        """Decode a call.
+
+        Args:
+            row: In `calls`.
+
+        Returns:
+            The call; a placeholder if its record is damaged.
 
         Raises:
-            LostError: It is not in the log any more.
+            LostRecordError: It is not in the log any more.
         """
         calls = self.calls()
         process, position, place = (int(calls[name][row]) for name in ('process', 'position', 'place'))
@@ -142,37 +194,41 @@ class DecodedLog:
         names: tuple[Sequence[str], Sequence[str]] = site.inputs, site.outputs
         runs = self.runs()
         run = runs.row(process, numbers.run)
-        within = ''
+        element_text = ''
         if run is not None:
             plan, element = self._plan(process, int(runs['plan'][run])), _element(runs, run)
             if numbers.id < 0:
                 names = plan[2:4]
-            within = '' if element is None else run_title(plan[0], element)
+            element_text = '' if element is None else run_title(plan[0], element)
         payload = self._payload(process, position)
         try:
             batch = self._batch(process, position, payload)
             if place >= batch.count or batch.columns[0][place] != numbers.id:
                 raise LostRecordError('the log is not what it was')
             return decode.call_record(batch, place, numbers, site, names, self._read_blob, self._summary, self.sources,
-                                      within)
+                                      element_text)
         except (ValueError, TypeError) as error:
             # The rest of a list of calls must not suffer from one that was written wrongly.
             return decode.damaged_call(numbers, site, str(error))
 
     def plans(self) -> list[PlanRecord]:
-        """Every plan that has runs, the newest first."""
+        """Every plan that has runs.
+
+        Returns:
+            The newest first.
+        """
         runs = self.runs()
         rows = runs.rows[np.argsort(runs['plan'][runs.rows], kind='stable')]
         rows = rows[np.argsort(runs['process'][rows], kind='stable')]
         processes, plans = runs['process'][rows], runs['plan'][rows]
         starts = np.flatnonzero(np.concatenate(([True], (plans[1:] != plans[:-1]) | (processes[1:] != processes[:-1])))) \
             if len(rows) else np.empty(0, np.int64)
-        found = []
+        records = []
         for group in np.split(rows, starts[1:]) if len(starts) else []:
             process, plan = int(runs['process'][group[0]]), int(runs['plan'][group[0]])
             record = PlanRecord(process, *self._plan(process, plan), len(group), int(runs['id'][group].max()))
-            found.append((int(runs['started'][group].max()), record))
-        return [record for _, record in sorted(found, key=lambda pair: -pair[0])]
+            records.append((int(runs['started'][group].max()), record))
+        return [record for _, record in sorted(records, key=lambda pair: -pair[0])]
 
     def _payload(self, process: int, position: int) -> bytes | None:
         """The record of a batch that is not remembered.
@@ -222,8 +278,17 @@ class DecodedLog:
             raise ValueError(str(error)) from error
 
     def note(self, process: int, position: int) -> NoteRecord | None:
+        """Decode a note.
+
+        Args:
+            process: Number of its process.
+            position: Byte of its record in the log.
+
+        Returns:
+            The note; None if its record is damaged.
+        """
         try:
-            kind, at, data = decode.listed(unpacked(self._index.reader(process).record(position).payload), 3)
+            kind, at, data = decode.list_of(decode_msgpack(self._index.reader(process).record(position).payload), 3)
             return NoteRecord(decode.text(kind), process, self._seconds(process)(decode.number(at)),
                               data if isinstance(data, dict) else {})
         except ValueError:

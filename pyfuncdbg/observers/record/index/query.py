@@ -29,7 +29,15 @@ class QueryCancelledError(Exception):
 
 
 def site_matches(pattern: str, site: SiteEntry | SiteRecord) -> bool:
-    """Whether a glob means this site: by node name, op type, or function name with or without its qualification."""
+    """Whether a glob matches a site: its node name, op type, or function name with or without its qualification.
+
+    Args:
+        pattern: The glob.
+        site: The site.
+
+    Returns:
+        True where one of them matches.
+    """
     return any(pattern == known or fnmatchcase(known, pattern)
                for known in (site.name, site.op_type, site.function, site.function.rpartition('.')[2]) if known)
 
@@ -64,8 +72,16 @@ class CallFilter:
                                + nearest(self.kind, KINDS))
 
     def rows(self, calls: TableView, sites: Sites) -> np.ndarray:
-        """Rows of the calls that pass, by (process, id)."""
-        rows: np.ndarray = calls.rows if self.run is None else calls.of_run(self.run)
+        """Filter the calls.
+
+        Args:
+            calls: Columns of all calls.
+            sites: Of the trace.
+
+        Returns:
+            Rows of the calls that pass, by (process, id).
+        """
+        rows: np.ndarray = calls.rows if self.run is None else calls.rows_of_run(self.run)
         rows = rows[calls['id'][rows] < 0] if self.kind == 'run' else rows[calls['id'][rows] > 0]
         for bit, flag in ((FAILED, self.failed), (BAD, self.bad), (PRINTED, self.printed),
                           (CHANGED, self.changed)):
@@ -74,21 +90,24 @@ class CallFilter:
         if self.process is not None:
             rows = rows[calls['process'][rows] == self.process]
         if self.site is not None or self.kind not in (None, 'run'):
-            keys = [key for key, site in sites.items() if self._takes(site)]
-            if len(keys) < len(sites) or not _all_known(calls['site'][rows], sites):
+            keys = [key for key, site in sites.items() if self._accepts_site(site)]
+            if len(keys) < len(sites) or not _has_all(calls['site'][rows], sites):
                 rows = rows[np.isin(calls['site'][rows], np.array(keys, np.int64))]
         return rows
 
-    def _takes(self, site: SiteEntry) -> bool:
+    def _accepts_site(self, site: SiteEntry) -> bool:
         return (self.kind in (None, 'run', site.kind)) and (self.site is None or site_matches(self.site, site))
 
 
-def _all_known(keys: np.ndarray, sites: Sites) -> bool:
+def _has_all(keys: np.ndarray, sites: Sites) -> bool:
     return not len(keys) or bool(np.isin(np.unique(keys), np.fromiter(sites, np.int64, len(sites))).all())
 
 
 def check_sort(sort: str | None) -> None:
     """Refuse what calls cannot be sorted by.
+
+    Args:
+        sort: A sort key; None is allowed.
 
     Raises:
         CommandError: It is none of `SORTS`.
@@ -97,12 +116,20 @@ def check_sort(sort: str | None) -> None:
         raise CommandError(f'Calls cannot be sorted by {sort!r}, only by {", ".join(SORTS)}.' + nearest(sort, SORTS))
 
 
-def in_order(rows: np.ndarray, calls: TableView, sites: Sites, sort: str | None, newest_first: bool,
+def sort_rows(rows: np.ndarray, calls: TableView, sites: Sites, sort: str | None, newest_first: bool,
              proceed: Callable[[], None] = lambda: None) -> np.ndarray:
-    """Rows that are given by (process, id), sorted by one of `SORTS`, by time of start if None.
+    """Sort rows of calls.
 
     Args:
-        proceed: Called between the steps of the work; what it raises passes.
+        rows: By (process, id).
+        calls: Columns of all calls.
+        sites: Of the trace.
+        sort: One of `SORTS`; by time of start if None.
+        newest_first: Sort downwards.
+        proceed: Called between the steps of the work; its exceptions pass.
+
+    Returns:
+        The rows in that order.
     """
     result: np.ndarray = rows
     # Keys after the main one go by number, or further up: the least significant is sorted first, and each sort is stable.
@@ -131,7 +158,7 @@ def _unfinished(rows: np.ndarray, calls: TableView, sites: Sites) -> np.ndarray:
     return np.asarray(calls['duration'][rows] == UNFINISHED, np.int8)
 
 
-def _named(attribute: str) -> _Key:
+def _name_rank(attribute: str) -> _Key:
     """The rank of a site's name, or its function's, among all."""
     def ranks(rows: np.ndarray, calls: TableView, sites: Sites) -> np.ndarray:
         keys, places = np.unique(calls['site'][rows], return_inverse=True)
@@ -145,8 +172,8 @@ _KEYS: dict[str, list[tuple[_Key, bool]]] = {
     'time': [(_column('started'), True)],
     'number': [],
     'duration': [(_column('duration'), True)],
-    'site': [(_named('name'), True), (_column('process'), False), (_column('ordinal'), False)],
-    'function': [(_named('function'), True)],
+    'site': [(_name_rank('name'), True), (_column('process'), False), (_column('ordinal'), False)],
+    'function': [(_name_rank('function'), True)],
     'run': [(_column('process'), True), (_column('run'), True), (_column('started'), True)],
     'thread': [(_column('process'), True), (_column('thread'), True), (_column('started'), False)],
     'size': [(_column('size'), True)],

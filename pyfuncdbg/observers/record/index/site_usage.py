@@ -51,7 +51,14 @@ class SiteUse:
 
 
 def usage(reading: DecodedLog) -> list[SiteUse]:
-    """Every site that was called, the one with the most time first."""
+    """Add up calls and times by site.
+
+    Args:
+        reading: The trace, decoded.
+
+    Returns:
+        Every site that was called, the one with the most time first.
+    """
     sums = _sums(reading.calls(), CallFilter().rows(reading.calls(), reading.entries()))
     uses = [SiteUse(reading.site(each.key), each.calls, each.failed, each.finished, each.total / 1e9, each.bad,
                     each.retries, each.changed, each.begun / 1e9)
@@ -90,16 +97,33 @@ class SiteTime:
 
 
 def profile(reading: DecodedLog, run: int | None = None) -> list[SiteTime]:
-    """The cost of every site that was called, in one run if given; most time of its own first."""
+    """The cost of every site that was called.
+
+    Args:
+        reading: The trace, decoded.
+        run: In this run only.
+
+    Returns:
+        The site with the most self time first.
+    """
     calls = reading.calls()
     rows = CallFilter(run=run).rows(calls, reading.entries())
-    inner = _inner(calls, rows)
+    inner = _inner_times(calls, rows)
     times = [_time(reading, sums, inner.get(sums.key, 0)) for sums in _sums(calls, rows)]
     return sorted(times, key=lambda time: (-time.own, time.site.process, time.site.id))
 
 
-def time_of(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime | None:
-    """The cost of one site, with what ran inside of its calls counted as its own; None if it was not called."""
+def site_time(reading: DecodedLog, key: int, run: int | None = None) -> SiteTime | None:
+    """The cost of one site, with all that ran inside its calls.
+
+    Args:
+        reading: The trace, decoded.
+        key: As from `tables.site_key`.
+        run: In this run only.
+
+    Returns:
+        The cost; None if it was not called.
+    """
     calls = reading.calls()
     rows = CallFilter(run=run).rows(calls, reading.entries())
     sums = _sums(calls, rows[calls['site'][rows] == key])
@@ -127,7 +151,7 @@ def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
     """By key of a site, ascending."""
     if not len(rows):
         return []
-    keys, ranks = _ranked(calls['site'][rows])
+    keys, ranks = _rank_keys(calls['site'][rows])
     if len(keys) <= 1 << 16:
         ranks = ranks.astype(np.uint16)         # sorted by counting, a tenth of the time
     rows = rows[np.argsort(ranks, kind='stable')]
@@ -145,15 +169,15 @@ def _sums(calls: TableView, rows: np.ndarray) -> list[_Sums]:
         np.add.reduceat(np.where(duration == UNFINISHED, calls['started'][rows], 0), starts).tolist(), strict=True)]
 
 
-def _ranked(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rank_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys in order, and the rank of each: as `np.unique`, but does not sort a million of a few keys."""
-    known = np.unique(keys[:_SOME])
+    distinct = np.unique(keys[:_SOME])
     while True:
-        ranks = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        others = keys[known[ranks] != keys]
+        ranks = np.minimum(np.searchsorted(distinct, keys), len(distinct) - 1)
+        others = keys[distinct[ranks] != keys]
         if not len(others):
-            return known, ranks
-        known = np.union1d(known, others[:max(_SOME, len(others) // 2)])
+            return distinct, ranks
+        distinct = np.union1d(distinct, others[:max(_SOME, len(others) // 2)])
 
 
 def _time(reading: DecodedLog, sums: _Sums, inner: int) -> SiteTime:
@@ -162,19 +186,19 @@ def _time(reading: DecodedLog, sums: _Sums, inner: int) -> SiteTime:
                     call_number(sums.key >> SITE_BITS, sums.newest), sums.bad, sums.retries)
 
 
-def _inner(calls: TableView, rows: np.ndarray) -> dict[int, int]:
+def _inner_times(calls: TableView, rows: np.ndarray) -> dict[int, int]:
     """By key of a site: nanoseconds that other calls took inside of its calls."""
-    found: dict[int, int] = {}
+    times: dict[int, int] = {}
     inside = rows[calls['parent'][rows] > 0]
     for process in np.unique(calls['process'][inside]).tolist():
-        here = rows[calls['process'][rows] == process]
-        ids = calls['id'][here]                 # ascending, for rows are by (process, id)
+        process_rows = rows[calls['process'][rows] == process]
+        ids = calls['id'][process_rows]                 # ascending, for rows are by (process, id)
         children = inside[calls['process'][inside] == process]
         parents = calls['parent'][children]
         at = np.minimum(np.searchsorted(ids, parents), len(ids) - 1)
-        known = ids[at] == parents
-        keys, places = np.unique(calls['site'][here[at[known]]], return_inverse=True)
+        recorded = ids[at] == parents
+        keys, places = np.unique(calls['site'][process_rows[at[recorded]]], return_inverse=True)
         spent = np.zeros(len(keys), np.int64)
-        np.add.at(spent, places.reshape(-1), np.maximum(calls['duration'][children[known]], 0))
-        found.update(zip(keys.tolist(), spent.tolist(), strict=True))
-    return found
+        np.add.at(spent, places.reshape(-1), np.maximum(calls['duration'][children[recorded]], 0))
+        times.update(zip(keys.tolist(), spent.tolist(), strict=True))
+    return times

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites, in_order
+from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites, sort_rows
 from pyfuncdbg.observers.record.index.tables import TableView
 from pyfuncdbg.observers.record.index.trace_index import SiteEntry
 from pyfuncdbg.observers.record.log.call_flags import FAILED, PRINTED
@@ -48,25 +48,49 @@ class SortedCalls:
         self.count = 0
 
     def build(self) -> int:
-        """Find and sort the calls; how many there are, which is `count` from then on.
+        """Filter and sort the calls.
+
+        Returns:
+            How many there are; `count` from then on.
 
         Raises:
             QueryCancelledError: By `cancel`.
         """
         self._check()
         rows = self._condition.rows(self._calls, self._sites)
-        self._rows = in_order(rows, self._calls, self._sites, self._sort, self._newest_first, self._check)
+        self._rows = sort_rows(rows, self._calls, self._sites, self._sort, self._newest_first, self._check)
         self.count = len(self._rows)
         return self.count
 
     def page(self, start: int, count: int) -> list[CallRecord]:
-        """The calls from a position on, counted from 0."""
+        """Read a part of the list.
+
+        Args:
+            start: Position of the first call, from 0.
+            count: How many calls.
+
+        Returns:
+            The calls; fewer at the end.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
         self._check()
         rows = self._rows[max(start, 0):max(start + count, 0)]
         return self._fetch(list(zip(self._calls['process'][rows].tolist(), self._calls['id'][rows].tolist(), strict=True)))
 
     def position(self, number: str) -> int | None:
-        """The position of a call by its number ('17', '2.17'), None if it is not among these."""
+        """Find a call in the list.
+
+        Args:
+            number: '17', or '2.17' of the second process.
+
+        Returns:
+            Its position, from 0; None if it is not in the list.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
         self._check()
         process, _, id_ = number.rpartition('.')
         row = self._calls.row(int(process or 1), int(id_))
@@ -74,33 +98,42 @@ class SortedCalls:
         return found[0] if found else None
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
-        """The next position that holds a text, from `start` on and round the end: None if no call does.
+             go_on: Callable[[int], bool] = lambda searched: True) -> int | None:
+        """Search for a text, from a position on and round the end, in any case of letters.
 
-        Looked for, in any case of letters, in names of sites, functions and op types ('norm[3]' is one call of a site), and
-        in what calls raised and said. `wanted` is told now and then how many were looked at, and says whether to go on.
+        Searched are names of sites, functions and op types ('norm[3]' is one call of a site), exceptions and output.
+
+        Args:
+            text: The text.
+            start: Position to begin with.
+            backwards: Search towards the beginning.
+            go_on: Called now and then with the number of calls searched; False cancels the search.
+
+        Returns:
+            The position of the next match; None without one.
 
         Raises:
-            QueryCancelledError: It was not wanted any more.
+            QueryCancelledError: By `go_on` or `cancel`.
         """
         text = text.lower()
-        spoken = _Spoken(self._read, text)
+        spoken = _BatchSearch(self._read, text)
         first, second = (0, start + 1 if backwards else start), (start + 1 if backwards else start, self.count)
-        looked = 0
+        searched = 0
         for low, high in (first, second) if backwards else (second, first):
             low, high = max(low, 0), min(high, self.count)
-            for position, row, sure in self._candidates(text, low, high, backwards, partial(_more, wanted, looked)):
+            report = partial(_report_searched, go_on, searched)
+            for position, row, sure in self._candidates(text, low, high, backwards, report):
                 process, id_, at = (int(self._calls[name][row]) for name in ('process', 'id', 'position'))
                 if sure or (spoken.in_batch(process, at) and self._says(process, id_, text)):
                     return position
-            looked += max(0, high - low)
+            searched += max(0, high - low)
         return None
 
     def _says(self, process: int, id_: int, text: str) -> bool:
         return any(_says(call, text) for call in self._fetch([(process, id_)]))
 
     def _candidates(self, text: str, low: int, high: int, backwards: bool,
-                    wanted: Callable[[int], bool]) -> Iterator[tuple[int, int, bool]]:
+                    go_on: Callable[[int], bool]) -> Iterator[tuple[int, int, bool]]:
         """Position and row of those from `low` to before `high` that may hold the text, and whether a name does."""
         match = _NUMBERED.fullmatch(text)
         name, ordinal = (match[1], int(match[2])) if match is not None else (text, None)
@@ -109,16 +142,16 @@ class SortedCalls:
         while low < high:
             begin, end = (max(low, high - _STRETCH), high) if backwards else (low, min(high, low + _STRETCH))
             rows = self._rows[begin:end]
-            named = np.isin(self._calls['site'][rows], keys)
+            matches = np.isin(self._calls['site'][rows], keys)
             if ordinal is not None:
-                named &= self._calls['ordinal'][rows] == ordinal
-            places = np.flatnonzero(named | (self._calls['flags'][rows] & (FAILED | PRINTED) != 0))
+                matches &= self._calls['ordinal'][rows] == ordinal
+            places = np.flatnonzero(matches | (self._calls['flags'][rows] & (FAILED | PRINTED) != 0))
             for number, place in enumerate((places[::-1] if backwards else places).tolist()):
-                if number % _SOME == 0 and not wanted(last - 1 - begin - place if backwards else begin + place - first):
+                if number % _SOME == 0 and not go_on(last - 1 - begin - place if backwards else begin + place - first):
                     raise QueryCancelledError
-                yield begin + place, int(rows[place]), bool(named[place])
+                yield begin + place, int(rows[place]), bool(matches[place])
             low, high = (low, begin) if backwards else (end, high)
-            if not wanted(last - high + low - first):
+            if not go_on(last - high + low - first):
                 raise QueryCancelledError
 
     def _check(self) -> None:
@@ -135,7 +168,7 @@ class SortedCalls:
         self._rows = np.empty(0, np.int64)
 
 
-class _Spoken:
+class _BatchSearch:
     """Pre-check whether a batch of the log may hold a text: its bytes tell forty times faster than its calls."""
 
     def __init__(self, read: Callable[[int, int], bytes], text: str) -> None:
@@ -144,14 +177,14 @@ class _Spoken:
         self._known: dict[tuple[int, int], bool] = {}
 
     def in_batch(self, process: int, at: int) -> bool:
-        known = self._known.get((process, at))
-        if known is None:
-            known = self._known[process, at] = self._bytes in self._read(process, at).lower()
-        return known
+        holds_text = self._known.get((process, at))
+        if holds_text is None:
+            holds_text = self._known[process, at] = self._bytes in self._read(process, at).lower()
+        return holds_text
 
 
-def _more(wanted: Callable[[int], bool], before: int, looked: int) -> bool:
-    return wanted(before + looked)
+def _report_searched(go_on: Callable[[int], bool], before: int, searched: int) -> bool:
+    return go_on(before + searched)
 
 
 def _holds(text: str, site: SiteEntry) -> bool:

@@ -27,7 +27,15 @@ Columns = Mapping[str, np.ndarray]
 
 
 def site_key(process: int, site: int) -> int:
-    """The key of a site among all processes; ids out of range share 0."""
+    """The key of a site among all processes; ids out of range share 0.
+
+    Args:
+        process: Number of its process.
+        site: Its id there.
+
+    Returns:
+        The key.
+    """
     return process << SITE_BITS | (site if 0 <= site < 1 << SITE_BITS else 0)
 
 
@@ -51,7 +59,15 @@ class TableView:
         return self.columns[name]
 
     def row(self, process: int, id_: int) -> int | None:
-        """The row of this number, None if there is none."""
+        """Find a row.
+
+        Args:
+            process: Number of the process.
+            id_: Of the call; of a run's own call negative.
+
+        Returns:
+            Its row number; None if there is none.
+        """
         at = self._insertion(process, id_)
         if at < len(self.rows):
             row = int(self.rows[at])
@@ -59,8 +75,15 @@ class TableView:
                 return row
         return None
 
-    def of_run(self, run: int) -> np.ndarray:
-        """Those of `rows` that are of this run, of any process: thousands of runs are asked for one after the other."""
+    def rows_of_run(self, run: int) -> np.ndarray:
+        """The rows of one run, of any process. The first query sorts them, for thousands may follow.
+
+        Args:
+            run: Its number.
+
+        Returns:
+            Those of `rows`.
+        """
         if self._by_run is None:
             runs = self.columns['run'][self.rows]
             order = np.argsort(runs, kind='stable')
@@ -71,8 +94,17 @@ class TableView:
         found: np.ndarray = rows[np.searchsorted(runs, run):np.searchsorted(runs, run, 'right')]
         return found
 
-    def near(self, process: int, id_: int, most: int = 3) -> list[int]:
-        """Positive ids of the process, those next to `id_` first."""
+    def nearest_ids(self, process: int, id_: int, most: int = 3) -> list[int]:
+        """The positive ids of a process that are nearest to another.
+
+        Args:
+            process: Number of the process.
+            id_: The other.
+            most: How many at most.
+
+        Returns:
+            The nearest first.
+        """
         at = self._insertion(process, id_)
         some = self.rows[max(0, at - most):at + most]
         ids = [int(self.columns['id'][row]) for row in some.tolist() if self.columns['process'][row] == process]
@@ -132,21 +164,28 @@ class _Column:
 
 
 class Table:
-    """Growing columns. One thread appends at a time; any may ask for a view."""
+    """Growing columns. One thread appends at a time; any may ask for a view.
 
-    def __init__(self, types: Mapping[str, type[np.generic]], standing: Callable[[Columns], np.ndarray]) -> None:
+    Args:
+        types: Of the columns, by name.
+        select_rows: Gives the rows that count, each (process, id) once.
+    """
+
+    def __init__(self, types: Mapping[str, type[np.generic]], select_rows: Callable[[Columns], np.ndarray]) -> None:
         self.count = 0
         self._room = _FIRST
         self._columns = {name: _Column(kind) for name, kind in types.items()}
-        self._standing = standing
+        self._standing = select_rows
         self._view: TableView | None = None
         self._lock = new_lock()
 
     def append(self, rows: int, columns: Mapping[str, np.ndarray | int], expected: float = 0) -> None:
-        """Add rows, by column; a number means a column full of it.
+        """Append rows, by column.
 
         Args:
-            expected: An estimate of the rows that there will be: columns that only grow by doubling are copied, and each of
+            rows: How many.
+            columns: By name; a number means a column full of it.
+            expected: An estimate of the final number of rows: columns that only grow by doubling are copied, and each of
                 their pages is made, twice.
 
         Raises:
@@ -162,28 +201,41 @@ class Table:
         self.count = added.stop
 
     def view(self) -> TableView:
-        """The rows so far."""
+        """The rows so far.
+
+        Returns:
+            A view that does not change.
+        """
         with self._lock:
-            known = self._view
-            if known is None or len(known['id']) != self.count:
+            view = self._view
+            if view is None or len(view['id']) != self.count:
                 columns = {name: column.first(self.count) for name, column in self._columns.items()}
-                known = self._view = TableView(columns, self._standing(columns))
-            return known
+                view = self._view = TableView(columns, self._standing(columns))
+            return view
 
 
 def call_table() -> Table:
-    """An empty table of calls; of several records of one the last that is finished stands, else the last."""
+    """An empty table of calls; of several records of one call the last finished one counts, else the last.
+
+    Returns:
+        The table.
+    """
     return Table({'process': np.uint32, 'id': np.int64, 'run': np.int64, 'site': np.int64, 'ordinal': np.int64,
                   'thread': np.int64, 'started': np.int64, 'duration': np.int64, 'flags': np.uint8, 'forward': np.int64,
-                  'parent': np.int64, 'position': np.int64, 'place': np.uint16, 'size': np.int64}, _last_finished)
+                  'parent': np.int64, 'position': np.int64, 'place': np.uint16, 'size': np.int64}, _last_finished_rows)
 
 
 def run_table() -> Table:
-    """An empty table of runs; of several records of one the first stands."""
-    return Table({'process': np.uint32, 'id': np.int64, 'plan': np.int64, 'started': np.int64, 'element': np.int64}, _first)
+    """An empty table of runs; of several records of one run the first counts.
+
+    Returns:
+        The table.
+    """
+    return Table({'process': np.uint32, 'id': np.int64, 'plan': np.int64, 'started': np.int64, 'element': np.int64},
+                 _first_rows)
 
 
-def _sorted(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+def _sort_rows(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers by (process, id), those of one number in the order of the log; and where in that a new number begins."""
     ids, processes = columns['id'], columns['process']
     if len(ids) and processes.min() == processes.max() and (ids[1:] > ids[:-1]).all():
@@ -197,14 +249,14 @@ def _sorted(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
     return order, begins
 
 
-def _first(columns: Columns) -> np.ndarray:
-    order, begins = _sorted(columns)
+def _first_rows(columns: Columns) -> np.ndarray:
+    order, begins = _sort_rows(columns)
     rows: np.ndarray = order[begins]
     return rows
 
 
-def _last_finished(columns: Columns) -> np.ndarray:
-    order, begins = _sorted(columns)
+def _last_finished_rows(columns: Columns) -> np.ndarray:
+    order, begins = _sort_rows(columns)
     if begins.all():
         return order
     finished = columns['duration'][order] != UNFINISHED

@@ -83,7 +83,14 @@ class Spans:
         self._cancelled = False
 
     def extent(self) -> Extent:
-        """The beginning and end of the calls, and their number."""
+        """The beginning and end of the calls, and their number.
+
+        Returns:
+            Of all calls, whatever their site.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
         self._check()
         rows = CallFilter().rows(self._calls, self._sites)
         if not len(rows):
@@ -95,16 +102,39 @@ class Spans:
         return Extent(first / 1e9, int((started + np.maximum(duration, 0)).max()) / 1e9, reach / 1e9, len(rows))
 
     def window(self, start: float, end: float, *, reach: float, limit: int) -> list[SpanRecord]:
-        """Calls that ran between two times, in order of their start; at most `limit` + 1, by which too many are known."""
-        rows = self._begun(_ns(start - reach), _ns(end))
+        """Calls that ran between two times.
+
+        Args:
+            start, end: The window, in seconds since the trace began.
+            reach: `Extent.reach`.
+            limit: How many calls can be shown; one more is returned where there are more.
+
+        Returns:
+            The calls, in order of their start.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
+        rows = self._started_between(_ns(start - reach), _ns(end))
         duration = self._calls['duration'][rows]
         rows = rows[(duration == UNFINISHED) | (self._calls['started'][rows] + duration >= _ns(start))]
-        return records(self._calls, self._sites, rows[:limit + 1])
+        return span_records(self._calls, self._sites, rows[:limit + 1])
 
     def buckets(self, start: float, end: float, parts: int) -> list[SpanBucket]:
-        """The same window in equal parts, for more calls than can be told apart."""
+        """A window in equal parts, for more calls than can be told apart.
+
+        Args:
+            start, end: The window, in seconds since the trace began.
+            parts: How many.
+
+        Returns:
+            The parts with calls, by thread.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
         width = max(1, -(-_ns(end - start) // parts))
-        rows = self._begun(_ns(start), _ns(end))
+        rows = self._started_between(_ns(start), _ns(end))
         keys = np.stack([self._calls['process'][rows].astype(np.int64), self._calls['thread'][rows],
                          (self._calls['started'][rows] - _ns(start)) // width])
         groups, places = np.unique(keys, axis=1, return_inverse=True)
@@ -117,7 +147,20 @@ class Spans:
                     groups.T.tolist(), *[column.tolist() for column in sums], strict=True)]
 
     def beside(self, process: int, thread: int, at: float, *, later: bool, number: str = '') -> SpanRecord | None:
-        """The call of a thread that begins next after a time, or before it; another one than `number`."""
+        """The call of a thread that begins next after a time, or last before it.
+
+        Args:
+            process, thread: Of the call.
+            at: The time, in seconds since the trace began.
+            later: After it, or before it.
+            number: A call that is passed over.
+
+        Returns:
+            The call; None if there is none.
+
+        Raises:
+            QueryCancelledError: By `cancel`.
+        """
         id_, moment = int(number.rpartition('.')[2]) if number else 0, _ns(at)
         rows, started = self._by_time()
         low, high = (int(np.searchsorted(started, moment, side)) for side in ('left', 'right'))
@@ -131,7 +174,7 @@ class Spans:
                 (calls['started'][some] != moment) | (ids > id_ if later else ids < id_))
             found = np.flatnonzero(passes)
             if len(found):
-                return records(calls, self._sites, some[found[:1]])[0]
+                return span_records(calls, self._sites, some[found[:1]])[0]
         return None
 
     def _by_time(self) -> tuple[np.ndarray, np.ndarray]:
@@ -144,7 +187,7 @@ class Spans:
             self._sorted = rows[order], started[order]
         return self._sorted
 
-    def _begun(self, start: int, end: int) -> np.ndarray:
+    def _started_between(self, start: int, end: int) -> np.ndarray:
         """Rows of the calls that began between two times, both included."""
         rows, started = self._by_time()
         return rows[np.searchsorted(started, start, 'left'):np.searchsorted(started, end, 'right')]
@@ -163,8 +206,17 @@ class Spans:
         self._sorted = None
 
 
-def records(calls: TableView, sites: Sites, rows: np.ndarray) -> list[SpanRecord]:
-    """The spans of some rows."""
+def span_records(calls: TableView, sites: Sites, rows: np.ndarray) -> list[SpanRecord]:
+    """Decode spans.
+
+    Args:
+        calls: Columns of all calls.
+        sites: Of the trace.
+        rows: Of the calls.
+
+    Returns:
+        One span a row, in that order.
+    """
     columns = [calls[name][rows].tolist() for name in ('process', 'id', 'thread', 'started', 'duration', 'flags', 'site',
                                                        'ordinal')]
     spans = []

@@ -72,7 +72,13 @@ class BlobPlaces:
         self._order: np.ndarray = np.empty(0, np.int64)
 
     def add(self, key: bytes, process: int, position: int, length: int) -> None:
-        """Note a blob; of several under one key the first is used."""
+        """Add a blob; of several under one key the first is used.
+
+        Args:
+            key: Content hash.
+            process: Number of the process in whose log it is.
+            position, length: Its first byte there, and how many bytes it has.
+        """
         self._recent.setdefault(key, len(self._keys) // log_file.KEY_SIZE)
         self._keys += key
         self._places += _PLACE.pack(process, position, length)
@@ -80,7 +86,14 @@ class BlobPlaces:
             self._sort()
 
     def find(self, key: bytes) -> tuple[int, int, int] | None:
-        """Process, first byte and length of a blob, None if there is none."""
+        """Find a blob.
+
+        Args:
+            key: Content hash.
+
+        Returns:
+            Process, first byte and length; None if there is none.
+        """
         number = self._sorted_number(key)
         if number is None:
             number = self._recent.get(key)
@@ -100,7 +113,12 @@ class BlobPlaces:
 
 
 class Index:
-    """The index and the open logs of one trace. One thread at a time."""
+    """The index and the open logs of one trace. One thread at a time.
+
+    Args:
+        path: Folder of the trace.
+        manifest: Of the trace.
+    """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
@@ -120,27 +138,40 @@ class Index:
         self.notes: dict[tuple[int, int], None] = {}
         self.sources: dict[int, list[int]] = {}
         self.damage: dict[tuple[int, int], str] = {}
-        self.damaged: dict[int, int] = {}
+        self.damage_counts: dict[int, int] = {}
 
     def reader(self, process: int) -> LogReader:
         """The log of a process.
+
+        Args:
+            process: Number of the process.
+
+        Returns:
+            Its reader.
 
         Raises:
             TraceError: It is gone or unreadable.
         """
         if self._closed:
             raise TraceError(f'{self.path}: the trace is closed')
-        known = self.readers.get(process)
-        if known is None:
+        reader = self.readers.get(process)
+        if reader is None:
             for number, path in logs(self.path):
                 if number == process:
-                    known = self.open_log(process, path)
-        if known is None:
+                    reader = self.open_log(process, path)
+        if reader is None:
             raise TraceError(f'{self.path}: the log of process {process} is gone')
-        return known
+        return reader
 
     def open_log(self, process: int, path: Path) -> LogReader:
-        """The reader of a process's log, new.
+        """Open the log of a process.
+
+        Args:
+            process: Number of the process.
+            path: Of the log.
+
+        Returns:
+            Its reader, new.
 
         Raises:
             NotATraceError, TraceVersionError, TraceError: It is no log, from a newer version, or unreadable.

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from pyfuncdbg.errors import TraceError
-from pyfuncdbg.observers.record.index.decode import listed, number, text
+from pyfuncdbg.observers.record.index.decode import list_of, number, text
 from pyfuncdbg.observers.record.index.trace_index import Index
-from pyfuncdbg.observers.record.log.call_batch import unpacked
+from pyfuncdbg.observers.record.log.call_batch import decode_msgpack
 from pyfuncdbg.observers.record.log.log_file import KEY_SIZE
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.local_source import candidate, lines_if_equal
@@ -26,10 +26,10 @@ from pyfuncdbg.observers.record.sources.source_text import (
     FileText,
     SourceReader,
     SourceText,
-    around,
-    excerpt_of,
+    file_excerpt,
+    known_excerpt,
     lines_of,
-    within,
+    text_with_line,
 )
 
 _MOST_LINES = 1 << 20
@@ -55,7 +55,7 @@ class _Version:
         if not self.key:
             return CHANGED
         present = False
-        for name in (self.filename, *_near(self.filename)):
+        for name in (self.filename, *_candidate_paths(self.filename)):
             file = candidate(name)
             if file is None:
                 continue
@@ -66,7 +66,12 @@ class _Version:
 
 
 class TraceSources:
-    """The texts that the logs of one trace hold; reads on where it has ended when it is asked again."""
+    """The source texts that the logs of one trace hold; each query first reads the records that were added.
+
+    Args:
+        index: Of the trace.
+        lock: Of the trace.
+    """
 
     def __init__(self, index: Index, lock: threading.RLock) -> None:
         self._index = index
@@ -76,14 +81,24 @@ class TraceSources:
         self._read: dict[int, int] = {}
 
     def clear(self) -> None:
-        """Forget everything: the index is another now."""
+        """Forget everything: the index starts over."""
         self._versions.clear()
         self._read.clear()
 
     def function(self, process: int, version: int, line: int, count: int) -> str:
-        """The text of a function of so many lines, '' if the trace does not hold all of it."""
-        known = self._of(process).get(version)
-        lines = known.lines if known is not None else {}
+        """The text of a function.
+
+        Args:
+            process: Number of its process.
+            version: Number of the text of its file.
+            line: Its first line.
+            count: Its number of lines.
+
+        Returns:
+            '' if the trace does not hold all of it.
+        """
+        text = self._versions_of(process).get(version)
+        lines = text.lines if text is not None else {}
         if not 0 < count <= len(lines) or any(at not in lines for at in range(line, line + count)):
             return ''
         if sum(len(lines[at]) for at in range(line, line + count)) > _LONGEST_FUNCTION:
@@ -91,75 +106,91 @@ class TraceSources:
         return ''.join(f'{lines[at]}\n' for at in range(line, line + count))
 
     def reader(self, site: SiteRecord, versions: tuple[int, ...] | None = None) -> SourceReader:
-        """The reader of what a record of a site names.
+        """The reader of the lines that a record of a site names.
 
         Args:
             site: Whose function may hold the line.
-            versions: Numbers of the texts that its process had loaded then; None: the trace says nothing of that.
-        """
-        return site.source_at if versions is None else partial(self._around, site, versions)
+            versions: Numbers of the texts that its process had loaded; None if the trace has none.
 
-    def _around(self, site: SiteRecord, versions: tuple[int, ...], filename: str, line: int) -> SourceText:
-        if site.source and filename == site.filename and (own := within(site.line, site.source, line)) is not None:
+        Returns:
+            A function of file name and line.
+        """
+        return site.source_at if versions is None else partial(self._read_around, site, versions)
+
+    def _read_around(self, site: SiteRecord, versions: tuple[int, ...], filename: str, line: int) -> SourceText:
+        if site.source and filename == site.filename and (own := text_with_line(site.line, site.source, line)) is not None:
             return own
         try:
             with self._lock:                    # another thread may be reading on
-                known = self._of(site.process)
-                here = [known[version] for version in versions if version in known and known[version].filename == filename]
-                version = here[-1] if here else next((one for one in reversed(known.values()) if one.filename == filename),
-                                                     None)
-                found = around(version.lines, line) if version is not None else None
+                texts = self._versions_of(site.process)
+                loaded = [texts[version] for version in versions if version in texts and texts[version].filename == filename]
+                version = loaded[-1] if loaded else next(
+                    (one for one in reversed(texts.values()) if one.filename == filename), None)
+                excerpt = known_excerpt(version.lines, line) if version is not None else None
         except (TraceError, OSError, ValueError):
             return SourceText(missing=_CLOSED)
         if version is None:
             return SourceText()
-        if found is None:
+        if excerpt is None:
             local = version.local()
-            found = SourceText(missing=local) if isinstance(local, str) else excerpt_of(local[1], line)
-        return found if found is not None else SourceText()
+            excerpt = SourceText(missing=local) if isinstance(local, str) else file_excerpt(local[1], line)
+        return excerpt if excerpt is not None else SourceText()
 
     def file(self, filename: str) -> FileText:
-        """The last text of one file, as far as it is known."""
-        found = [version for process in sorted(self._index.sources) for version in self._of(process).values()
+        """The last text of one file.
+
+        Args:
+            filename: As the trace names it.
+
+        Returns:
+            The text, as far as it is known.
+        """
+        versions = [version for process in sorted(self._index.sources) for version in self._versions_of(process).values()
                  if version.filename == filename]
-        if not found:
+        if not versions:
             return FileText()
-        version, keys = found[-1], {version.key for version in found}
+        version, keys = versions[-1], {version.key for version in versions}
         local = version.local()
         if isinstance(local, str):
-            lines = {at: text for other in found if other.key == version.key for at, text in other.lines.items()}
-            return FileText(lines, 0, '', _whole(version, lines, local), len(keys))
+            lines = {at: text for other in versions if other.key == version.key for at, text in other.lines.items()}
+            return FileText(lines, 0, '', _missing_reason(version, lines, local), len(keys))
         return FileText(dict(enumerate(local[1], 1)), len(local[1]), local[0], '', len(keys))
 
-    def _of(self, process: int) -> dict[int, _Version]:
+    def _versions_of(self, process: int) -> dict[int, _Version]:
         """The texts of a process, by number."""
-        known = self._versions.setdefault(process, {})
+        versions = self._versions.setdefault(process, {})
         positions = self._index.sources.get(process, [])
         for position in positions[self._read.get(process, 0):]:
             self._read[process] = self._read.get(process, 0) + 1
             try:
-                _take(known, unpacked(self._index.reader(process).record(position).payload))
+                _add_version(versions, decode_msgpack(self._index.reader(process).record(position).payload))
             except (ValueError, TypeError, OverflowError):
                 continue                        # damaged or hostile: treat the source as not recorded
-        return known
+        return versions
 
 
-def checked(fields: Any) -> tuple[int, str, int, bytes, list[tuple[int, str]]]:
-    """The number of a text in its log, its file's name, size and hash, and some of its lines.
+def source_fields(fields: Any) -> tuple[int, str, int, bytes, list[tuple[int, str]]]:
+    """Check a record of source lines.
+
+    Args:
+        fields: The record, decoded from msgpack.
+
+    Returns:
+        The number of the text in its log, its file's name, size and hash, and lines: each run of them with its first number.
 
     Raises:
-        ValueError: They are something else.
+        ValueError: It is something else.
     """
-    version, filename, size, key, parts = listed(fields, 5)
+    version, filename, size, key, parts = list_of(fields, 5)
     if not isinstance(key, bytes) or len(key) not in (0, KEY_SIZE):
         raise ValueError('wrong hash of a source file')
     return (number(version), text(filename), number(size), key,
-            [(number(first), text(part)) for first, part in (listed(part, 2) for part in listed(parts))])
+            [(number(first), text(part)) for first, part in (list_of(part, 2) for part in list_of(parts))])
 
 
-def _take(known: dict[int, _Version], fields: Any) -> None:
-    number_, filename, size, key, parts = checked(fields)
-    version = known.setdefault(number_, _Version(filename, size, key))
+def _add_version(versions: dict[int, _Version], fields: Any) -> None:
+    number_, filename, size, key, parts = source_fields(fields)
+    version = versions.setdefault(number_, _Version(filename, size, key))
     if (version.filename, version.key) != (filename, key):
         raise ValueError('two files under one number')
     for first, part in parts:
@@ -169,18 +200,18 @@ def _take(known: dict[int, _Version], fields: Any) -> None:
         version.lines.update(enumerate(lines, first))
 
 
-def _near(filename: str) -> Iterator[str]:
+def _candidate_paths(filename: str) -> Iterator[str]:
     """Candidate paths of the file on this machine: under the current folder by the end of its path, the longest first."""
     try:
-        here = os.getcwd()
+        directory = os.getcwd()
     except OSError:                             # it was removed
         return
     parts = [part for part in filename.replace('\\', '/').split('/') if part not in ('', '.', '..')]
     for start in range(max(0, len(parts) - _DEEPEST), len(parts)):
-        yield os.path.join(here, *parts[start:])
+        yield os.path.join(directory, *parts[start:])
 
 
-def _whole(version: _Version, lines: dict[int, str], missing: str) -> str:
+def _missing_reason(version: _Version, lines: dict[int, str], missing: str) -> str:
     """The reason why lines may be missing; '' of a text that the trace holds from end to end, such as a cell's."""
     size = sum(len(line.encode('utf-8', 'surrogatepass')) + 1 for line in lines.values())
     return '' if lines and size >= version.size and max(lines) == len(lines) else missing or NOT_RECORDED

@@ -29,7 +29,11 @@ class WakeEvent:
         self._asleep.acquire()
 
     def is_set(self) -> bool:
-        """Whether the thread is to wake, or has just done so."""
+        """Whether the thread is to wake, or has just done so.
+
+        Returns:
+            False once `wait` has returned.
+        """
         return not self._asleep.locked()
 
     def set(self) -> None:
@@ -38,7 +42,11 @@ class WakeEvent:
             self._asleep.release()
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is set, for so long at most; from then on it is not set."""
+        """Wait until it is set; from then on it is not set.
+
+        Args:
+            seconds: At most so long.
+        """
         self._asleep.acquire(timeout=seconds)
 
 
@@ -68,39 +76,49 @@ class BackPressure:
             self._written.notify_all()
 
     def wait_for(self, condition: Callable[[], bool]) -> bool:
-        """Wait until `condition` is true; False if the writer has nothing left to write, or stalls."""
-        met = False
+        """Wait until a condition is true.
+
+        Args:
+            condition: Tested before and after each batch is written.
+
+        Returns:
+            False if the writer has nothing left to write, or stalls.
+        """
+        is_met = False
         end = time.monotonic() + 2 * PATIENCE   # writing may free nothing: running calls may hold the memory
 
         def attempt(seconds: float) -> bool:
-            nonlocal met
+            nonlocal is_met
             with self._written:
-                met = condition()
-                if met or not self.busy() or time.monotonic() > end:
+                is_met = condition()
+                if is_met or not self.busy() or time.monotonic() > end:
                     return True
                 self.wake.set()
                 self._written.wait(seconds)
-                met = condition()
-            return met
-        self.persist(attempt)
-        return met
+                is_met = condition()
+            return is_met
+        self.retry_until_stalled(attempt)
+        return is_met
 
-    def persist(self, attempt: Callable[[float], bool], *, anew: bool = False) -> bool:
-        """Repeat `attempt(seconds)` until it is true; False once the writer stalls.
+    def retry_until_stalled(self, attempt: Callable[[float], bool], *, despite_stall: bool = False) -> bool:
+        """Repeat an attempt until it succeeds or the writer stalls.
 
         Slices without progress are counted, not seconds: a program that was stopped for a minute has not waited for one.
 
         Args:
-            attempt: Waits for so long at most.
-            anew: Wait also where others have given up.
+            attempt: Waits for so many seconds at most; whether it succeeded.
+            despite_stall: Wait also where others have given up.
+
+        Returns:
+            False if the writer stalls.
         """
-        seen, idle = self.progress(), 0
-        while not attempt(_SLICE if anew or not self.stalled else 0):
-            if self.stalled and not anew:
+        progress, idle = self.progress(), 0
+        while not attempt(_SLICE if despite_stall or not self.stalled else 0):
+            if self.stalled and not despite_stall:
                 return False
             now = self.progress()
-            idle = idle + 1 if now == seen else 0
-            seen = now
+            idle = idle + 1 if now == progress else 0
+            progress = now
             if idle * _SLICE >= PATIENCE:
                 self.stalled = True
                 return False

@@ -14,8 +14,8 @@ import numpy as np
 from pyfuncdbg.observers.record.array_bytes import digest, packed_text
 from pyfuncdbg.observers.record.dtypes import STRING, dtype_name, little_endian
 from pyfuncdbg.observers.record.log import log_file
+from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
-from pyfuncdbg.observers.record.log.trace_folder import Ledger
 from pyfuncdbg.observers.record.records import Stats
 from pyfuncdbg.observers.record.snapshots.snapshot import OVER_BUDGET, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite, stats_of
@@ -36,142 +36,162 @@ _ATTEMPTS = 3
 
 
 class BlobStore:
-    """Store of tensor bytes: describes snapshots and puts their bytes in front of the record that names them."""
+    """Store of tensor bytes: describes snapshots and puts their bytes in front of the record that names them.
 
-    __slots__ = ('_add', '_ledger', '_once', '_stored', '_summaries', 'missed')
+    Args:
+        ledger: Grants the bytes.
+        add: Takes the pieces of a blob record.
+    """
+
+    __slots__ = ('_add', '_ledger', '_seen_once', '_stored', '_summaries', 'missed')
 
     def __init__(self, ledger: Ledger, add: Callable[[list[Any]], None]) -> None:
-        """Make an empty one; `add` takes the pieces of a blob record."""
         self._ledger = ledger
         self._add = add
         self._stored: set[bytes] = set()
-        self._once: set[bytes] = set()
+        self._seen_once: set[bytes] = set()
         self._summaries: dict[Any, Stats | None] = {}
         self.missed = {'tensors': 0, 'bytes': 0}
 
     def count_missed(self) -> dict[str, int]:
-        """Counts of the tensors, and of their bytes, that had no room since the last call."""
+        """Count the tensors that had no room since the last call.
+
+        Returns:
+            'tensors', and their 'bytes'.
+        """
         missed, self.missed = self.missed, {'tensors': 0, 'bytes': 0}
         return missed
 
     def forget(self) -> None:
         """Bound the memory for the hashes; a blob may then be written once more, which readers do not mind."""
-        for keys in (self._stored, self._once):
+        for keys in (self._stored, self._seen_once):
             if len(keys) > _MOST_KEYS:
                 keys.clear()
 
-    def describe(self, taken: Copied | Snapshot) -> list[Any]:
-        """[dtype, shape, bytes, level, inline data or key, changed, note, stats, bad]; stores the bytes where they are kept.
+    def describe(self, snapshot: Copied | Snapshot) -> list[Any]:
+        """Describe a snapshot and store its bytes where they are kept.
 
-        `bad` says whether a number is NaN or infinite, None if not tested: then the bytes are inline, of a native type.
+        Args:
+            snapshot: One value of a call.
+
+        Returns:
+            [dtype, shape, bytes, level, inline data or key, changed, note, stats, bad]. `bad` says whether a number is NaN
+            or infinite, None if not tested: then the bytes are inline, of a native type.
         """
-        if isinstance(taken, tuple):
-            dtype, shape, data, changed = taken
+        if isinstance(snapshot, tuple):
+            dtype, shape, data, changed = snapshot
             if dtype.kind in 'biufc' and dtype.isnative and _LITTLE:
-                where = self._where(data)
+                where = self._place_bytes(data)
                 if where is not None:
                     bad = False if dtype.kind in 'biu' else None if type(where) is list else \
                         not all_finite(np.frombuffer(data, dtype))
                     return [dtype_name(dtype), shape, len(data), 2, where, changed, '', None, bad]
             whole = Snapshot(dtype, shape, len(data))
             whole.data, whole.keep, whole.changed = data, True, changed
-            return self._described(whole)
-        if taken.described is None and not taken.owner:
-            return self._described(taken)
-        if taken.described is None:
-            if taken.data is None and not taken.note:
-                taken.note = OVER_BUDGET        # the queue had no room for its call
-            taken.described = self._described(taken)
-        elif taken.described[6] == OVER_BUDGET:
-            self._miss(taken)
-        return taken.described
+            return self._describe(whole)
+        if snapshot.described is None and not snapshot.owner:
+            return self._describe(snapshot)
+        if snapshot.described is None:
+            if snapshot.data is None and not snapshot.note:
+                snapshot.note = OVER_BUDGET        # the queue had no room for its call
+            snapshot.described = self._describe(snapshot)
+        elif snapshot.described[6] == OVER_BUDGET:
+            self._miss(snapshot)
+        return snapshot.described
 
     def write_through(self, content: TensorContent, append: Callable[[bytes, int, Iterable[bytes]],
                                                                      bool]) -> list[Any] | None:
-        """The description of a tensor, whose bytes are stored now; None if there is no room for them.
+        """Store the bytes of a tensor at once and describe it.
 
         Args:
             content: In memory that another thread may be writing to.
             append: Appends a blob, and is False if its bytes are no longer those of its key.
+
+        Returns:
+            The description; None if there is no room for the bytes, or they keep changing.
         """
         for _ in range(_ATTEMPTS):
-            key, length = content.measured()
+            key, length = content.measure()
             size = length + log_file.KEY_SIZE + log_file.FRAME_SIZE
-            known = key in self._stored
-            if not known and not self._ledger.afford(size, TENSOR_SHARE):
+            is_stored = key in self._stored
+            if not is_stored and not self._ledger.afford(size, TENSOR_SHARE):
                 return None
-            written = False
+            is_written = False
             try:
                 # Between two looks at the bytes: else they might be statistics of others.
-                stats, bad = _summed(content.array, length)
-                written = content.measured()[0] == key if known else append(key, length, content.chunks())
+                stats, bad = _stats_if_large(content.array, length)
+                is_written = content.measure()[0] == key if is_stored else append(key, length, content.chunks())
             finally:
-                if not written and not known:
+                if not is_written and not is_stored:
                     self._ledger.refund(size)
-            if written:
+            if is_written:
                 self._stored.add(key)
                 return [content.dtype, [int(size) for size in content.shape], int(content.nbytes), 2, key, False, '',
-                        _packed_stats(stats), bad]
+                        _pack_stats(stats), bad]
         return None
 
     def roll_back(self, rows: Iterable[QueuedCall]) -> None:
-        """Undo the descriptions of calls that were not written after all."""
+        """Undo the descriptions of calls that were not written after all.
+
+        Args:
+            rows: The calls.
+        """
         self._stored.clear()                    # a blob may be written twice, which readers do not mind
-        self._once.clear()
+        self._seen_once.clear()
         self.count_missed()
         for row in rows:
             for value in itertools.chain(row.inputs, row.outputs):
                 if type(value) is Snapshot and value.data is not None:
                     value.described = None
 
-    def _where(self, data: Any) -> Any:
+    def _place_bytes(self, data: Any) -> Any:
         """[the bytes] if they are few, the key of their blob, or None if there is no room for it."""
         if len(data) <= _INLINE:
             return [bytes(data)]
         key = digest(data)
         if key in self._stored:
             return key
-        if len(data) <= _SOON and key not in self._once and self._ledger.fits(len(data), TENSOR_SHARE):
-            self._once.add(key)
+        if len(data) <= _SOON and key not in self._seen_once and self._ledger.fits(len(data), TENSOR_SHARE):
+            self._seen_once.add(key)
             return [bytes(data)]
         return key if self._store(key, data) else None
 
-    def _described(self, taken: Snapshot) -> list[Any]:
-        shape = [int(size) for size in taken.shape]
-        name = dtype_name(taken.dtype)
-        raw = taken.data                        # once: the thread of a call that is dropped releases it
+    def _describe(self, snapshot: Snapshot) -> list[Any]:
+        shape = [int(size) for size in snapshot.shape]
+        name = dtype_name(snapshot.dtype)
+        raw = snapshot.data                        # once: the thread of a call that is dropped releases it
         if raw is None:
-            if taken.note == OVER_BUDGET:
-                self._miss(taken)
-            level = 0 if taken.stats is None else 1
-            bad = taken.stats is not None and taken.stats.bad > 0
-            return [name, shape, int(taken.nbytes), level, None, False, taken.note, _packed_stats(taken.stats), bad]
-        changed = taken.changed or (taken.after is not None and digest(raw) != taken.after)
+            if snapshot.note == OVER_BUDGET:
+                self._miss(snapshot)
+            level = 0 if snapshot.stats is None else 1
+            bad = snapshot.stats is not None and snapshot.stats.bad > 0
+            return [name, shape, int(snapshot.nbytes), level, None, False, snapshot.note, _pack_stats(snapshot.stats), bad]
+        changed = snapshot.changed or (snapshot.after is not None and digest(raw) != snapshot.after)
         array: np.ndarray | None = None
         data: Any
         if type(raw) is np.ndarray:
             raw = raw.reshape(-1).view(np.uint8)
         if name == STRING:
-            elements = raw if isinstance(raw, list) else _elements(raw, taken.dtype).tolist()
+            elements = raw if isinstance(raw, list) else _elements(raw, snapshot.dtype).tolist()
             data = packed_text(elements)
         else:
-            array = _elements(raw, taken.dtype).reshape(taken.shape)
+            array = _elements(raw, snapshot.dtype).reshape(snapshot.shape)
             native = little_endian(array)
             data = raw if native is array else native.tobytes()
-        note = taken.note
-        if taken.keep:
-            where = self._where(data)
+        note = snapshot.note
+        if snapshot.keep:
+            where = self._place_bytes(data)
             if where is not None:
                 # Readers compute the statistics of small tensors; of large ones they should not need the bytes.
-                stats, bad = _summed(array, len(data))
-                return [name, shape, int(taken.nbytes), 2, where, changed, note, _packed_stats(stats), bad]
+                stats, bad = _stats_if_large(array, len(data))
+                return [name, shape, int(snapshot.nbytes), 2, where, changed, note, _pack_stats(stats), bad]
             note = OVER_BUDGET
-            self._miss(taken)
+            self._miss(snapshot)
             # Of what goes over budget only a NaN or infinity is worth the 50 µs and 150 bytes of statistics.
             if array is None or all_finite(array):
-                return [name, shape, int(taken.nbytes), 0, None, changed, note, None, False]
+                return [name, shape, int(snapshot.nbytes), 0, None, changed, note, None, False]
         stats = self._summary(array, data) if array is not None else None
-        return [name, shape, int(taken.nbytes), 1, None, changed, note, _packed_stats(stats),
+        return [name, shape, int(snapshot.nbytes), 1, None, changed, note, _pack_stats(stats),
                 stats is not None and stats.bad > 0]
 
     def _summary(self, array: np.ndarray, data: Any) -> Stats | None:
@@ -185,9 +205,9 @@ class BlobStore:
             self._summaries[key] = stats_of(array)
         return self._summaries[key]
 
-    def _miss(self, taken: Snapshot) -> None:
+    def _miss(self, snapshot: Snapshot) -> None:
         self.missed['tensors'] += 1
-        self.missed['bytes'] += taken.nbytes
+        self.missed['bytes'] += snapshot.nbytes
 
     def _store(self, key: bytes, data: Any) -> bool:
         if not self._ledger.afford(len(data) + log_file.KEY_SIZE + log_file.FRAME_SIZE, TENSOR_SHARE):
@@ -197,13 +217,13 @@ class BlobStore:
         return True
 
 
-def _summed(array: np.ndarray | None, length: int) -> tuple[Stats | None, bool]:
+def _stats_if_large(array: np.ndarray | None, length: int) -> tuple[Stats | None, bool]:
     """Statistics of a large tensor, and whether it has a NaN or infinity."""
     stats = stats_of(array) if array is not None and length > _LARGE else None
     return stats, array is not None and (stats.bad > 0 if stats is not None else not all_finite(array))
 
 
-def _packed_stats(stats: Stats | None) -> list[Any] | None:
+def _pack_stats(stats: Stats | None) -> list[Any] | None:
     return None if stats is None else [getattr(stats, slot) for slot in Stats.__slots__]
 
 

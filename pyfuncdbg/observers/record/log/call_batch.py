@@ -53,29 +53,32 @@ _CODES = _Codes({kind: number for number, kind in enumerate(SCALARS, 1)})
 
 
 def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], list[Any]]) -> bytes:
-    """One record of at most `MOST_ROWS` calls.
+    """Encode calls as one record.
 
     Args:
-        calls: What they printed, their errors and losses are plain data or None.
+        calls: At most `MOST_ROWS`; their output, errors and losses are plain data or None.
         tensor: Writes one snapshot's bytes where they belong and describes it.
+
+    Returns:
+        The payload of the record.
     """
-    *numbers, inputs, outputs, said, errors, lost, sources = zip(*fields_of(calls), strict=True)
+    *numbers, inputs, outputs, output, errors, lost, sources = zip(*fields_of(calls), strict=True)
     values = list(itertools.chain.from_iterable(itertools.chain.from_iterable(zip(inputs, outputs, strict=True))))
     codes = bytes(map(_CODES.__getitem__, map(type, values)))
     packed: dict[int, np.ndarray] = {}
     general: list[Any] = []
     for code in sorted(set(codes)):
-        here = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
+        coded = values if codes.count(code) == len(values) else [v for v, c in zip(values, codes, strict=True) if c == code]
         if code:
-            packed[code] = np.array(here, _TYPES[code - 1])
+            packed[code] = np.array(coded, _TYPES[code - 1])
         else:
-            general = _described(here, tensor)
+            general = _describe_all(coded, tensor)
     sparse = [[[i, item] for i, item in enumerate(column) if item] if any(column) else []
-              for column in (said, errors, lost, sources)]
+              for column in (output, errors, lost, sources)]
     ins, outs = (np.fromiter(map(len, side), np.uint16, len(calls)) for side in (inputs, outputs))
     tensors = _Tensors(ins, outs, np.frombuffer(codes, np.uint8), packed)
-    described = _resolved(general)
-    bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_marks(described))
+    described = _resolve_shared(general)
+    bad = tensors.rows_of_bad_scalars() | tensors.rows_of_descriptions(_bad_flags(described))
     retries = [(i, (call.retry_of, call.broken_off)) for i, call in enumerate(calls) if call.retry_of or call.broken_off]
     flags = _flags(len(calls), bad, [row for row, _ in sparse[1]], [row for row, _ in sparse[0]],
                    [row for row, (first, _) in retries if first],
@@ -87,16 +90,16 @@ def encode(calls: Sequence[QueuedCall], tensor: Callable[[Copied | Snapshot], li
     return body
 
 
-def _marks(descriptions: list[Any]) -> list[bool]:
+def _bad_flags(descriptions: list[Any]) -> list[bool]:
     """Flags of the tensors with a NaN or infinity, by description; sets the last field of those that are not tested yet.
 
     Those have few bytes each: one test of all of a type together costs a tenth.
     """
-    waiting: dict[str, list[list[Any]]] = {}
+    untested: dict[str, list[list[Any]]] = {}
     for entry in descriptions:
         if entry[8] is None:
-            waiting.setdefault(entry[0], []).append(entry)
-    for dtype, entries in waiting.items():
+            untested.setdefault(entry[0], []).append(entry)
+    for dtype, entries in untested.items():
         together, element = b''.join([entry[4][0] for entry in entries]), dtype_of(dtype)
         clean = not together or all_finite(np.frombuffer(together, element))
         for entry in entries:
@@ -113,7 +116,7 @@ def _flags(count: int, bad: Iterable[int], failed: Iterable[int], printed: Itera
     return bytes(flags)
 
 
-def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
+def _describe_all(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list[Any]]) -> list[Any]:
     """Descriptions of tensors; of one that calls share, once, and then the place of that: two thirds of a recorded graph."""
     places: dict[int, int] = {}
     described: list[Any] = []
@@ -127,7 +130,7 @@ def _described(values: Sequence[Any], tensor: Callable[[Copied | Snapshot], list
     return described
 
 
-def _resolved(descriptions: list[Any]) -> list[Any]:
+def _resolve_shared(descriptions: list[Any]) -> list[Any]:
     """Descriptions with those that calls share in each of their places."""
     return [descriptions[entry] if type(entry) is int and 0 <= entry < i else entry for i, entry in enumerate(descriptions)]
 
@@ -147,20 +150,20 @@ class _Tensors:
     def output_sizes(self, descriptions: list[Any]) -> np.ndarray:
         """Payload bytes of the outputs of each call, as int64; what a description does not say counts as 0."""
         sizes = _SIZES[self.codes]
-        sizes[self.codes == 0] = [_described_size(entry) for entry in descriptions]
+        sizes[self.codes == 0] = [_size_of_entry(entry) for entry in descriptions]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return np.asarray(ends[self.bounds[1:]] - ends[self.bounds[:-1] + self.inputs], np.int64)
 
     def rows_of_bad_scalars(self) -> set[int]:
         """Calls that hold a scalar which is NaN or infinite."""
-        found: set[int] = set()
+        rows: set[int] = set()
         for code, numbers in self.packed.items():
             if numbers.dtype.kind in 'fc':
                 hits = ~np.isfinite(numbers)
                 if hits.any():
                     places = np.flatnonzero(self.codes == code)[hits]
-                    found.update(self._rows(places))
-        return found
+                    rows.update(self._rows(places))
+        return rows
 
     def rows_of_descriptions(self, marks: Sequence[bool]) -> set[int]:
         """Calls that hold a description with a mark."""
@@ -175,6 +178,9 @@ class _Tensors:
 
 class Batch:
     """A decoded record of calls. Everything in it has been checked.
+
+    Args:
+        payload: Of the record.
 
     Attributes:
         count: Number of calls.
@@ -194,12 +200,12 @@ class Batch:
         """
         # Tensor descriptions stay packed until one is asked for: they are nine tenths of the work, and a thousand lists a
         # batch would keep the garbage collector busy for as long as the batch is remembered.
-        before, self._head, self._edges, after = _taken_apart(payload)
+        before, self._head, self._edges, after = _split_payload(payload)
         self._payload = payload
         numbers, ins, outs, codes, packed = before[1], *before[-4:]
         output, error, lost, sources, *retries = after
-        self.count = count = _checked_count(before[0])
-        self.columns = [columns.unpack([column], [count]) for column in _checked_columns(numbers, count)]
+        self.count = count = _check_count(before[0])
+        self.columns = [columns.unpack([column], [count]) for column in _check_columns(numbers, count)]
         inputs, outputs = (_array(side, np.dtype('<u2'), count).astype(np.int64) for side in (ins, outs))
         codes = _array(codes, np.dtype(np.uint8), int((inputs + outputs).sum()))
         self._ranks = np.zeros(len(codes), np.int64)
@@ -208,9 +214,9 @@ class Batch:
             raise ValueError('unknown scalar type')
         for code in np.flatnonzero(counts):
             self._ranks[codes == code] = np.arange(counts[code])
-        given = _by_row(packed, len(_TYPES) + 1)
+        scalars = _by_row(packed, len(_TYPES) + 1)
         self._tensors = _Tensors(inputs, outputs, codes, {
-            int(code): _array(given.get(int(code)), _TYPES[code - 1], int(counts[code]))
+            int(code): _array(scalars.get(int(code)), _TYPES[code - 1], int(counts[code]))
             for code in np.flatnonzero(counts) if code})
         if len(self._edges) - 1 != counts[0]:
             raise ValueError('wrong number of tensors')
@@ -219,34 +225,50 @@ class Batch:
         self.retries = _by_row(retries[0], count) if retries else {}
 
     def tensors(self, row: int) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs of one call: NumPy scalars, and undecoded tensor descriptions.
+        """Inputs and outputs of one call.
+
+        Args:
+            row: Of the call, from 0.
+
+        Returns:
+            Inputs, and outputs: NumPy scalars, and tensor descriptions that are not checked.
 
         Raises:
             ValueError: A description cannot be read.
         """
-        tensors, known = self._tensors, dict[int, Any]()
+        tensors, shared = self._tensors, dict[int, Any]()
         start, end = int(tensors.bounds[row]), int(tensors.bounds[row + 1])
-        values = [tensors.packed[code][rank] if code else self._described(rank, known)
+        values = [tensors.packed[code][rank] if code else self._describe(rank, shared)
                   for code, rank in zip(tensors.codes[start:end].tolist(), self._ranks[start:end].tolist(), strict=True)]
         split = int(tensors.inputs[row])
         return values[:split], values[split:]
 
     def summary(self, is_bad: IsBad) -> BatchSummary:
-        """The search keys of its calls: for records of version 2, which have none."""
-        descriptions = _resolved(unpacked(self._payload[self._head:self._edges[-1]]))
+        """Make the search keys of its calls: for records of version 2, which have none.
+
+        Args:
+            is_bad: Tests a description.
+
+        Returns:
+            The keys.
+
+        Raises:
+            ValueError: A description cannot be read.
+        """
+        descriptions = _resolve_shared(decode_msgpack(self._payload[self._head:self._edges[-1]]))
         bad = self._tensors.rows_of_bad_scalars() | self._tensors.rows_of_descriptions(
             [is_bad(entry) for entry in descriptions])
         return BatchSummary(self.count, [columns.pack(column) for column in self.columns],
                             _flags(self.count, bad, self.error, self.output, (), ()),
                             columns.pack(self._tensors.output_sizes(descriptions)))
 
-    def _described(self, rank: int, known: dict[int, Any]) -> Any:
+    def _describe(self, rank: int, shared: dict[int, Any]) -> Any:
         """One description; that of an earlier tensor if this one shares it, decoded once for all of a call that do."""
-        entry = unpacked(self._payload[self._edges[rank]:self._edges[rank + 1]])
+        entry = decode_msgpack(self._payload[self._edges[rank]:self._edges[rank + 1]])
         if type(entry) is int and 0 <= entry < rank:
-            if entry not in known:
-                known[entry] = unpacked(self._payload[self._edges[entry]:self._edges[entry + 1]])
-            entry = known[entry]
+            if entry not in shared:
+                shared[entry] = decode_msgpack(self._payload[self._edges[entry]:self._edges[entry + 1]])
+            entry = shared[entry]
         return entry
 
 
@@ -268,11 +290,14 @@ class BatchSummary:
 
 
 def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
-    """The summary of a record of calls, without its values where the record has one: a fraction of the work.
+    """The summary of a record of calls; its values are not decoded where the record has one: a fraction of the work.
 
     Args:
         payload: Of the record.
-        is_bad: Asked of each description of a record that has none.
+        is_bad: Tests a description, for a record that has no summary.
+
+    Returns:
+        The summary.
 
     Raises:
         ValueError: It is no batch.
@@ -285,19 +310,25 @@ def summary_of(payload: bytes, is_bad: IsBad) -> BatchSummary:
         count, numbers, flags, sizes = (reader.unpack() for _ in range(4))
     except _WRONG as error:
         raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
-    count = _checked_count(count)
+    count = _check_count(count)
     if type(flags) is not bytes or len(flags) != count:
         raise ValueError('flags of the wrong size')
-    return BatchSummary(count, _checked_columns(numbers, count), flags, columns.checked(sizes, count))
+    return BatchSummary(count, _check_columns(numbers, count), flags, columns.check(sizes, count))
 
 
-def _described_size(entry: Any) -> int:
+def _size_of_entry(entry: Any) -> int:
     size = entry[2] if isinstance(entry, list) and len(entry) > 2 else 0
     return size if type(size) is int and 0 <= size < _LARGEST else 0
 
 
-def unpacked(payload: bytes) -> Any:
+def decode_msgpack(payload: bytes) -> Any:
     """Decode msgpack without trusting it: no extension types, bounded sizes and depth.
+
+    Args:
+        payload: The bytes.
+
+    Returns:
+        Lists, dicts, text, bytes, numbers, bools and None.
 
     Raises:
         ValueError: It is not msgpack, too deep or too large.
@@ -308,7 +339,7 @@ def unpacked(payload: bytes) -> Any:
         raise ValueError(f'cannot be decoded: {type(error).__name__}') from error
 
 
-def _taken_apart(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
+def _split_payload(payload: bytes) -> tuple[list[Any], int, list[int], list[Any]]:
     """The fields before the tensor descriptions (two fewer in version 2), where these begin, where each of them does (and
     the last ends), and the four fields after them, or five with retries."""
     try:
@@ -341,24 +372,24 @@ def _array(data: Any, dtype: np.dtype[Any], count: int) -> np.ndarray:
     return np.frombuffer(data, dtype)
 
 
-def _checked_count(count: Any) -> int:
+def _check_count(count: Any) -> int:
     if type(count) is not int or not 0 < count <= MOST_ROWS:
         raise ValueError('wrong number of calls')
     return count
 
 
-def _checked_columns(fields: Any, count: int) -> list[Packed]:
+def _check_columns(fields: Any, count: int) -> list[Packed]:
     if not isinstance(fields, list) or len(fields) != len(COLUMNS):
         raise ValueError('wrong columns')
-    return [columns.checked(column, count) for column in fields]
+    return [columns.check(column, count) for column in fields]
 
 
 def _by_row(items: Any, count: int) -> dict[int, Any]:
     if not isinstance(items, list):
         raise ValueError('wrong list of rows')
-    found: dict[int, Any] = {}
+    by_row: dict[int, Any] = {}
     for item in items:
         if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], int) or not 0 <= item[0] < count:
             raise ValueError('wrong row')
-        found[item[0]] = item[1]
-    return found
+        by_row[item[0]] = item[1]
+    return by_row

@@ -22,7 +22,14 @@ _UNSIGNED = {width: np.dtype(f'<u{width}') for width in _WIDTHS}
 
 
 def pack(column: Sequence[int] | np.ndarray) -> Packed:
-    """A column of at least one number that fits in 64 bits with a sign."""
+    """Pack a column.
+
+    Args:
+        column: At least one number; each fits in 64 bits with a sign.
+
+    Returns:
+        The packed column.
+    """
     numbers = np.array(column, np.int64)
     least = int(numbers.min())
     differences = (numbers - least).view(np.uint64)
@@ -33,11 +40,18 @@ def pack(column: Sequence[int] | np.ndarray) -> Packed:
     return [least, width, differences.astype(f'<u{width}').tobytes()]
 
 
-def checked(column: Any, count: int) -> Packed:
-    """A column that was read, if it has so many numbers.
+def check(column: Any, count: int) -> Packed:
+    """Check a column that was read.
+
+    Args:
+        column: Decoded from msgpack.
+        count: How many numbers it must have.
+
+    Returns:
+        The packed column.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is no column of so many numbers.
     """
     if not isinstance(column, list) or len(column) != 3:
         raise ValueError('wrong column')
@@ -52,14 +66,15 @@ def checked(column: Any, count: int) -> Packed:
 
 
 def unpack(columns: Sequence[Packed], counts: Sequence[int] | np.ndarray) -> np.ndarray:
-    """The numbers of one column of several records, one after the other, as int64; read-only and of stride 0 if they are
-    all the same.
-
-    Sums wrap round: what a log says that has such numbers means nothing.
+    """Unpack one column of several records together.
 
     Args:
         columns: Checked.
         counts: How many numbers each has.
+
+    Returns:
+        The numbers, one record after the other, as int64; read-only and of stride 0 if they are all the same. In a hostile
+        log sums wrap round.
     """
     widths = [width for _, width, _ in columns]
     if not any(widths) and len({least for least, _, _ in columns}) == 1:

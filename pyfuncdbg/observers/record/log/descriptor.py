@@ -17,7 +17,12 @@ from pyfuncdbg.hooks.signal_handlers import raise_program_error
 
 
 class Descriptor:
-    """One open file."""
+    """One open file.
+
+    Args:
+        path: The file; not a link.
+        flags: For `os.open`.
+    """
 
     __slots__ = ('_identity', '_number')
 
@@ -31,7 +36,10 @@ class Descriptor:
         self._identity = _identity(os.fstat(self._number))
 
     def fileno(self) -> int:
-        """The descriptor.
+        """The number of the descriptor.
+
+        Returns:
+            The number.
 
         Raises:
             OSError: It was closed, by the program perhaps.
@@ -41,7 +49,14 @@ class Descriptor:
         raise OSError(errno.EBADF, 'its file was closed by the program')
 
     def is_at(self, path: Path) -> bool:
-        """Whether `path` leads to it; True where that cannot be found out, because of permissions, say."""
+        """Whether a path leads to this file.
+
+        Args:
+            path: The path.
+
+        Returns:
+            True also where that cannot be found out, because of permissions, say.
+        """
         try:
             return _identity(os.stat(path, follow_symlinks=False)) == self._identity
         except (FileNotFoundError, NotADirectoryError):
@@ -59,10 +74,16 @@ class Descriptor:
 
 
 def open_regular(path: Path) -> int:
-    """A descriptor to read a file with, if it is a regular one; neither follows a link nor waits for a pipe.
+    """Open a regular file for reading; neither follows a link nor waits for a pipe.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its descriptor.
 
     Raises:
-        OSError: It is none, or cannot be opened.
+        OSError: It is no regular file, or cannot be opened.
     """
     number = -1
     try:
@@ -77,5 +98,5 @@ def open_regular(path: Path) -> int:
     raise OSError(errno.EINVAL, 'not a regular file')
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -19,13 +19,29 @@ _MARGIN_SHARE = 16
 
 
 def margin(descriptor: int) -> int:
-    """Bytes to be left to the program on the disk of a file: 1 MB, or a 16th of what is free now if that is less."""
+    """Bytes to be left to the program on the disk of a file.
+
+    Args:
+        descriptor: Of the file.
+
+    Returns:
+        1 MB, or a 16th of what is free now if that is less.
+    """
     _, free = _disk(descriptor)
     return min(_MARGIN, free // _MARGIN_SHARE)
 
 
 def largest_size(descriptor: int, size: int, margin: int) -> tuple[int, int]:
-    """The size to which an open file of `size` bytes may grow, and the `errno` of what would prevent more."""
+    """The size to which an open file may grow.
+
+    Args:
+        descriptor: Of the file.
+        size: Of the file, in bytes.
+        margin: Bytes to be left on its disk.
+
+    Returns:
+        The size in bytes, and the `errno` of what would prevent more.
+    """
     known, free = _disk(descriptor)
     largest, why = size + max(free - margin, 0) if known else 1 << 62, errno.ENOSPC
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

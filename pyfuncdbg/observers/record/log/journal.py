@@ -20,10 +20,11 @@ from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.log.blob_store import BlobStore
 from pyfuncdbg.observers.record.log.call_batch import MOST_TENSORS, encode
 from pyfuncdbg.observers.record.log.disk_room import FULL
+from pyfuncdbg.observers.record.log.ledger import Ledger
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, lost_with
+from pyfuncdbg.observers.record.log.queue import Losses, QueuedOutput, losses_of
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall
-from pyfuncdbg.observers.record.log.trace_folder import Ledger, log_path
+from pyfuncdbg.observers.record.log.trace_folder import log_path
 from pyfuncdbg.observers.record.snapshots.error_capture import Failure
 from pyfuncdbg.observers.record.snapshots.tensor_content import TensorContent
 from pyfuncdbg.observers.record.sources.loaded_source import LoadedSources
@@ -65,10 +66,10 @@ class Journal:
         self.folder = folder
         self._notices = notices
         self._losses = losses
-        self._announced: list[tuple[int, bytes, int]] = []
+        self._pending: list[tuple[int, bytes, int]] = []
         """Kind, content, and how much is lost if it has no room."""
         self._pieces: list[Any] = []
-        self._told_full = False
+        self._reported_full = False
         self._reported: dict[str, int] = {}
         self._next_report = 0.0
         self._report_interval = _FIRST_REPORT
@@ -98,35 +99,44 @@ class Journal:
         return self._log.written
 
     def is_in_place(self) -> bool:
-        """Whether the log is where it was made."""
+        """Whether the log is where it was created.
+
+        Returns:
+            False if its folder was removed, moved or replaced.
+        """
         return self._log.is_in_place()
 
     def put(self, kind: int, content: Any) -> None:
-        """A record other than calls, to be written with the next `publish`."""
+        """Queue a record other than calls for the next `publish`.
+
+        Args:
+            kind: Of the record, as in `log_file`.
+            content: What msgpack can write.
+        """
         self._put(kind, content, 1)
 
     def _put(self, kind: int, content: Any, worth: int) -> None:
-        self._announced.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
+        self._pending.append((kind, msgpack.packb(content, unicode_errors='surrogatepass'), worth))
 
     def publish(self) -> None:
-        """Write what was put.
+        """Write the records that were put.
 
         Raises:
             OSError: The log cannot be written, for another reason than a full disk.
         """
-        while self._announced:
-            fitting = [each for each in self._announced if self._has_room(*each)]
+        while self._pending:
+            fitting = [each for each in self._pending if self._has_room(*each)]
             try:
                 self._append([piece for kind, body, _ in fitting for piece in log_file.frame(kind, body)])
             except OSError as error:
                 self._require_full(error)
-                self._announced = fitting       # not all: it is known now how much has room
+                self._pending = fitting       # not all: it is known now how much has room
             else:
-                self._announced = []
+                self._pending = []
 
     def put_sources(self) -> None:
-        """The lines that the records to come name."""
-        for record in self.sources.taken():
+        """Queue the lines that the records to come name."""
+        for record in self.sources.take_entries():
             self._put(log_file.SOURCE, record, sum(part.count('\n') for _, part in record[4]))
 
     def _has_room(self, kind: int, body: bytes, worth: int) -> bool:
@@ -136,14 +146,21 @@ class Journal:
         return False
 
     def write_calls(self, rows: list[QueuedCall], kind: int) -> dict[str, int]:
-        """Write calls as one record, or as much of them as has room; counts of what was lost.
+        """Write calls as one record, or as much of them as has room.
+
+        Args:
+            rows: The calls.
+            kind: `CALLS` or `RUNNING` of `log_file`.
+
+        Returns:
+            Counts of what had no room.
 
         Raises:
             OSError: As `publish`.
         """
         while True:
             plain = [row if not row.output and row.error is None and len(row.inputs) + len(row.outputs) <= MOST_TENSORS
-                     else self._plain(row) for row in rows]
+                     else self._to_plain_data(row) for row in rows]
             self.put_sources()
             self.publish()
             try:
@@ -171,28 +188,28 @@ class Journal:
             missed.pop(CUT, None)
             return missed
         if len(rows) == 1:
-            return lost_with(rows[0])
+            return losses_of(rows[0])
         half = len(rows) // 2
         lost = self._add_fitting(rows[:half], kind)
         for what, count in self._add_fitting(rows[half:], kind).items():
             lost[what] = lost.get(what, 0) + count
         return lost
 
-    def _plain(self, row: QueuedCall) -> QueuedCall:
+    def _to_plain_data(self, row: QueuedCall) -> QueuedCall:
         """A row whose output, error and losses are plain data."""
-        said, failure = row.output, row.error
+        queued, failure = row.output, row.error
         lost: dict[str, int] = {}
         output = None
-        if type(said) is QueuedOutput:
-            if said.cut:
-                lost[CUT] = said.cut
-            if said.lost:
-                lost['prints'] = said.lost
-            elif self._ledger.fits(2 * said.charge, _PRINT_SHARE):
+        if type(queued) is QueuedOutput:
+            if queued.cut:
+                lost[CUT] = queued.cut
+            if queued.lost:
+                lost['prints'] = queued.lost
+            elif self._ledger.fits(2 * queued.charge, _PRINT_SHARE):
                 output = [[e.kind, e.text, e.category, e.filename, e.line, e.function, e.offset,
-                           self.sources.line(e.filename, e.line)] for e in said.entries]
+                           self.sources.line(e.filename, e.line)] for e in queued.entries]
             else:
-                lost['prints'] = len(said.entries)
+                lost['prints'] = len(queued.entries)
         inputs, outputs = row.inputs, row.outputs
         surplus = len(inputs) + len(outputs) - MOST_TENSORS
         if surplus > 0:
@@ -205,10 +222,16 @@ class Journal:
             error = failure.record(self._store.describe if room else None, self.sources)
             if missed := failure.lost + (0 if room else failure.count):
                 lost['locals'] = missed
-        return row.replaced(inputs, outputs, output, error, lost or None)
+        return row.with_values(inputs, outputs, output, error, lost or None)
 
     def write_through(self, content: TensorContent) -> list[Any] | None:
-        """Write the bytes of one tensor at once and describe it; None if they have no room.
+        """Write the bytes of one tensor at once and describe it.
+
+        Args:
+            content: The tensor.
+
+        Returns:
+            The description; None if the bytes have no room.
 
         Raises:
             OSError: As `publish`.
@@ -224,13 +247,16 @@ class Journal:
         self._store.forget()
 
     def report_losses(self, *, last: bool = False) -> None:
-        """The totals so far; rarer the longer the budget has been used up, for the reports take room themselves.
+        """Write the total losses so far; rarer the longer the budget has been used up, for the reports take room themselves.
+
+        Args:
+            last: At the end: write them now.
 
         Raises:
             OSError: As `publish`.
         """
-        if (why := self._ledger.full) and not self._told_full:
-            self._told_full = True
+        if (why := self._ledger.full) and not self._reported_full:
+            self._reported_full = True
             self._notices.disk_full(self.folder, os.strerror(why))
         totals = dict(self._losses.total)
         now = time.monotonic()

@@ -42,13 +42,21 @@ _AT_ONCE = 512
 """Pieces of one `writev`; systems take 1,024."""
 
 
-def newer(path: Path, version: int) -> TraceVersionError:
-    """The error for what a newer version wrote."""
+def newer_version_error(path: Path, version: int) -> TraceVersionError:
+    """The error for what a newer version wrote.
+
+    Args:
+        path: Of the file or trace.
+        version: Of its format.
+
+    Returns:
+        An error to raise.
+    """
     return TraceVersionError(f'{path}: written by format version {version}, this pyfuncdbg reads up to {VERSION}; '
                              'install a newer pyfuncdbg')
 
 
-class FoundFrame(NamedTuple):
+class LogFrame(NamedTuple):
     """One whole record. `payload` of a blob is its key only; its bytes are at `position`."""
 
     start: int
@@ -59,7 +67,15 @@ class FoundFrame(NamedTuple):
 
 
 def frame(kind: int, *parts: bytes | memoryview) -> list[bytes | memoryview]:
-    """A record as pieces to write, one after the other."""
+    """Frame a record.
+
+    Args:
+        kind: Of the record.
+        *parts: Its payload.
+
+    Returns:
+        Pieces to write, one after the other.
+    """
     length = sum(map(len, parts))
     check = xxhash.xxh3_64(seed=length << 8 | kind)
     for part in parts:
@@ -75,10 +91,10 @@ class LogFile:
         written: Bytes given to the system so far, those of a record in the making included.
     """
 
-    __slots__ = ('_file', '_margin', '_refused', 'path', 'size', 'written')
+    __slots__ = ('_file', '_margin', '_size_refused', 'path', 'size', 'written')
 
     def __init__(self, path: Path) -> None:
-        """Create the file.
+        """Create the file at `path`.
 
         Raises:
             OSError: It exists or cannot be written.
@@ -87,7 +103,7 @@ class LogFile:
         self._file = Descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         self.size = self.written = 0
         self._margin = disk_room.margin(self._file.fileno())
-        self._refused: tuple[int, int] | None = None
+        self._size_refused: tuple[int, int] | None = None
         try:
             self.append([_HEADER.pack(MAGIC, VERSION, 0)])
         except OSError:
@@ -95,21 +111,32 @@ class LogFile:
             raise
 
     def largest_size(self) -> tuple[int, int]:
-        """The size to which the disk lets it grow, as far as is known, and the `errno` of what would prevent more."""
-        known = disk_room.largest_size(self._file.fileno(), self.size, self._margin)
-        return known if self._refused is None else min(known, self._refused)
+        """The size to which the disk lets it grow, as far as is known.
+
+        Returns:
+            The size in bytes, and the `errno` of what would prevent more.
+        """
+        by_disk = disk_room.largest_size(self._file.fileno(), self.size, self._margin)
+        return by_disk if self._size_refused is None else min(by_disk, self._size_refused)
 
     def is_in_place(self) -> bool:
-        """Whether its path still leads to it: its folder was neither removed nor moved nor replaced."""
+        """Whether its path still leads to it.
+
+        Returns:
+            False if its folder was removed, moved or replaced.
+        """
         return self._file.is_at(self.path)
 
     def append(self, pieces: Sequence[bytes | memoryview]) -> None:
         """Write whole records; all or nothing stays in the file.
 
+        Args:
+            pieces: Of the records, from `frame`.
+
         Raises:
             OSError: The disk is full, say; the file ends where it ended before.
         """
-        with self._whole() as number:
+        with self._all_or_nothing() as number:
             # Most are few bytes each. Those that are many are not copied together: a megabyte in fresh memory takes 0.4 ms.
             for part in _portions(pieces):
                 size = sum(map(len, part))
@@ -120,7 +147,15 @@ class LogFile:
                         done += self._count(os.write(number, data[done:]))
 
     def append_blob(self, key: bytes, length: int, chunks: Iterable[bytes]) -> bool:
-        """Write a blob whose bytes come in pieces; False, and nothing, if they turn out to be others than those of its key.
+        """Write a blob whose bytes come in pieces.
+
+        Args:
+            key: Content hash.
+            length: How many bytes there are.
+            chunks: The bytes.
+
+        Returns:
+            False, and nothing written, if the bytes are no longer those of the key.
 
         Raises:
             OSError: As `append`.
@@ -128,7 +163,7 @@ class LogFile:
         total = KEY_SIZE + length
         check, content = xxhash.xxh3_64(key, seed=total << 8 | BLOB), xxhash.xxh3_128()
         start, last = self.size, b''
-        with self._whole() as number:
+        with self._all_or_nothing() as number:
             self._write(number, _FRAME.pack(total, BLOB, 0) + key)
             for chunk in chunks:
                 self._write(number, last)
@@ -153,7 +188,7 @@ class LogFile:
         return count
 
     @contextlib.contextmanager
-    def _whole(self) -> Iterator[int]:
+    def _all_or_nothing(self) -> Iterator[int]:
         """The descriptor to write to; what was written stays only if the block ends well."""
         number, before = self._file.fileno(), self.written
         try:
@@ -161,7 +196,7 @@ class LogFile:
         except BaseException as error:
             done = self.written - before
             if isinstance(error, OSError) and error.errno in disk_room.FULL:
-                self._refused = self.size + done, error.errno
+                self._size_refused = self.size + done, error.errno
             with contextlib.suppress(OSError):
                 # A signal handler may have raised behind a write that was not counted.
                 if done or os.lseek(number, 0, os.SEEK_CUR) != self.size:
@@ -201,7 +236,7 @@ def _portions(pieces: Sequence[bytes | memoryview]) -> Iterator[Sequence[bytes |
 class LogReader:
     """A log file as far as it is whole. One thread at a time."""
 
-    __slots__ = ('_fd', '_identity', 'path', 'tail')
+    __slots__ = ('_fd', '_identity', 'path', 'stop_reason')
 
     def __init__(self, path: Path, keep: bool = True) -> None:
         """Open a log; only a regular file is touched, never a link or a pipe.
@@ -216,10 +251,10 @@ class LogReader:
         """
         self._fd = -1
         self.path = path
-        self.tail = ''
+        self.stop_reason = ''
         """Why the last `frames` stopped before the end of the file, '' if it did not."""
         self._identity: tuple[int, int] | None = None
-        number = self._opened()
+        number = self._open_descriptor()
         try:
             self._check_header(os.pread(number, HEADER_SIZE, 0))
         except BaseException:
@@ -230,7 +265,7 @@ class LogReader:
         else:
             os.close(number)
 
-    def _opened(self) -> int:
+    def _open_descriptor(self) -> int:
         """A descriptor of its own of the file that was there first."""
         if self._fd >= 0:
             return os.dup(self._fd)
@@ -238,8 +273,8 @@ class LogReader:
             number = open_regular(self.path)
         except OSError as error:
             raise TraceError(f'{self.path}: cannot be read: {error.strerror}') from error
-        found = os.fstat(number)
-        identity = found.st_dev, found.st_ino
+        status = os.fstat(number)
+        identity = status.st_dev, status.st_ino
         if self._identity not in (None, identity):
             os.close(number)
             raise TraceError(f'{self.path}: was replaced by another file')
@@ -251,7 +286,7 @@ class LogReader:
         if self._fd >= 0:
             yield self._fd
             return
-        number = self._opened()
+        number = self._open_descriptor()
         try:
             yield number
         finally:
@@ -264,7 +299,7 @@ class LogReader:
             raise NotATraceError(f'{self.path}: not a log of pyfuncdbg')
         version = _HEADER.unpack(head)[1]
         if version > VERSION:
-            raise newer(self.path, version)
+            raise newer_version_error(self.path, version)
 
     @property
     def size(self) -> int:
@@ -272,15 +307,25 @@ class LogReader:
         with self._open() as number:
             return os.fstat(number).st_size
 
-    def frames(self, start: int) -> Iterator[FoundFrame]:
-        """Whole records from byte `start` on; stops, and sets `tail`, at the first that is torn or damaged."""
-        self.tail = ''
-        self.tail = yield from self._frames(start)
+    def frames(self, start: int) -> Iterator[LogFrame]:
+        """Read whole records; stops, and sets `stop_reason`, at the first that is torn or damaged.
 
-    def _frames(self, start: int) -> Generator[FoundFrame, None, str]:
+        Args:
+            start: Byte of the first.
+
+        Yields:
+            Each record.
+
+        Raises:
+            TraceError: The file cannot be opened again, or was replaced.
+        """
+        self.stop_reason = ''
+        self.stop_reason = yield from self._frames(start)
+
+    def _frames(self, start: int) -> Generator[LogFrame, None, str]:
         """Whole records; returns why it stopped before the end of the file, '' if it did not."""
         position = max(start, HEADER_SIZE)
-        with open(self._opened(), 'rb', buffering=_CHUNK) as file:
+        with open(self._open_descriptor(), 'rb', buffering=_CHUNK) as file:
             file.seek(position)
             end = os.fstat(file.fileno()).st_size
             while position < end:
@@ -290,26 +335,40 @@ class LogReader:
                 length, kind, checksum = _FRAME.unpack(head)
                 if length > end - position - FRAME_SIZE:
                     return _TORN
-                payload = None if kind != BLOB and length > LARGEST_RECORD else _checked(file, kind, length, checksum)
+                payload = None if kind != BLOB and length > LARGEST_RECORD else _read_payload(file, kind, length, checksum)
                 if payload is None:
                     return 'a record is damaged'
-                yield FoundFrame(position, kind, payload, position + FRAME_SIZE, length)
+                yield LogFrame(position, kind, payload, position + FRAME_SIZE, length)
                 position += FRAME_SIZE + length
         return ''
 
     def read(self, position: int, length: int) -> bytes:
-        """Bytes of the file; fewer at its end."""
+        """Read bytes.
+
+        Args:
+            position: Of the first.
+            length: How many.
+
+        Returns:
+            The bytes; fewer at the end of the file.
+        """
         with self._open() as number:
             return os.pread(number, length, position)
 
-    def record(self, start: int) -> FoundFrame:
-        """The record at a known place.
+    def record(self, start: int) -> LogFrame:
+        """Read the record at a known place.
+
+        Args:
+            start: Its first byte.
+
+        Returns:
+            The record.
 
         Raises:
             TraceError: There is no whole record.
         """
-        for found in self._frames(start):
-            return found
+        for frame in self._frames(start):
+            return frame
         raise TraceError(f'{self.path}: no whole record at byte {start}')
 
     def close(self) -> None:
@@ -322,18 +381,18 @@ class LogReader:
         self.close()                            # of a trace that was not closed
 
 
-def _checked(file: object, kind: int, length: int, checksum: int) -> bytes | None:
+def _read_payload(file: object, kind: int, length: int, checksum: int) -> bytes | None:
     """The payload (of a blob: its key), or None if the checksum does not fit. Reads in pieces, whatever `length` says."""
     read = file.read  # type: ignore[attr-defined]
     check = xxhash.xxh3_64(seed=length << 8 | kind)
-    kept: list[bytes] = []
+    pieces: list[bytes] = []
     left = length
     while left:
         piece = read(min(left, _CHUNK))
         if not piece:
             return None
         check.update(piece)
-        if kind != BLOB or not kept:
-            kept.append(piece[:KEY_SIZE] if kind == BLOB else piece)
+        if kind != BLOB or not pieces:
+            pieces.append(piece[:KEY_SIZE] if kind == BLOB else piece)
         left -= len(piece)
-    return b''.join(kept) if check.intdigest() == checksum else None
+    return b''.join(pieces) if check.intdigest() == checksum else None

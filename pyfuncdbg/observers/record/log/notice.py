@@ -15,25 +15,35 @@ _FULL, _ENDED = range(2)
 class Notices:
     """Notices already given to the user, in memory that parent and children share."""
 
-    __slots__ = ('_told',)
+    __slots__ = ('_shown',)
 
     def __init__(self) -> None:
-        self._told = mmap.mmap(-1, 2)
+        self._shown = mmap.mmap(-1, 2)
 
     def disk_full(self, folder: Path, why: str) -> None:
-        """Not all of the trace has room on its disk."""
-        if self._first(_FULL):
+        """Tell the user that not all of the trace has room on its disk.
+
+        Args:
+            folder: The trace.
+            why: The system's words.
+        """
+        if self._claim(_FULL):
             say(f'{folder}: not everything can be recorded: {why}. The rest is dropped and counted; '
                 'the program continues.')
 
     def ended(self, folder: Path, why: str) -> None:
-        """The recording ends early."""
-        if self._first(_ENDED):
+        """Tell the user that the recording ends early.
+
+        Args:
+            folder: The trace.
+            why: The reason.
+        """
+        if self._claim(_ENDED):
             say(f'{folder}: {why}. Recording stops, the program continues.')
 
-    def _first(self, place: int) -> bool:
+    def _claim(self, place: int) -> bool:
         # Two processes that look within the same microsecond both tell; no lock is worth that.
-        if self._told[place]:
+        if self._shown[place]:
             return False
-        self._told[place] = 1
+        self._shown[place] = 1
         return True

@@ -35,7 +35,11 @@ class Losses:
         self._lock = new_rlock()
 
     def add(self, counts: dict[str, int]) -> None:
-        """Add to the totals."""
+        """Add to the totals.
+
+        Args:
+            counts: By kind.
+        """
         with self._lock:
             for kind, count in counts.items():
                 if count:
@@ -44,6 +48,9 @@ class Losses:
 
 class Backlog:
     """The queue of one process.
+
+    Args:
+        limit: Bytes that its calls may take.
 
     Attributes:
         first: The first call that may be recorded, by id; those before belong to other recordings, or to the parent process.
@@ -75,23 +82,41 @@ class Backlog:
         self.usual_mark = max(min(self.cap // 2, 2000), 1)
         self.mark = 0
 
-    def begun(self) -> list[Running]:
-        """All calls that have not returned."""
+    def running_calls(self) -> list[Running]:
+        """All calls that have not returned.
+
+        Returns:
+            In order of their start.
+        """
         return list(self.running.values())
 
-    def linked(self, forward: int) -> int:
-        """The call that a backward step is linked to: the one that it differentiates, or 0 if that is in no log of this
-        process."""
+    def recorded_forward(self, forward: int) -> int:
+        """The call that a backward step differentiates, if it is in the log.
+
+        Args:
+            forward: Its id, 0 if unknown.
+
+        Returns:
+            The id; 0 if it is in no log of this process.
+        """
         return forward if forward >= self.first else 0
 
     def has_room(self) -> bool:
-        """Wake the writer; if the queue is full, wait for it. False if it stays full."""
+        """Wake the writer, and wait for it if the queue is full.
+
+        Returns:
+            False if the queue stays full.
+        """
         if not self.wake.is_set():
             self.wake.set()
         return len(self.rows) < self.cap or self.pressure.wait_for(lambda: len(self.rows) < self.cap)
 
     def close(self, snapshots: Snapshots) -> None:
-        """The log cannot be written any more: count what waits as lost, give its memory back and take no more."""
+        """Count all queued calls as lost, free their memory and accept no more: the log cannot be written any more.
+
+        Args:
+            snapshots: Whose memory it is.
+        """
         self.cap = self.mark = 0                # every row comes to `has_room`
         while self.rows:
             self.drop(self.rows.popleft(), snapshots)
@@ -100,18 +125,30 @@ class Backlog:
         snapshots.pool.clear()
 
     def drop(self, row: QueuedCall, snapshots: Snapshots) -> None:
-        """Count a call as lost, and give back what is its own."""
-        self.losses.add(lost_with(row))
+        """Count a call as lost, and free the memory of its own.
+
+        Args:
+            row: The call.
+            snapshots: Whose memory it is.
+        """
+        self.losses.add(losses_of(row))
         release(row.inputs, snapshots, row.id)
         release(row.outputs, snapshots, row.id)
-        release_said(row, snapshots)
+        release_output(row, snapshots)
 
 
-def lost_with(row: QueuedCall) -> dict[str, int]:
-    """Counts of what is lost with a whole call; its output may be plain data by now."""
+def losses_of(row: QueuedCall) -> dict[str, int]:
+    """Count what is lost with a whole call.
+
+    Args:
+        row: The call; its output may be plain data by now.
+
+    Returns:
+        Counts by kind, as in `Losses`.
+    """
     tensors = size = 0
-    said = row.output
-    prints = len(said.entries) + said.lost if type(said) is QueuedOutput else len(said or ())
+    output = row.output
+    prints = len(output.entries) + output.lost if type(output) is QueuedOutput else len(output or ())
     prints += (row.lost or {}).get('prints', 0)
     for value in itertools.chain(row.inputs, row.outputs):
         if type(value) is tuple:
@@ -127,7 +164,13 @@ def lost_with(row: QueuedCall) -> dict[str, int]:
 
 
 def release(values: Iterable[Any], snapshots: Snapshots, dropped: int = 0) -> None:
-    """Give back the memory of all snapshots among `values`; of the call `dropped`, only what is its own."""
+    """Free the memory of snapshots.
+
+    Args:
+        values: Of a call.
+        snapshots: Whose memory it is.
+        dropped: Id of a call that is dropped: snapshots shared with other calls stay.
+    """
     total = 0
     for value in values:
         if type(value) is tuple:
@@ -140,19 +183,29 @@ def release(values: Iterable[Any], snapshots: Snapshots, dropped: int = 0) -> No
 
 
 def charge(values: Iterable[Any], snapshots: Snapshots) -> None:
-    """Take for copies of another process, its parent's, what `release` will give back."""
+    """Take the memory that `release` will free, for copies of the parent process.
+
+    Args:
+        values: Of a call.
+        snapshots: Whose memory it is.
+    """
     snapshots.allowance.used += sum([
         (len(value[2]) if len(value[2]) > TINY else 0) if type(value) is tuple else value.charge
         for value in values if type(value) in (tuple, Snapshot)])
 
 
 class QueuedOutput:
-    """Output entries of one call on their way to the log, and what they take of their allowance."""
+    """Output entries of one call on their way to the log, and the memory they take.
+
+    Args:
+        entries: As captured.
+        cut: Bytes that the capture itself left out.
+        charge: Takes memory; where it is False the entries are lost.
+    """
 
     __slots__ = ('charge', 'cut', 'entries', 'lost')
 
     def __init__(self, entries: tuple[Any, ...], cut: int, charge: Callable[[int], bool]) -> None:
-        """Take room for them with `charge`; without it they are lost."""
         self.entries = entries
         self.cut = cut
         """Bytes that the capture itself left out."""
@@ -163,11 +216,16 @@ class QueuedOutput:
             self.lost, self.entries, self.charge = len(entries), (), 0
 
 
-def release_said(row: QueuedCall, snapshots: Snapshots) -> None:
-    """Give back the memory of what a call has printed, and of the variables of its exception."""
-    said, failure = row.output, row.error
-    if said is not None:
-        snapshots.allowance.give(said.charge)
+def release_output(row: QueuedCall, snapshots: Snapshots) -> None:
+    """Free the memory of the output of a call, and of the variables of its exception.
+
+    Args:
+        row: The call.
+        snapshots: Whose memory it is.
+    """
+    output, failure = row.output, row.error
+    if output is not None:
+        snapshots.allowance.give(output.charge)
     if failure is not None:
         release(failure.taken, snapshots)
         snapshots.allowance.give(failure.charge)

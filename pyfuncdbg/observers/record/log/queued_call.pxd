@@ -7,10 +7,10 @@ from pyfuncdbg.hooks.call cimport Call
 cdef class QueuedCall:
     cdef public long long id, run, site, ordinal, thread, started, finished, forward, parent, retry_of
     cdef public object inputs, outputs, output, error, lost, sources
-    cdef public bint holding, broken_off
+    cdef public bint holds_memory, broken_off
 
 
-cpdef QueuedCall queued_call(Call call, object inputs, object outputs, long long finished, long long forward, bint holding)
+cpdef QueuedCall queued_call(Call call, object inputs, object outputs, long long finished, long long forward, bint holds_memory)
 
 @cython.locals(call=QueuedCall)
 cpdef list fields_of(object calls)

@@ -19,11 +19,11 @@ class QueuedCall:
         output: What it printed, as a `QueuedOutput`, or as plain data; None if nothing.
         error: What it raised, as a `Failure`, or as plain data; None if nothing.
         lost: Counts of what of it had no room; None if all had.
-        holding: Whether there may be memory to give back to the allowance; to look for it takes a third of a writer's time.
+        holds_memory: Whether there may be memory to give back; to look for it takes a third of a writer's time.
         broken_off: Whether `retry` ended it.
     """
 
-    __slots__ = ('broken_off', 'error', 'finished', 'forward', 'holding', 'id', 'inputs', 'lost', 'ordinal', 'output',
+    __slots__ = ('broken_off', 'error', 'finished', 'forward', 'holds_memory', 'id', 'inputs', 'lost', 'ordinal', 'output',
                  'outputs', 'parent', 'retry_of', 'run', 'site', 'sources', 'started', 'thread')
 
     id: int
@@ -41,45 +41,66 @@ class QueuedCall:
     error: Any
     lost: dict[str, int] | None
     sources: Sequence[int]
-    holding: bool
+    holds_memory: bool
     retry_of: int
     broken_off: bool
 
-    def replaced(self, inputs: Sequence[Any], outputs: Sequence[Any], output: Any, error: Any,
+    def with_values(self, inputs: Sequence[Any], outputs: Sequence[Any], output: Any, error: Any,
                  lost: dict[str, int] | None) -> QueuedCall:
-        """The same call with other values."""
-        made = QueuedCall()
+        """The same call with other values.
+
+        Args:
+            inputs, outputs, output, error, lost: As the attributes.
+
+        Returns:
+            A new row.
+        """
+        copy = QueuedCall()
         for name in QueuedCall.__slots__:
-            setattr(made, name, getattr(self, name))
-        made.inputs, made.outputs, made.output, made.error, made.lost = inputs, outputs, output, error, lost
-        return made
+            setattr(copy, name, getattr(self, name))
+        copy.inputs, copy.outputs, copy.output, copy.error, copy.lost = inputs, outputs, output, error, lost
+        return copy
 
 
 def queued_call(call: Call, inputs: Sequence[Any], outputs: Sequence[Any], finished: int, forward: int,
-                holding: bool) -> QueuedCall:
-    """A call that printed nothing and raised nothing; a function, for the reason of `hooks.call.new_call`."""
-    made = QueuedCall()
-    made.id = call.id
-    made.run = call.run.id
-    made.site = call.site.id
-    made.ordinal = call.ordinal
-    made.thread = call.thread
-    made.started = call.started
-    made.finished = finished
-    made.forward = forward
-    made.parent = call.parent
-    made.inputs = inputs
-    made.outputs = outputs
-    made.output = made.error = made.lost = None
-    made.sources = tuple(call.sources)
-    made.holding = holding
-    made.retry_of = call.retry_of
-    made.broken_off = False
-    return made
+                holds_memory: bool) -> QueuedCall:
+    """Make the row of a call that printed nothing and raised nothing; a function, for the reason of `hooks.call.new_call`.
+
+    Args:
+        call: The call.
+        inputs, outputs, finished, forward, holds_memory: As the attributes of `QueuedCall`.
+
+    Returns:
+        The row.
+    """
+    row = QueuedCall()
+    row.id = call.id
+    row.run = call.run.id
+    row.site = call.site.id
+    row.ordinal = call.ordinal
+    row.thread = call.thread
+    row.started = call.started
+    row.finished = finished
+    row.forward = forward
+    row.parent = call.parent
+    row.inputs = inputs
+    row.outputs = outputs
+    row.output = row.error = row.lost = None
+    row.sources = tuple(call.sources)
+    row.holds_memory = holds_memory
+    row.retry_of = call.retry_of
+    row.broken_off = False
+    return row
 
 
 def fields_of(calls: Sequence[QueuedCall]) -> list[tuple[Any, ...]]:
-    """Fields of each call: the numbers in the order of `call_batch.COLUMNS`, then inputs, outputs, output, error, lost and
-    sources."""
+    """The fields of calls, for the columns of a batch.
+
+    Args:
+        calls: The calls.
+
+    Returns:
+        Of each the numbers in the order of `call_batch.COLUMNS`, then inputs, outputs, output, error, lost and sources.
+    """
     return [(call.id, call.run, call.site, call.ordinal, call.thread, call.started, call.finished, call.forward, call.parent,
              call.inputs, call.outputs, call.output, call.error, call.lost, call.sources) for call in calls]

@@ -19,16 +19,25 @@ _COLUMNS = 4
 
 
 def encode(runs: Sequence[tuple[int, ...]]) -> list[int | Packed]:
-    """The content of one record.
+    """Encode runs as one record.
 
     Args:
         runs: At most `MOST_ROWS`: (number, plan, start) of each, and the element if it works on one.
+
+    Returns:
+        The content of the record.
     """
     return [len(runs), *map(columns.pack, zip(*((*run, NO_ELEMENT)[:_COLUMNS] for run in runs), strict=True))]
 
 
 def decode(content: Any) -> tuple[int, list[Packed]]:
-    """The number of runs in a record of any version, and their numbers, plans, starts and elements (`NO_ELEMENT` for none).
+    """Decode a record of runs, of any version.
+
+    Args:
+        content: Decoded from msgpack.
+
+    Returns:
+        The number of runs, and their numbers, plans, starts and elements (`NO_ELEMENT` for none).
 
     Raises:
         ValueError: It is no record of runs.
@@ -40,7 +49,7 @@ def decode(content: Any) -> tuple[int, list[Packed]]:
     count, *packed = content
     if type(count) is not int or not 0 < count <= MOST_ROWS or len(packed) != _COLUMNS:
         raise ValueError('expected runs')
-    return count, [columns.checked(column, count) for column in packed]
+    return count, [columns.check(column, count) for column in packed]
 
 
 def _packed_rows(rows: list[Any]) -> list[Packed]:

@@ -6,7 +6,6 @@ name.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import stat
 from pathlib import Path
@@ -18,7 +17,7 @@ from pyfuncdbg.observers.record.log.trace_folder import (
     MANIFEST,
     Manifest,
     create,
-    draft,
+    draft_path,
     is_log,
     read_manifest,
     recording_process,
@@ -33,8 +32,16 @@ Exist = Literal['error', 'number', 'replace']
 EXIST: tuple[Exist, ...] = get_args(Exist)
 
 
-def place_for(path: Path, exist: Exist, budget: int) -> tuple[Path, bool]:
-    """Make a new trace; where it is, and whether its folder was made too.
+def create_trace(path: Path, exist: Exist, budget: int) -> tuple[Path, bool]:
+    """Make a new trace.
+
+    Args:
+        path: The folder.
+        exist: What to do if it exists; see `Recorder`.
+        budget: Bytes.
+
+    Returns:
+        Where it is, and whether its folder was made too.
 
     Raises:
         NoRoomError: The disk is full.
@@ -55,10 +62,19 @@ def place_for(path: Path, exist: Exist, budget: int) -> tuple[Path, bool]:
 
 
 def free_path(path: Path) -> Path:
-    """The first of NAME.pfd, NAME-2.pfd, ... that does not exist: made, empty, so that it is not that of another program
-    too; where it cannot be made, who records there says why."""
+    """The first of NAME.pfd, NAME-2.pfd, ... that does not exist.
+
+    Args:
+        path: NAME.pfd.
+
+    Returns:
+        The path, made as an empty folder so that no other program takes it; not made where that fails, which the recording
+        will report.
+    """
     name = path.name.removesuffix('.pfd')
-    for number in itertools.count(1):
+    number = 0
+    while True:
+        number += 1
         free = path if number == 1 else path.with_name(f'{name}-{number}{path.name.removeprefix(name)}')
         try:
             free.mkdir()
@@ -67,17 +83,21 @@ def free_path(path: Path) -> Path:
         except OSError:
             pass
         return free
-    raise AssertionError('numbers end')
 
 
 def traces_in(directory: Path) -> list[tuple[Path, Manifest | TraceError]]:
-    """The folders in a directory that have a manifest of ours, the newest first; at last those that cannot be read,
-    with why.
+    """The traces in a directory.
+
+    Args:
+        directory: The directory; its subdirectories are not searched.
+
+    Returns:
+        Path and manifest of each, the newest first; at last those that cannot be read, with the error.
 
     Raises:
         TraceError: The directory cannot be read.
     """
-    found: list[tuple[Path, Manifest | TraceError]] = []
+    traces: list[tuple[Path, Manifest | TraceError]] = []
     try:
         with os.scandir(directory) as entries:
             folders = [directory / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -85,21 +105,34 @@ def traces_in(directory: Path) -> list[tuple[Path, Manifest | TraceError]]:
         raise TraceError(f'{directory}: cannot be read: {error.strerror}') from error
     for path in sorted(folders):
         try:
-            found.append((path, read_manifest(path)))
+            traces.append((path, read_manifest(path)))
         except NotATraceError:
             pass
         except TraceError as error:             # of a newer version, or without the right to read it
-            found.append((path, error))
-    return sorted(found, key=lambda pair: -pair[1].created if isinstance(pair[1], Manifest) else 0.0)
+            traces.append((path, error))
+    return sorted(traces, key=lambda pair: -pair[1].created if isinstance(pair[1], Manifest) else 0.0)
 
 
 def newest_in(directory: Path) -> Path | None:
-    """The trace in a directory that was begun last."""
+    """The trace in a directory that was begun last.
+
+    Args:
+        directory: The directory.
+
+    Returns:
+        Its path; None if there is none.
+
+    Raises:
+        TraceError: The directory cannot be read.
+    """
     return next((path for path, manifest in traces_in(directory) if isinstance(manifest, Manifest)), None)
 
 
 def remove_trace(path: Path) -> None:
     """Remove a trace: its own files, and then its folder.
+
+    Args:
+        path: The folder; not a link to one.
 
     Raises:
         NotATraceError: It is none.
@@ -129,7 +162,7 @@ def _check(path: Path, folder: int, names: list[str]) -> None:
     Raises:
         TraceError: It is one of these.
     """
-    ours = {MANIFEST, draft(path / MANIFEST).name, LEDGER, *_OLD_INDEXES}
+    ours = {MANIFEST, draft_path(path / MANIFEST).name, LEDGER, *_OLD_INDEXES}
     others = [name for name in names if not ((name in ours or is_log(name)) and
                                              stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode))]
     if others:

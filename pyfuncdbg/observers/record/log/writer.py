@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.log import log_file, run_batch
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS
 from pyfuncdbg.observers.record.log.journal import Journal
 from pyfuncdbg.observers.record.log.notice import Notices
-from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_said
+from pyfuncdbg.observers.record.log.queue import Backlog, QueuedOutput, release, release_output
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, queued_call
 from pyfuncdbg.observers.record.snapshots.site_notes import plan_record
 from pyfuncdbg.observers.record.snapshots.snapshot import Snapshots
@@ -65,7 +65,7 @@ class Writer:
         self._busy = False
         """Some thread is writing."""
         self._worker: _Worker | None = None
-        self._begun: dict[int, int] = {}
+        self._output_lengths: dict[int, int] = {}
         self._journal = Journal(folder, budget, facts, backlog.losses, notices)
         backlog.pressure.busy, backlog.pressure.progress = self._is_busy, lambda: self._journal.written
 
@@ -94,8 +94,8 @@ class Writer:
         """Write what waits and the closing record, and close the log."""
         self.end_thread()
         self.flush(everything=True)
-        self._alone(self._finish, anew=True)
-        self._alone(self._journal.close)
+        self._run_exclusively(self._finish, despite_stall=True)
+        self._run_exclusively(self._journal.close)
 
     def abandon(self) -> None:
         """In a forked child: let go of the files without touching what the parent has in them."""
@@ -109,16 +109,22 @@ class Writer:
             everything: Also calls that have been running for less than 0.2 s.
             wait: Where another thread is writing; else it is left to that one.
         """
-        self._alone(lambda: None if self.failed else self._drain(everything), anew=True, wait=wait)
+        self._run_exclusively(lambda: None if self.failed else self._drain(everything), despite_stall=True, wait=wait)
 
     def write_through(self, content: TensorContent) -> list[Any] | None:
-        """Write the bytes of a tensor from the program's memory and describe it; None if they have no room on disk.
+        """Write the bytes of a tensor from the program's memory and describe it.
 
         For one that has no room in the queue: larger than that, or the calls that are running hold all of it.
-        """
-        return self._alone(lambda: None if self.failed else self._journal.write_through(content))
 
-    def _alone(self, work: Callable[[], _T], *, anew: bool = False, wait: bool = True) -> _T | None:
+        Args:
+            content: The tensor.
+
+        Returns:
+            The description; None if the bytes have no room on disk.
+        """
+        return self._run_exclusively(lambda: None if self.failed else self._journal.write_through(content))
+
+    def _run_exclusively(self, work: Callable[[], _T], *, despite_stall: bool = False, wait: bool = True) -> _T | None:
         """The result of `work`, which no other thread does meanwhile.
 
         None without it where the lock cannot be had: the writer stalls, or it is at work on this very thread, which runs a
@@ -126,11 +132,12 @@ class Writer:
         """
         if self._is_writing():
             return None
-        held: bool | None = None
+        has_lock: bool | None = None
         try:
-            held = self._lock.acquire(blocking=False) or (
-                wait and self._backlog.pressure.persist(lambda seconds: self._lock.acquire(timeout=seconds), anew=anew))
-            if held:
+            has_lock = self._lock.acquire(blocking=False) or (
+                wait and self._backlog.pressure.retry_until_stalled(lambda seconds: self._lock.acquire(timeout=seconds),
+                                                                    despite_stall=despite_stall))
+            if has_lock:
                 self._busy = True
                 return work()
         # Nobody can handle an error of the log, and the caller may be a program's thread: tell it and end the recording.
@@ -140,9 +147,9 @@ class Writer:
             self._fail(error)
         finally:
             # No call of ours here: where one begins, and behind each of C, another handler may raise.
-            if held is None:
-                held = self._is_writing()
-            if held:
+            if has_lock is None:
+                has_lock = self._is_writing()
+            if has_lock:
                 self._busy = False
                 self._lock.release()
         return None
@@ -183,7 +190,7 @@ class Writer:
         with contextlib.suppress(OSError):      # record what was lost, if possible
             self._journal.report_losses(last=True)
         self._on_failure()
-        self._notices.ended(self.folder, reason(error))
+        self._notices.ended(self.folder, failure_reason(error))
 
     def _drain(self, everything: bool) -> None:
         if not self._journal.is_in_place():
@@ -192,9 +199,9 @@ class Writer:
         backlog = self._backlog
         self._journal.sources.renew()
         rows = backlog.rows
-        waiting = len(rows)
+        left = len(rows)
         while True:
-            count = min(waiting, self._batch_size())
+            count = min(left, self._batch_size())
             batch: list[QueuedCall] = []
             try:
                 for _ in range(min(count, len(rows))):
@@ -206,8 +213,8 @@ class Writer:
                 raise
             self._give_back(batch, lost)
             backlog.pressure.report_written()
-            waiting -= len(batch)
-            if not batch or waiting <= 0:
+            left -= len(batch)
+            if not batch or left <= 0:
                 break
         for _ in range(len(backlog.notes)):
             self._journal.put(log_file.NOTE, backlog.notes.popleft())
@@ -243,38 +250,38 @@ class Writer:
         """Release the memory that calls held until they were in the log."""
         self._backlog.losses.add(lost)
         for row in rows:
-            if row.holding:
+            if row.holds_memory:
                 release(row.inputs, self._snapshots)
                 release(row.outputs, self._snapshots)
-            release_said(row, self._snapshots)
-        if self._begun:
+            release_output(row, self._snapshots)
+        if self._output_lengths:
             for row in rows:
-                self._begun.pop(row.id, None)
+                self._output_lengths.pop(row.id, None)
 
     def _write_running(self, everything: bool) -> None:
         """Calls that have been running for long, so that one that never returns is in the trace with what it said."""
         now = time.perf_counter_ns()
         rows: list[QueuedCall] = []
-        running = self._backlog.begun()
+        running = self._backlog.running_calls()
         for call, inputs, _ in running:
             if not everything and now - call.started < _LONG_RUNNING:
                 continue
             entries = call.output.entries if call.output is not None else ()
             length = sum([len(entry.text) for entry in entries])
-            if self._begun.get(call.id) == length:
+            if self._output_lengths.get(call.id) == length:
                 continue
-            self._begun[call.id] = length
-            said = QueuedOutput(entries, 0, self._snapshots.allowance.take)
-            self._snapshots.allowance.give(said.charge)
-            row = queued_call(call, inputs, (), 0, self._backlog.linked(call.forward), False)
-            row.output = said if entries else None
+            self._output_lengths[call.id] = length
+            output = QueuedOutput(entries, 0, self._snapshots.allowance.take)
+            self._snapshots.allowance.give(output.charge)
+            row = queued_call(call, inputs, (), 0, self._backlog.recorded_forward(call.forward), False)
+            row.output = output if entries else None
             rows.append(row)
         for start in range(0, len(rows), MOST_ROWS):
             self._announce()
             self._journal.write_calls(rows[start:start + MOST_ROWS], log_file.RUNNING)
-        if len(self._begun) > 2 * len(running) + 100:
+        if len(self._output_lengths) > 2 * len(running) + 100:
             ids = {call.id for call, _, _ in running}
-            self._begun = {i: n for i, n in self._begun.items() if i in ids}
+            self._output_lengths = {i: n for i, n in self._output_lengths.items() if i in ids}
 
 
 class _Worker:
@@ -304,8 +311,15 @@ class _Worker:
                 time.sleep(0.0001)
 
 
-def reason(error: Exception) -> str:
-    """Error message for a trace that cannot be written."""
+def failure_reason(error: Exception) -> str:
+    """The reason why a trace cannot be written, for the notice.
+
+    Args:
+        error: Of the log.
+
+    Returns:
+        A clause without a full stop.
+    """
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return 'the trace was removed or moved'
     why = (error.strerror if isinstance(error, OSError) else None) or f'{type(error).__name__}: {error}'

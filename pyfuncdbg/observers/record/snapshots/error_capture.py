@@ -55,8 +55,8 @@ class Failure:
         self.type = kind.__qualname__ if kind.__module__ == 'builtins' else f'{kind.__module__}.{kind.__qualname__}'
         self.message = _message(error)
         trace = _without_machinery(error.__traceback__)
-        went = error_frames(error)
-        self.frames = [place(frame, line) for frame, line in went]
+        frames = error_frames(error)
+        self.frames = [place(frame, line) for frame, line in frames]
         self._text: traceback.TracebackException | None
         try:
             self._text = traceback.TracebackException(kind, error, trace, limit=-_MOST_FRAMES, lookup_lines=False,
@@ -70,21 +70,21 @@ class Failure:
         self.charge = self.lost = 0
         if snapshots is not None:
             try:
-                self._keep(variables_of([frame for frame, _ in went], host), snapshots)
+                self._copy_variables(variables_of([frame for frame, _ in frames], host), snapshots)
             # Variables of the program may raise: the program must still get its own exception.
             except Exception:
                 self._variables = []
 
-    def _keep(self, found: list[FrameVariables], snapshots: Snapshots) -> None:
+    def _copy_variables(self, frames: list[FrameVariables], snapshots: Snapshots) -> None:
         """Make copies and texts of the variables; an array that several frames have is copied once."""
-        charge = sum(_COST + len(one.name) + len(one.text) for frame in found for one in frame.variables)
+        charge = sum(_COST + len(one.name) + len(one.text) for frame in frames for one in frame.variables)
         if not snapshots.charge(charge):
-            self.lost = sum(len(frame.variables) for frame in found)
+            self.lost = sum(len(frame.variables) for frame in frames)
             return
         self.charge = charge
         places: dict[tuple[Any, ...], int] = {}
         left = min(_MOST_BYTES, snapshots.allowance.limit // 4)
-        for frame in found:
+        for frame in frames:
             rows: list[list[Any]] = []
             for one in frame.variables:
                 value: Any = one.text
@@ -94,7 +94,7 @@ class Failure:
                         places[key] = len(self.taken)
                         if fits := array.nbytes <= left:
                             left -= array.nbytes
-                        self.taken.append(snapshots.take_array(array) if fits else _not_looked_at(array))
+                        self.taken.append(snapshots.take_array(array) if fits else _too_large(array))
                     value = places[key]
                 rows.append([one.name, one.type, value])
             self._variables.append([frame.frame, frame.hidden, rows])
@@ -110,6 +110,9 @@ class Failure:
         Args:
             describe: Writes an array's bytes where they belong and describes it; None: leave the variables out.
             sources: Keeps the lines of the program that it went through.
+
+        Returns:
+            The fields that `decode.error_record` reads.
         """
         variables: list[Any] = []
         if describe is not None and self._variables:
@@ -118,9 +121,14 @@ class Failure:
                 sources.frames(self.frames)]
 
     def text(self) -> str:
-        """The traceback as Python prints it; reads source lines."""
+        """The traceback as Python prints it; reads source lines.
+
+        Returns:
+            Text with line ends, its middle cut out where it is long.
+        """
         try:
-            text = ''.join(_unparsed(self._text).format()) if self._text is not None else f'{self.type}: {self.message}\n'
+            text = ''.join(_without_parsing(self._text).format()) if self._text is not None else \
+                f'{self.type}: {self.message}\n'
         # Notes and messages of the program's exceptions are formatted here too.
         except Exception:
             text = f'{self.type}: {self.message}\n'
@@ -132,9 +140,9 @@ class Failure:
 
 def _translate(text: traceback.TracebackException, error: BaseException, trace: TracebackType | None) -> None:
     """Replace lines of code that a framework generated from the program's by the program's."""
-    waiting, met = [(text, error, trace)], {id(text)}
-    while waiting:
-        one, raised, trace = waiting.pop()
+    queue, seen = [(text, error, trace)], {id(text)}
+    while queue:
+        one, raised, trace = queue.pop()
         frames = list(traceback.walk_tb(trace))[-_MOST_FRAMES:]
         if len(frames) == len(one.stack) and any(is_generated(frame.f_code) or is_block(frame.f_code) for frame,
                                                  _ in frames):
@@ -146,12 +154,12 @@ def _translate(text: traceback.TracebackException, error: BaseException, trace: 
         pairs = [(one.__cause__, raised.__cause__), (one.__context__, raised.__context__),
                  *zip(one.exceptions or (), getattr(raised, 'exceptions', ()), strict=False)]
         for part, inner in pairs:
-            if part is not None and inner is not None and id(part) not in met:
-                met.add(id(part))
-                waiting.append((part, inner, inner.__traceback__))
+            if part is not None and inner is not None and id(part) not in seen:
+                seen.add(id(part))
+                queue.append((part, inner, inner.__traceback__))
 
 
-class _Line(str):
+class _OpaqueLine(str):
     """A source line that cannot be parsed; columns are those of the text."""
 
     __slots__ = ()
@@ -160,33 +168,39 @@ class _Line(str):
         return '\0' if isinstance(key, slice) and key.start is not None else str.__getitem__(self, key)
 
 
-def _unparsed(text: traceback.TracebackException) -> traceback.TracebackException:
+def _without_parsing(text: traceback.TracebackException) -> traceback.TracebackException:
     """The same, formatted without `ast.parse`. In Python 3.11 that is not safe with threads: parsing here, for the marks
     below operators, would make the program's own `ast.parse` on another thread fail with a SystemError."""
     if sys.version_info < (3, 12):
-        waiting, met = [text], {id(text)}
-        while waiting:
-            one = waiting.pop()
+        queue, seen = [text], {id(text)}
+        while queue:
+            one = queue.pop()
             for frame in one.stack:
                 if frame.line:
-                    frame._line = _Line(frame._original_line)  # type: ignore[attr-defined]
+                    frame._line = _OpaqueLine(frame._original_line)  # type: ignore[attr-defined]
             for other in (one.__cause__, one.__context__, *(one.exceptions or ())):
-                if other is not None and id(other) not in met:
-                    met.add(id(other))
-                    waiting.append(other)
+                if other is not None and id(other) not in seen:
+                    seen.add(id(other))
+                    queue.append(other)
     return text
 
 
 def error_frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frames that an exception went through, outermost first, with their lines; both ends of a deep recursion.
+    """The frames that an exception went through; of a deep recursion both ends.
 
     Of a function and the blocks of it that run as functions it is the innermost.
+
+    Args:
+        error: With its traceback.
+
+    Returns:
+        Frame and line of each, outermost first.
     """
-    found = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
-    found = [(frame, line) for frame, line in found if not is_relay(frame.f_code.co_filename)] or found
-    same = enclosing_frame_ids(frame for frame, _ in found)
-    found = [(frame, line) for frame, line in found if id(frame) not in same]
-    return found if len(found) <= _MOST_FRAMES else found[:_MOST_FRAMES // 2] + found[-_MOST_FRAMES // 2:]
+    frames = [(frame, line or 0) for frame, line in traceback.walk_tb(_without_machinery(error.__traceback__))]
+    frames = [(frame, line) for frame, line in frames if not is_relay(frame.f_code.co_filename)] or frames
+    same = enclosing_frame_ids(frame for frame, _ in frames)
+    frames = [(frame, line) for frame, line in frames if id(frame) not in same]
+    return frames if len(frames) <= _MOST_FRAMES else frames[:_MOST_FRAMES // 2] + frames[-_MOST_FRAMES // 2:]
 
 
 def _message(error: BaseException) -> str:
@@ -197,7 +211,7 @@ def _message(error: BaseException) -> str:
         return f'<no message: str() of the exception raised {type(broken).__name__}>'
 
 
-def _not_looked_at(array: np.ndarray) -> Snapshot:
+def _too_large(array: np.ndarray) -> Snapshot:
     return Snapshot(array.dtype, array.shape, array.nbytes, 'too large for a local variable')
 
 

@@ -50,38 +50,55 @@ class FrameVariables:
 
 
 def values_of(frame: FrameType) -> dict[str, Any]:
-    """Names and values, parameters first; nothing of a module or class body, whose names are the program's own mapping."""
+    """The variables of a frame.
+
+    Args:
+        frame: Of a function; a module or class body has none, for its names are the program's own mapping.
+
+    Returns:
+        Names and values, parameters first.
+    """
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return {}
     return dict(frame.f_locals) if sys.version_info >= (3, 13) else _read_without_trace(frame)
 
 
-def order_of(code: CodeType) -> dict[str, int]:
-    """The place of each variable: parameters first, then as in the function's text; a captured parameter is one too."""
+def variable_order(code: CodeType) -> dict[str, int]:
+    """The place of each variable: parameters first, then as in the function's text; a captured parameter is one too.
+
+    Args:
+        code: Of the function.
+
+    Returns:
+        Places by name.
+    """
     names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
     return {names[i]: i for i in range(len(names) - 1, -1, -1)}
 
 
 def variables_of(frames: Sequence[FrameType], host: Host | None,
                  read: Callable[[FrameType], dict[str, Any]] = values_of) -> list[FrameVariables]:
-    """The variables of the innermost frames of the program, outermost first; of a block those of its function too.
+    """The variables of the innermost frames of the program; of a block those of its function too.
 
     Args:
         frames: Of an exception, outermost first.
         host: Reads tensors.
         read: Gives names and values of a frame.
+
+    Returns:
+        By frame, outermost first.
     """
-    found: list[FrameVariables] = []
+    by_frame: list[FrameVariables] = []
     for index in range(len(frames) - 1, -1, -1):
         filename = frames[index].f_code.co_filename
         if is_machinery(filename) or is_library(filename):
             continue
         values = {name: value for one in block_frames(frames[index]) for name,
                   value in program_variables(one.f_code, read(one)).items()}
-        found.append(_of_frame(index, frames[index], values, host))
-        if len(found) == MOST_FRAMES:
+        by_frame.append(_of_frame(index, frames[index], values, host))
+        if len(by_frame) == MOST_FRAMES:
             break
-    return found[::-1]
+    return by_frame[::-1]
 
 
 def _read_without_trace(frame: FrameType) -> dict[str, Any]:
@@ -90,24 +107,32 @@ def _read_without_trace(frame: FrameType) -> dict[str, Any]:
     It would keep the values alive after `traceback.clear_frames`, and it is the one that `locals()` gave to the program: it
     is put back as it was.
     """
-    held: dict[str, Any] | None = None
+    frame_dict: dict[str, Any] | None = None
     for owned in gc.get_referents(frame):       # what precedes the code is the frame's own: its dict, if it has one
         if owned is frame.f_code:
             break
         if type(owned) is dict:
-            held = owned
+            frame_dict = owned
     else:
         return {}                               # it still runs
-    before = dict(held) if held is not None else {}
+    before = dict(frame_dict) if frame_dict is not None else {}
     names = frame.f_locals
-    found = dict(names)
+    values = dict(names)
     names.clear()
     names.update(before)
-    return found
+    return values
 
 
 def array_in(value: Any, host: Host | None) -> np.ndarray | None:
-    """The array behind an array or a host's eager tensor, None of anything else; runs no code of the program."""
+    """The array behind an array or a host's eager tensor; runs no code of the program.
+
+    Args:
+        value: Anything.
+        host: Reads tensors; None reads none.
+
+    Returns:
+        The array; None of anything else.
+    """
     kind = type(value)
     if kind in _BUILTIN:
         return None
@@ -128,11 +153,11 @@ def _of_frame(index: int, frame: FrameType, values: dict[str, Any], host: Host |
                                                                                                          ModuleType)}
     order: dict[str, int] = {}
     for one in block_frames(frame):
-        for name in sorted((known := order_of(program_code(one.f_code))), key=known.__getitem__):
+        for name in sorted((known := variable_order(program_code(one.f_code))), key=known.__getitem__):
             order.setdefault(name, len(order))
     names = sorted(values, key=lambda name: order.get(name, len(order)))
-    kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
-    return FrameVariables(index, kept, len(names) - len(kept))
+    variables_kept = tuple([_variable(name, values[name], host) for name in names[:MOST_VARIABLES]])
+    return FrameVariables(index, variables_kept, len(names) - len(variables_kept))
 
 
 def _variable(name: str, value: Any, host: Host | None) -> FrameVariable:

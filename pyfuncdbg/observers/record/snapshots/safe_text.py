@@ -30,19 +30,29 @@ _BASES: tuple[type, ...] = (str, bytes, int, *_BRACKETS)
 
 
 def type_name(kind: type) -> str:
-    """'Model', 'Outer.Inner'; read past whatever a metaclass makes of names."""
+    """The qualified name of a type, read past whatever a metaclass makes of names.
+
+    Args:
+        kind: The type.
+
+    Returns:
+        'Model', 'Outer.Inner'; at most 60 characters.
+    """
     return str.__getitem__(_qualname(kind), slice(60))
 
 
 def safe_text(value: Any, depth: int = _DEEPEST, special: Callable[[Any], str] = lambda value: '') -> str:
-    """The value as text of at most about `LONGEST` characters.
+    """Format a value without running its code.
 
     Args:
         value: Anything.
         depth: Containers inside of containers that are looked into.
-        special: What to say of values that the caller knows more about, '' of others.
+        special: The text of values that the caller knows more about, '' of others.
+
+    Returns:
+        At most about `LONGEST` characters.
     """
-    return _shortened(_text(value, depth, special))
+    return _shorten(_text(value, depth, special))
 
 
 def _text(value: Any, depth: int, special: Callable[[Any], str]) -> str:
@@ -101,5 +111,5 @@ def _items(value: Any, base: Any) -> Iterable[Any]:
     return items
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f'{text[:LONGEST * 3 // 4]}...{text[-LONGEST // 4:]}'

@@ -15,27 +15,32 @@ from pyfuncdbg.observers.record.snapshots.snapshot import TINY, Snapshot, Snapsh
 
 _MOST = 4096
 
-Known = dict[int, tuple[Taken, 'weakref.ref[np.ndarray]']]
+ArrayTable = dict[int, tuple[Taken, 'weakref.ref[np.ndarray]']]
 
 
 class _Arrays:
     """Arrays captured in one run, by id.
 
     Attributes:
-        made: Made by steady ops, and never written to.
-        given: Fed values, constants and variables: what they hold may change in a Python call.
+        produced: Made by steady ops, and never written to.
+        fed: Fed values, constants and variables: what they hold may change in a Python call.
     """
 
-    __slots__ = ('given', 'made', 'run')
+    __slots__ = ('fed', 'produced', 'run')
 
     def __init__(self, run: int) -> None:
         self.run = run
-        self.made: Known = {}
-        self.given: Known = {}
+        self.produced: ArrayTable = {}
+        self.fed: ArrayTable = {}
 
 
 class SharedArrays:
-    """Captured arrays of the run being recorded; of runs on several threads, of the one with the last call."""
+    """Captured arrays of the run being recorded; of runs on several threads, of the one with the last call.
+
+    Args:
+        snapshots: Takes the copies.
+        scalars: Types of the values that are queued as they are.
+    """
 
     __slots__ = ('_arrays', '_scalars', '_snapshots')
 
@@ -44,71 +49,86 @@ class SharedArrays:
         self._scalars = scalars
         self._arrays = _Arrays(0)
 
-    def forget_given(self) -> None:
-        """User code runs: it may write to what it fed."""
-        self._arrays.given.clear()
+    def forget_fed(self) -> None:
+        """Forget what was fed: user code runs, which may write to it."""
+        self._arrays.fed.clear()
 
     def inputs(self, call: Call) -> list[Taken]:
-        """Snapshots of a call's inputs, those of known arrays shared."""
+        """Take snapshots of a call's inputs, those of known arrays shared.
+
+        Args:
+            call: Of an op.
+
+        Returns:
+            One snapshot for each input.
+        """
         arrays = self._arrays
         if arrays.run != call.run.id:
             arrays = self._arrays = _Arrays(call.run.id)
-        scalars, made, given = self._scalars, arrays.made, arrays.given
+        scalars, produced, fed = self._scalars, arrays.produced, arrays.fed
         steady = call.site.steady
-        taken: list[Taken] = []
+        snapshots: list[Taken] = []
         for value in call.inputs:
             if type(value) in scalars:
-                taken.append(value)
+                snapshots.append(value)
                 continue
-            entry = made.get(id(value)) or (given.get(id(value)) if steady else None)
-            if entry is not None and entry[1]() is value and _stands(entry[0]):
-                taken.append(entry[0])
+            entry = produced.get(id(value)) or (fed.get(id(value)) if steady else None)
+            if entry is not None and entry[1]() is value and _is_available(entry[0]):
+                snapshots.append(entry[0])
             elif steady and type(value) is np.ndarray and value.nbytes > TINY:
-                taken.append(self._remember(given, value, self._copied(value, call)))
+                snapshots.append(self._remember(fed, value, self._copy_to_share(value, call)))
             else:
-                taken.append(self._snapshots.take(value, call.site.host))
-        return taken
+                snapshots.append(self._snapshots.take(value, call.site.host))
+        return snapshots
 
     def outputs(self, call: Call, values: Sequence[object]) -> list[Taken]:
-        """Snapshots of a call's outputs; an array that a steady op has made is taken as it is, without a copy."""
+        """Take snapshots of a call's outputs; an array that a steady op has made is copied into a pooled buffer and shared.
+
+        Args:
+            call: Of an op.
+            values: Its outputs.
+
+        Returns:
+            One snapshot for each output.
+        """
         scalars, arrays = self._scalars, self._arrays
         steady = call.site.steady and arrays.run == call.run.id
-        taken: list[Taken] = []
+        snapshots: list[Taken] = []
         for value in values:
             if type(value) in scalars:
-                taken.append(value)
+                snapshots.append(value)
             elif not steady or type(value) is not np.ndarray or (size := value.nbytes) <= TINY:
-                taken.append(self._snapshots.take(value, call.site.host))
+                snapshots.append(self._snapshots.take(value, call.site.host))
             else:
-                entry = arrays.made.get(id(value)) or arrays.given.get(id(value))
-                if entry is not None and entry[1]() is value and _stands(entry[0]):
-                    taken.append(entry[0])      # passed through
+                entry = arrays.produced.get(id(value)) or arrays.fed.get(id(value))
+                if entry is not None and entry[1]() is value and _is_available(entry[0]):
+                    snapshots.append(entry[0])      # passed through
                     continue
                 own = value.base is None and not any(value is given for given in call.inputs)
-                held = self._snapshots.hold(value, size) if own else None
-                if held is None:
-                    taken.append(self._copied(value, call))
+                snapshot = self._snapshots.take_shared(value, size) if own else None
+                if snapshot is None:
+                    snapshots.append(self._copy_to_share(value, call))
                 else:
-                    held.owner = call.id
-                    taken.append(self._remember(arrays.made, value, held))
-        return taken
+                    snapshot.owner = call.id
+                    snapshots.append(self._remember(arrays.produced, value, snapshot))
+        return snapshots
 
-    def _copied(self, value: np.ndarray, call: Call) -> Taken:
-        taken = self._snapshots.take(value, call.site.host)
-        if isinstance(taken, tuple):
-            dtype, shape, data, _ = taken
-            taken = Snapshot(dtype, shape, len(data))
-            taken.data, taken.keep, taken.charge = data, True, len(data)
-        taken.owner = call.id
-        return taken
+    def _copy_to_share(self, value: np.ndarray, call: Call) -> Taken:
+        snapshot = self._snapshots.take(value, call.site.host)
+        if isinstance(snapshot, tuple):
+            dtype, shape, data, _ = snapshot
+            snapshot = Snapshot(dtype, shape, len(data))
+            snapshot.data, snapshot.keep, snapshot.charge = data, True, len(data)
+        snapshot.owner = call.id
+        return snapshot
 
-    def _remember(self, known: Known, value: np.ndarray, taken: Taken) -> Taken:
-        if len(known) >= _MOST:
-            known.clear()
-        known[id(value)] = taken, weakref.ref(value)
-        return taken
+    def _remember(self, table: ArrayTable, value: np.ndarray, snapshot: Taken) -> Taken:
+        if len(table) >= _MOST:
+            table.clear()
+        table[id(value)] = snapshot, weakref.ref(value)
+        return snapshot
 
 
-def _stands(taken: Snapshot) -> bool:
+def _is_available(snapshot: Snapshot) -> bool:
     """Whether its bytes wait to be written or have been; what found no room is tried again."""
-    return taken.data is not None or taken.described is not None
+    return snapshot.data is not None or snapshot.described is not None

@@ -33,7 +33,11 @@ _OBJECTS = ('_call', '_remake', '_replace', '_py_', SURROUNDINGS)
 
 
 class SiteNote:
-    """Description of a `CallSite`, without its function and host."""
+    """Description of a `CallSite`, without its function and host.
+
+    Args:
+        site: The site.
+    """
 
     __slots__ = ('attrs', 'code', 'function', 'host', 'id', 'inputs', 'kind', 'name', 'op_type', 'outputs', 'stack',
                  'traits')
@@ -58,14 +62,21 @@ class SiteNote:
             self.attrs = {**attrs, RETURNED: returned} if returned else attrs
 
     def record(self, sources: LoadedSources) -> list[Any]:
-        """Plain data for the log; reads source files, so it runs on the writer thread."""
+        """Plain data for the log; reads source files, so it runs on the writer thread.
+
+        Args:
+            sources: Keeps the text of its function and of its creation stack.
+
+        Returns:
+            The fields that `decode.site_record` reads.
+        """
         filename, line, source = '', 0, [0, 0]
         if self.code is not None:
             filename, line = self.code.co_filename, self.code.co_firstlineno
             source = sources.function(self.code)
         return [self.id, self.name, self.op_type, self.kind, self.host, self.function, filename, line, source,
                 [[f[0], f[1], f[2]] for f in self.stack], list(self.inputs), list(self.outputs),
-                {**plain({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
+                {**plain_data({name: value for name, value in self.attrs.items() if not name.startswith(_OBJECTS)}),
                  TRAITS: self.traits.names},
                 sources.frames(self.stack)]
 
@@ -92,8 +103,16 @@ def _name_and_code(function: Callable[..., Any] | None) -> tuple[str, types.Code
     return str(name or function.__name__), original_code(function.__code__)
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """Attributes as data that a log can hold. Never calls `repr` on an unknown object, which may be huge or do anything."""
+def plain_data(value: Any, depth: int = 0) -> Any:
+    """Convert attributes to data that a log can hold. Never calls `repr`, which may be huge or do anything.
+
+    Args:
+        value: Anything.
+        depth: Of the containers around it; deeper ones than `_DEEPEST` become the name of their type.
+
+    Returns:
+        Lists, dicts, text, bytes, numbers, bools and None.
+    """
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -104,9 +123,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value[:_LONGEST_TEXT]
     if depth < _DEEPEST:
         if isinstance(value, Mapping):
-            return {str(k)[:_LONGEST_TEXT]: plain(v, depth + 1) for k, v in list(value.items())[:_MOST_ITEMS]}
+            return {str(k)[:_LONGEST_TEXT]: plain_data(v, depth + 1) for k, v in list(value.items())[:_MOST_ITEMS]}
         if isinstance(value, list | tuple | set | frozenset):
-            return [plain(v, depth + 1) for v in list(value)[:_MOST_ITEMS]]
+            return [plain_data(v, depth + 1) for v in list(value)[:_MOST_ITEMS]]
     name = getattr(value, 'name', None)
     return name[:_LONGEST_TEXT] if isinstance(name, str) else f'<{type(value).__qualname__}>'
 
@@ -116,6 +135,12 @@ def plan_key(run: Run) -> tuple[Any, ...]:
 
     Up to 32 sites count each; of longer lists the tuple's identity and 16 samples do, because hashing 10,000 ids would cost
     a fifth of the run that executes them.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The key.
     """
     sites = run.sites
     if len(sites) <= _EXACT:
@@ -126,7 +151,16 @@ def plan_key(run: Run) -> tuple[Any, ...]:
 
 
 def plan_record(number: int, run: Run, site_ids: Sequence[int]) -> list[Any]:
-    """Plain data for the log."""
+    """Plain data of a plan for the log.
+
+    Args:
+        number: Of the plan.
+        run: The names of one of its runs.
+        site_ids: Of the announced sites, in order.
+
+    Returns:
+        The fields that `decode.plan_fields` reads.
+    """
     packed = b''.join([i.to_bytes(8, 'little') for i in site_ids])
     return [number, run.label, run.host.name, list(run.feeds), list(run.fetches), packed, run.kind]
 
@@ -144,13 +178,17 @@ class RunNames:
         self.fetches = run.fetches
 
 
-def remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+def remember(announced: dict[Any, Any], key: Any, value: Any) -> None:
     """Add to what was announced; beyond `REMEMBERED` the older half is forgotten, and announced again should it return.
 
     Half of it at once: looking for the oldest one of a dictionary takes longer the more were taken out before it.
+
+    Args:
+        announced: The table.
+        key, value: The new entry.
     """
-    known[key] = value
-    if len(known) > REMEMBERED:
+    announced[key] = value
+    if len(announced) > REMEMBERED:
         with contextlib.suppress(RuntimeError):     # other threads add to it
-            for old in list(itertools.islice(known, REMEMBERED // 2)):
-                known.pop(old, None)
+            for old in list(itertools.islice(announced, REMEMBERED // 2)):
+                announced.pop(old, None)

@@ -115,19 +115,31 @@ class Snapshots:
         self.pool = pool
         self._newest: list[Copied | None] = [None] * _NEWEST
 
-    def whole(self) -> Snapshots:
-        """The same with another policy: every value is kept whole."""
+    def keeping_all(self) -> Snapshots:
+        """The same with another policy: every value is kept whole.
+
+        Returns:
+            It shares the memory of this one.
+        """
         return Snapshots('full', 0, self.allowance, self.pool, self._wait_for, self._write_through)
 
     def take_all(self, values: Sequence[Any], host: Host, scalars: frozenset[type]) -> Sequence[Taken]:
-        """Snapshots of one side of a call, in which values of the types in `scalars` are kept as they are: a tuple if all
-        are, else a list."""
-        taken: list[Taken] = []
+        """Take snapshots of one side of a call.
+
+        Args:
+            values: Inputs or outputs.
+            host: Reads tensors.
+            scalars: Types of the values that are queued as they are.
+
+        Returns:
+            One snapshot for each value: a tuple if all are scalars, else a list.
+        """
+        snapshots: list[Taken] = []
         total, plain = 0, True
         for value in values:
             kind = type(value)
             if kind in scalars:
-                taken.append(value)
+                snapshots.append(value)
                 continue
             plain = False
             if kind is not ndarray and kind in READERS:
@@ -137,47 +149,55 @@ class Snapshots:
                     break
                 kind = type(value)
                 if kind in scalars:
-                    taken.append(value)
+                    snapshots.append(value)
                     continue
             if kind is ndarray:
                 size, dtype = value.nbytes, value.dtype
                 if size > self._small or dtype.hasobject:
                     break
                 if size <= _WIDEST and not value.ndim and dtype.isnative and type(scalar := value[()]) in scalars:
-                    taken.append(scalar)        # ten times less work for the writer
+                    snapshots.append(scalar)        # ten times less work for the writer
                     continue
                 if size > TINY:
                     total += size
-                taken.append(self._shared(value, dtype, size))
+                snapshots.append(self._copy_small(value, dtype, size))
             elif value is None:                 # no gradient: said once more it would cost the others their short way
-                taken.append(self.take(None, host))
+                snapshots.append(self.take(None, host))
             else:
                 break
         else:
             if plain:
-                return tuple(taken)
+                return tuple(snapshots)
             if not total or self.allowance.take(total):
-                return taken
+                return snapshots
         return [value if type(value) in scalars else self.take(value, host) for value in values]
 
-    def _shared(self, array: np.ndarray, dtype: np.dtype[Any], size: int) -> Copied:
+    def _copy_small(self, array: np.ndarray, dtype: np.dtype[Any], size: int) -> Copied:
         """A copy; that of the newest array of this size if it is the same: what a session is fed its function gets, what
         that gives is fetched, and a backward step sees it all again."""
         data = array.tobytes()
         if size <= TINY or not dtype.isbuiltin:     # another dtype may hold objects of the program
             return dtype, array.shape, data, False
-        known = self._newest[(size >> 2) % _NEWEST]
-        if known is not None and known[2] == data and known[0] is dtype and known[1] == array.shape:
-            return known
-        known = self._newest[(size >> 2) % _NEWEST] = (dtype, array.shape, data, False)
-        return known
+        newest = self._newest[(size >> 2) % _NEWEST]
+        if newest is not None and newest[2] == data and newest[0] is dtype and newest[1] == array.shape:
+            return newest
+        newest = self._newest[(size >> 2) % _NEWEST] = (dtype, array.shape, data, False)
+        return newest
 
     def take(self, value: Any, host: Host) -> Copied | Snapshot:
-        """A snapshot of one host value that is no plain scalar."""
+        """Take a snapshot of one value.
+
+        Args:
+            value: Of the host; no plain scalar.
+            host: Reads tensors.
+
+        Returns:
+            The snapshot.
+        """
         if value is None:
             return Snapshot(np.dtype(object), (), 0, ABSENT)
         if type(value) is ValueSummary:
-            return self._summarized(value)
+            return self._take_summary(value)
         if type(value) is UnknownValue:
             return Snapshot(value.dtype, value.shape, 0, f'{NOT_KNOWN}: {value.reason}')
         if type(value) is np.ndarray and value.nbytes <= self._small and not value.dtype.hasobject:
@@ -195,132 +215,164 @@ class Snapshots:
             return array.dtype, array.shape, array.tobytes(), False     # a host's tensor: programs do not write to those
         return self.take_array(array)
 
-    def _summarized(self, value: ValueSummary) -> Snapshot:
+    def _take_summary(self, value: ValueSummary) -> Snapshot:
         """A snapshot of the counts that the host has made of a value."""
-        taken = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
+        snapshot = Snapshot(value.dtype, value.shape, value.size * value.dtype.itemsize)
         if self.level != 'none':
-            taken.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
-        return taken
+            snapshot.stats = Stats(value.size, value.nan, value.neg_inf, value.neg, value.zero, value.pos, value.pos_inf)
+        return snapshot
 
     def take_array(self, array: np.ndarray) -> Snapshot:
-        """A snapshot of a plain array, whatever it holds."""
+        """Take a snapshot of a plain array.
+
+        Args:
+            array: Of any type.
+
+        Returns:
+            The snapshot.
+        """
         if array.dtype.hasobject:
             return self._take_objects(array)
-        taken = Snapshot(array.dtype, array.shape, array.nbytes)
+        snapshot = Snapshot(array.dtype, array.shape, array.nbytes)
         if self.level != 'none':
-            self._copy(array, taken)
-        return taken
+            self._copy(array, snapshot)
+        return snapshot
 
-    def hold(self, array: np.ndarray, size: int) -> Snapshot | None:
-        """A snapshot of an array of numbers in a warm buffer, to be shared; None where it must be taken otherwise."""
+    def take_shared(self, array: np.ndarray, size: int) -> Snapshot | None:
+        """Take a snapshot that calls share, in a pooled buffer.
+
+        Args:
+            array: The array.
+            size: Its bytes.
+
+        Returns:
+            The snapshot; None where `take` must do it: the array is no contiguous one of numbers, or there is no room.
+        """
         dtype = array.dtype
         if self.level == 'none' or dtype.kind not in 'biufc' or not dtype.isnative or not array.flags.c_contiguous or (
                 size > self.allowance.limit // 4):
             return None
-        taken = Snapshot(dtype, array.shape, size)
-        taken.keep = size <= self.full_limit
+        snapshot = Snapshot(dtype, array.shape, size)
+        snapshot.keep = size <= self.full_limit
         if not self.charge(size):
             return None
-        taken.charge = size
-        taken.buffer = self.pool.take(size)
-        taken.data = taken.buffer[:size]
-        np.copyto(taken.data.view(dtype), array.reshape(-1))
-        if not taken.keep and self.full_limit:
-            taken.note = f'more than {self.full_limit} bytes'
-        return taken
+        snapshot.charge = size
+        snapshot.buffer = self.pool.take(size)
+        snapshot.data = snapshot.buffer[:size]
+        np.copyto(snapshot.data.view(dtype), array.reshape(-1))
+        if not snapshot.keep and self.full_limit:
+            snapshot.note = f'more than {self.full_limit} bytes'
+        return snapshot
 
-    def _copy(self, array: np.ndarray, taken: Snapshot) -> None:
-        size = taken.nbytes
-        taken.keep = size <= self.full_limit
-        if not taken.keep:
-            taken.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
+    def _copy(self, array: np.ndarray, snapshot: Snapshot) -> None:
+        size = snapshot.nbytes
+        snapshot.keep = size <= self.full_limit
+        if not snapshot.keep:
+            snapshot.note = f'more than {self.full_limit} bytes' if self.full_limit else ''
         if size <= TINY:
-            taken.data = array.tobytes()
-        elif (taken.keep or size <= self.allowance.limit // 4) and self.charge(size):
-            taken.charge = size
+            snapshot.data = array.tobytes()
+        elif (snapshot.keep or size <= self.allowance.limit // 4) and self.charge(size):
+            snapshot.charge = size
             if size <= _SMALL:
-                taken.data = array.tobytes()
+                snapshot.data = array.tobytes()
             else:
-                taken.buffer = self.pool.take(size)
-                taken.data = taken.buffer[:size]
-                np.copyto(taken.data.view(array.dtype).reshape(array.shape), array)
-        elif not taken.keep:
-            taken.stats = stats_of(array)       # there is no room for a copy
+                snapshot.buffer = self.pool.take(size)
+                snapshot.data = snapshot.buffer[:size]
+                np.copyto(snapshot.data.view(array.dtype).reshape(array.shape), array)
+        elif not snapshot.keep:
+            snapshot.stats = stats_of(array)       # there is no room for a copy
         else:
-            self._store(array, taken)
+            self._store(array, snapshot)
 
     def charge(self, size: int) -> bool:
-        """Take memory for `size` bytes, waiting for the writer if need be; False if there will not be that much."""
+        """Take memory, waiting for the writer if need be.
+
+        Args:
+            size: How many bytes.
+
+        Returns:
+            False if there will not be that much.
+        """
         allowance = self.allowance
         return allowance.take(size) or (size <= allowance.limit and self._wait_for(lambda: allowance.take(size)))
 
-    def _store(self, value: np.ndarray | list[bytes | str], taken: Snapshot) -> None:
+    def _store(self, value: np.ndarray | list[bytes | str], snapshot: Snapshot) -> None:
         """Write what has no room in memory at once, on this thread."""
-        taken.described = self._write_through(TensorContent(value, taken.dtype, taken.shape, taken.nbytes))
-        if taken.described is None:
-            taken.note = OVER_BUDGET
+        snapshot.described = self._write_through(TensorContent(value, snapshot.dtype, snapshot.shape, snapshot.nbytes))
+        if snapshot.described is None:
+            snapshot.note = OVER_BUDGET
             if type(value) is np.ndarray and not all_finite(value):
-                taken.stats = stats_of(value)
+                snapshot.stats = stats_of(value)
 
     def _take_objects(self, array: np.ndarray) -> Snapshot:
         """Text is copied by reference, for bytes and str are immutable; of other objects only the shape is taken."""
-        taken = Snapshot(array.dtype, array.shape, array.nbytes)
+        snapshot = Snapshot(array.dtype, array.shape, array.nbytes)
         if self.level == 'none' or array.size > self.full_limit or array.dtype.names is not None:
-            return taken
+            return snapshot
         elements = array.ravel().tolist()
         if set(map(type, elements)) <= {bytes, str}:
-            taken.dtype = np.dtype('S')
-            taken.nbytes = sum(map(len, elements))
-            taken.keep = taken.nbytes <= self.full_limit
-            if taken.keep:
-                charge = taken.nbytes + 8 * len(elements)
+            snapshot.dtype = np.dtype('S')
+            snapshot.nbytes = sum(map(len, elements))
+            snapshot.keep = snapshot.nbytes <= self.full_limit
+            if snapshot.keep:
+                charge = snapshot.nbytes + 8 * len(elements)
                 if self.charge(charge):
-                    taken.charge = charge
-                    taken.data = elements
+                    snapshot.charge = charge
+                    snapshot.data = elements
                 else:
-                    self._store(elements, taken)
-        return taken
+                    self._store(elements, snapshot)
+        return snapshot
 
-    def note_changes(self, taken: list[Taken], values: Sequence[Any], host: Host) -> None:
-        """After the call: remember what its inputs hold now, so that the writer can tell whether they were written to."""
-        for place in range(min(len(taken), len(values))):
-            before, value = taken[place], values[place]
+    def note_changes(self, snapshots: list[Taken], values: Sequence[Any], host: Host) -> None:
+        """Note after the call what its inputs hold now, so that the writer can tell whether they were written to.
+
+        Args:
+            snapshots: Of the inputs, taken before the call.
+            values: The inputs.
+            host: Reads tensors.
+        """
+        for place in range(min(len(snapshots), len(values))):
+            before, value = snapshots[place], values[place]
             if type(before) is tuple:
                 # Comparing with a second copy takes as long as hashing, and the writer need not hash the first.
                 if type(value) is ndarray and value.tobytes() != before[2]:
-                    taken[place] = (*before[:3], True)
+                    snapshots[place] = (*before[:3], True)
             elif type(value) is ndarray and not value.ndim and isinstance(before, np.generic):
                 if value.tobytes() != (data := before.tobytes()):
-                    taken[place] = before.dtype, (), data, True
+                    snapshots[place] = before.dtype, (), data, True
             elif type(before) is Snapshot:
                 self._note_change(before, value, host)
 
     def _note_change(self, before: Snapshot, value: Any, host: Host) -> None:
-        written = before.described if before.data is None and not before.owner else None
-        if before.data is None and written is None:
+        description = before.described if before.data is None and not before.owner else None
+        if before.data is None and description is None:
             return
         try:
             array = value if type(value) is np.ndarray else host.to_numpy(value)
         # As in `take`: the value may have been deleted under the call.
         except Exception:
             return
-        if written is not None:
+        if description is not None:
             content = TensorContent(array.ravel().tolist() if array.dtype.hasobject else array, before.dtype, array.shape, 0)
-            written[5] = content.measured()[0] != written[4]
+            description[5] = content.measure()[0] != description[4]
         elif type(before.data) is list:
             before.changed = array.ravel().tolist() != before.data
         elif array.nbytes == before.nbytes:
             before.after = digest(array if array.flags.c_contiguous else array.tobytes())
 
-    def release(self, taken: Snapshot) -> None:
-        """Give back what a snapshot holds; called by the writer when it is written, or when it is dropped."""
-        if taken.charge:
-            self.allowance.give(taken.charge)
-            taken.charge = 0
-        if taken.buffer is not None:
-            self.pool.give(taken.buffer)
-            taken.buffer = None
-        taken.data = None
+    def release(self, snapshot: Snapshot) -> None:
+        """Free the memory of a snapshot that is written or dropped.
+
+        Args:
+            snapshot: The snapshot.
+        """
+        if snapshot.charge:
+            self.allowance.give(snapshot.charge)
+            snapshot.charge = 0
+        if snapshot.buffer is not None:
+            self.pool.give(snapshot.buffer)
+            snapshot.buffer = None
+        snapshot.data = None
 
 
 __all__ = ['LARGEST', 'OVER_BUDGET', 'SCALARS', 'TINY', 'Copied', 'Snapshot', 'Snapshots', 'Taken']

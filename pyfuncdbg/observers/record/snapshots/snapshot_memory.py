@@ -25,7 +25,14 @@ class Allowance:
         self._lock = new_rlock()
 
     def take(self, size: int) -> bool:
-        """Reserve `size` bytes; False, and nothing reserved, if they do not fit."""
+        """Reserve bytes.
+
+        Args:
+            size: How many.
+
+        Returns:
+            False, and nothing reserved, if they do not fit.
+        """
         with self._lock:
             if self.used + size > self.limit:
                 return False
@@ -33,7 +40,11 @@ class Allowance:
             return True
 
     def give(self, size: int) -> None:
-        """Return reserved bytes."""
+        """Return reserved bytes.
+
+        Args:
+            size: How many.
+        """
         with self._lock:
             self.used -= size
 
@@ -50,7 +61,14 @@ class BufferPool:
         self._lock = new_rlock()
 
     def take(self, size: int) -> np.ndarray:
-        """A uint8 buffer of at least `size` bytes, contents undefined."""
+        """Take a buffer.
+
+        Args:
+            size: How many bytes it must have.
+
+        Returns:
+            A uint8 array of at least `size` bytes, contents undefined.
+        """
         bucket = 1 << max(size - 1, 1).bit_length()
         with self._lock:
             free = self._free.get(bucket)
@@ -60,7 +78,11 @@ class BufferPool:
         return np.empty(bucket, np.uint8)
 
     def give(self, buffer: np.ndarray) -> None:
-        """Put a buffer back; freed instead if enough lie idle."""
+        """Put a buffer back; freed instead if enough are unused.
+
+        Args:
+            buffer: From `take`.
+        """
         with self._lock:
             if self._idle + buffer.size <= self.idle_limit:
                 self._idle += buffer.size

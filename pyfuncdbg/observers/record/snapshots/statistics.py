@@ -22,10 +22,16 @@ _SAFE = 1e150
 
 
 def stats_of(array: np.ndarray) -> Stats | None:
-    """Summarise an array of any shape; None for types that are neither numbers, bool nor text, and where it is not known.
+    """Summarise an array.
 
     Counts are exact. Mean and standard deviation (of the population) are computed in float64 after a shift by the minimum;
     values near the end of the float64 range are scaled first, so that they do not overflow.
+
+    Args:
+        array: Of any shape and type.
+
+    Returns:
+        The summary; None for types that are neither numbers, bool nor text, and where another thread is writing to it.
     """
     if array.dtype.kind in 'bSUTO':
         return Stats(array.size)
@@ -40,7 +46,14 @@ def stats_of(array: np.ndarray) -> Stats | None:
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Whether no element is NaN or infinite. A finite sum proves it and costs a third of looking at each element."""
+    """Whether no element is NaN or infinite. A finite sum proves it and costs a third of looking at each element.
+
+    Args:
+        array: Of any shape and type.
+
+    Returns:
+        True also for types without such values.
+    """
     if array.dtype.kind in 'iubSUTOmM':
         return True
     with np.errstate(all='ignore'):

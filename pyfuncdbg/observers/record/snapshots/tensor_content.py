@@ -41,7 +41,11 @@ class TensorContent:
         return None if self.dtype == STRING or isinstance(self.value, list) else self.value
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes, about a megabyte at a time."""
+        """Read the bytes.
+
+        Yields:
+            About a megabyte at a time.
+        """
         if (array := self.array) is None:
             yield from self._texts()
             return
@@ -60,8 +64,12 @@ class TensorContent:
             yield b''.join([packer.pack(e if isinstance(e, bytes) else e.encode('utf-8', 'surrogatepass'))
                             for e in list(flat[start:start + _ELEMENTS])])
 
-    def measured(self) -> tuple[bytes, int]:
-        """Content hash and length of what `chunks` gives."""
+    def measure(self) -> tuple[bytes, int]:
+        """Read the bytes for their hash.
+
+        Returns:
+            Content hash and length of what `chunks` yields.
+        """
         check, length = xxhash.xxh3_128(), 0
         for chunk in self.chunks():
             check.update(chunk)

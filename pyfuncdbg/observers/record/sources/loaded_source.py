@@ -17,8 +17,8 @@ from typing import Any
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.hooks.signal_handlers import raise_program_error
 from pyfuncdbg.observers.record.array_bytes import digest
-from pyfuncdbg.observers.record.sources.local_source import decoded, read_regular
-from pyfuncdbg.observers.record.sources.matching_code import fits, module_fits
+from pyfuncdbg.observers.record.sources.local_source import decode_lines, read_regular
+from pyfuncdbg.observers.record.sources.matching_code import matches_code, matches_module
 
 AROUND = 2
 """Lines kept before and after one that made a node, warned or raised."""
@@ -30,11 +30,11 @@ _TICK = 20_000_000
 """Nanoseconds: how exact the start of a process is."""
 
 
-class _Text:
+class _FileVersion:
     """One text of one file: what of it is in the log, and what waits to be put there."""
 
-    __slots__ = ('blocks', 'compared', 'filename', 'kept', 'key', 'lines', 'number', 'proven', 'said', 'size', 'stamp',
-                 'waiting')
+    __slots__ = ('blocks', 'filename', 'is_announced', 'kept_lines', 'key', 'lines', 'matches_by_code', 'new_parts',
+                 'number', 'proven', 'size', 'stamp')
 
     def __init__(self, number: int, filename: str, stamp: tuple[int, int] | None, data: bytes, lines: Sequence[str],
                  *, proven: bool) -> None:
@@ -46,30 +46,30 @@ class _Text:
         self.key = digest(data) if lines else b''
         self.proven = proven
         """Whether it is older than the process; else each function is compared with it."""
-        self.compared: dict[CodeType, bool] = {}
+        self.matches_by_code: dict[CodeType, bool] = {}
         self.blocks: dict[int, int] = {}
-        self.kept: set[int] = set()
-        self.waiting: list[list[Any]] = []
-        self.said = False
+        self.kept_lines: set[int] = set()
+        self.new_parts: list[list[Any]] = []
+        self.is_announced = False
 
     def keep(self, first: int, last: int) -> None:
         """Let these lines be in the log."""
         run: list[str] = []
         for number in range(max(first, 1), min(last, len(self.lines)) + 2):
-            if number <= min(last, len(self.lines)) and number not in self.kept:
-                self.kept.add(number)
+            if number <= min(last, len(self.lines)) and number not in self.kept_lines:
+                self.kept_lines.add(number)
                 run.append(self.lines[number - 1])
             elif run:
                 if sum(map(len, run)) <= LONGEST:
-                    self.waiting.append([number - len(run), '\n'.join(run) + '\n'])
+                    self.new_parts.append([number - len(run), '\n'.join(run) + '\n'])
                 run = []
 
-    def is_of(self, code: CodeType) -> bool:
+    def matches(self, code: CodeType) -> bool:
         """Whether a function was compiled from this text."""
-        known = True if self.proven else self.compared.get(code)
-        if known is None:
-            known = self.compared[code] = fits(code, self.lines)
-        return known
+        is_equal = True if self.proven else self.matches_by_code.get(code)
+        if is_equal is None:
+            is_equal = self.matches_by_code[code] = matches_code(code, self.lines)
+        return is_equal
 
     def block(self, code: CodeType) -> int:
         """The number of lines in the text of a function; 0 if it is not there, or too long."""
@@ -92,7 +92,7 @@ class LoadedSources:
     """The texts of one process, numbered as its log names them."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, _Text] = {}
+        self._texts: dict[str, _FileVersion] = {}
         self._checked: set[str] = set()
         self._lines: dict[tuple[str, int], int] = {}
         self._count = 0
@@ -103,65 +103,91 @@ class LoadedSources:
         self._lines.clear()
 
     def function(self, code: CodeType) -> list[int]:
-        """Number of the text that a function is of, and how many lines it has there: [0, 0] if that is not known."""
-        text = self._of(code.co_filename, code)
-        count = text.block(code) if text.is_of(code) else 0
+        """Keep the text of a function.
+
+        Args:
+            code: Of the function.
+
+        Returns:
+            Number of its file's text, and how many lines the function has there: [0, 0] if unknown.
+        """
+        text = self._text_of(code.co_filename, code)
+        count = text.block(code) if text.matches(code) else 0
         text.keep(code.co_firstlineno, code.co_firstlineno + count - 1)
         return [text.number, count] if count else [0, 0]
 
     def frames(self, frames: Iterable[Sequence[Any]]) -> list[int]:
-        """Numbers of the texts that the lines of the program among these [file, line, ...] are of."""
+        """Keep the lines of the program in a stack.
+
+        Args:
+            frames: [file, line, ...] of each.
+
+        Returns:
+            Numbers of the texts of their files, each once.
+        """
         return list(dict.fromkeys(number for frame in frames if (number := self.line(frame[0], frame[1]))))
 
     def line(self, filename: str, line: int) -> int:
-        """Number of the text that a line is of; 0 if it is no line of the program's."""
+        """Keep a line and those around it.
+
+        Args:
+            filename: Of the line.
+            line: Its number, from 1.
+
+        Returns:
+            Number of its file's text; 0 if it is no line of the program's.
+        """
         number = self._lines.get((filename, line))
         if number is None:
             number = 0
             if line > 0 and filename and is_program_file(filename):
-                text = self._of(filename)
+                text = self._text_of(filename)
                 text.keep(line - AROUND, line + AROUND)
                 number = text.number
             self._lines[filename, line] = number
         return number
 
-    def taken(self) -> Iterator[list[Any]]:
-        """The entries to be put into the log now: of each text its number, file, size, hash and new lines."""
+    def take_entries(self) -> Iterator[list[Any]]:
+        """Take the entries to be put into the log now.
+
+        Yields:
+            Of each text its number, file, size, hash and new lines.
+        """
         for text in self._texts.values():
-            if text.waiting or not text.said:
-                text.said = True
-                waiting, text.waiting = text.waiting, []
+            if text.new_parts or not text.is_announced:
+                text.is_announced = True
+                waiting, text.new_parts = text.new_parts, []
                 yield [text.number, text.filename, text.size, text.key, waiting]
 
-    def _of(self, filename: str, code: CodeType | None = None) -> _Text:
+    def _text_of(self, filename: str, code: CodeType | None = None) -> _FileVersion:
         """The text that the program runs of a file; one without lines if that is not known."""
-        known = self._texts.get(filename)
-        if known is not None and filename in self._checked and (known.lines or code is None):
-            return known
+        text = self._texts.get(filename)
+        if text is not None and filename in self._checked and (text.lines or code is None):
+            return text
         self._checked.add(filename)
         stamp = _stamp(filename)
-        if known is not None and stamp == known.stamp and (known.lines or code is None):
-            return known
-        data, lines, proven = _loaded(filename, stamp, code)
-        if known is not None and known.lines:
-            if digest(data) == known.key:
-                known.stamp = stamp             # the time changed, not the text
-                return known
-            if not lines and (known.proven or _runs(filename, known.lines, code)):
-                return known                    # edited while the program runs, and not loaded again
-        if known is not None and not known.lines and not lines:
-            return known
+        if text is not None and stamp == text.stamp and (text.lines or code is None):
+            return text
+        data, lines, proven = _load_text(filename, stamp, code)
+        if text is not None and text.lines:
+            if digest(data) == text.key:
+                text.stamp = stamp             # the time changed, not the text
+                return text
+            if not lines and (text.proven or _is_loaded_text(filename, text.lines, code)):
+                return text                    # edited while the program runs, and not loaded again
+        if text is not None and not text.lines and not lines:
+            return text
         self._count += 1
         self._texts.pop(filename, None)
         if len(self._texts) >= _MOST:
             self._texts.pop(next(iter(self._texts)))
-        text = self._texts[filename] = _Text(self._count, filename, stamp, data, lines, proven=proven)
+        text = self._texts[filename] = _FileVersion(self._count, filename, stamp, data, lines, proven=proven)
         if stamp is None and sum(map(len, lines)) <= LONGEST:
             text.keep(1, len(lines))            # a cell: no file will have its text later
         return text
 
 
-def _loaded(filename: str, stamp: tuple[int, int] | None, code: CodeType | None) -> tuple[bytes, Sequence[str], bool]:
+def _load_text(filename: str, stamp: tuple[int, int] | None, code: CodeType | None) -> tuple[bytes, Sequence[str], bool]:
     """The text that the program runs, as bytes and lines, and whether all of its code is of that; no lines if unknown."""
     if stamp is None:                           # a cell of a notebook, or a module in an archive: its loader gives the text
         lines = [line.rstrip('\r\n') for line in linecache.getlines(filename)]
@@ -169,13 +195,13 @@ def _loaded(filename: str, stamp: tuple[int, int] | None, code: CodeType | None)
     file = read_regular(os.path.realpath(filename))
     if file is None:
         return b'', (), False
-    lines, proven = decoded(file.data), file.changed <= STARTED + _TICK
-    return (file.data, lines, proven) if proven or _runs(filename, lines, code) else (b'', (), False)
+    lines, proven = decode_lines(file.data), file.changed <= STARTED + _TICK
+    return (file.data, lines, proven) if proven or _is_loaded_text(filename, lines, code) else (b'', (), False)
 
 
-def _runs(filename: str, lines: Sequence[str], code: CodeType | None) -> bool:
+def _is_loaded_text(filename: str, lines: Sequence[str], code: CodeType | None) -> bool:
     """Whether a function of a file has this text; without one, whether the functions of its module have."""
-    return fits(code, lines) if code is not None else module_fits(filename, lines)
+    return matches_code(code, lines) if code is not None else matches_module(filename, lines)
 
 
 def _stamp(filename: str) -> tuple[int, int] | None:
@@ -191,7 +217,7 @@ def _stamp(filename: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _started() -> int:
+def _process_start() -> int:
     """The start of this process, in nanoseconds since 1970; where the system does not tell, when this module was loaded."""
     now = time.time_ns()
     try:
@@ -203,5 +229,5 @@ def _started() -> int:
     return now - max(since, 0)
 
 
-STARTED = _started()
+STARTED = _process_start()
 """Of the first process: its forked children run what it has loaded."""

@@ -34,7 +34,14 @@ class LoadedFile(NamedTuple):
 
 
 def read_regular(path: str) -> LoadedFile | None:
-    """The content of a regular file of a sane size; None of anything else. Neither waits nor acts on a device."""
+    """Read a regular file; neither waits nor acts on a device.
+
+    Args:
+        path: The file; not a link.
+
+    Returns:
+        Its content; None if it is larger than `LARGEST`, or anything else.
+    """
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
@@ -63,7 +70,14 @@ class Candidate(NamedTuple):
 
 
 def candidate(filename: str) -> Candidate | None:
-    """The source file of this name, None if there is none that may be opened; it is not opened yet."""
+    """Find a source file that may be opened; it is not opened yet.
+
+    Args:
+        filename: As a trace names it; untrusted.
+
+    Returns:
+        The file; None if there is none.
+    """
     try:
         if len(filename) > _LONGEST_NAME or not filename.endswith(_SUFFIXES) or _forbidden(os.path.abspath(filename)):
             return None
@@ -85,13 +99,28 @@ def _forbidden(path: str) -> bool:
 
 @lru_cache(64)
 def lines_if_equal(file: Candidate, key: bytes) -> tuple[str, ...] | None:
-    """The lines of a candidate whose bytes have this hash; None of all others."""
-    found = read_regular(file.path)
-    return tuple(decoded(found.data)) if found is not None and digest(found.data) == key else None
+    """Read a candidate whose bytes have a known hash.
+
+    Args:
+        file: The candidate.
+        key: The hash.
+
+    Returns:
+        Its lines; None if its bytes have another.
+    """
+    content = read_regular(file.path)
+    return tuple(decode_lines(content.data)) if content is not None and digest(content.data) == key else None
 
 
-def decoded(data: bytes) -> list[str]:
-    """The lines of a source file, as Python reads it; none if it cannot be decoded."""
+def decode_lines(data: bytes) -> list[str]:
+    """Decode a source file as Python does.
+
+    Args:
+        data: Its bytes.
+
+    Returns:
+        Its lines; none if it cannot be decoded.
+    """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return lines_of(io.TextIOWrapper(io.BytesIO(data), encoding).read())

@@ -27,8 +27,16 @@ _MOST = 64
 """Functions of a module that are compared."""
 
 
-def fits(code: CodeType, lines: Sequence[str]) -> bool:
-    """Whether the names, operators and literals of a function stand where its code says, and nothing behind them."""
+def matches_code(code: CodeType, lines: Sequence[str]) -> bool:
+    """Whether the names, operators and literals of a function are where its code says, and nothing is behind them.
+
+    Args:
+        code: Of the function.
+        lines: Of its file.
+
+    Returns:
+        False if the text was edited since.
+    """
     first = code.co_firstlineno
     last = max((line for _, _, line in code.co_lines() if line is not None), default=first)
     if last > len(lines) or not _has_head(code, '\n'.join(lines[first - 1:last])):
@@ -44,7 +52,7 @@ def fits(code: CodeType, lines: Sequence[str]) -> bool:
             ends[at.lineno] = _REST
         else:
             part = _part(lines[at.lineno - 1], at.col_offset, at.end_col_offset)
-            if not _is_there(instruction, part, lines[at.lineno - 1]):
+            if not _matches_text(instruction, part, lines[at.lineno - 1]):
                 return False
             end = _end_of(instruction, lines[at.lineno - 1], at.end_col_offset)
             ends[at.lineno] = max(ends.get(at.lineno, 0), end)
@@ -54,7 +62,7 @@ def fits(code: CodeType, lines: Sequence[str]) -> bool:
                  if end and not _FORMATTED.search(lines[line - 1])]
         if not all(map(_END.fullmatch, rests)):
             return False
-    return all(fits(inner, lines) for inner in code.co_consts if isinstance(inner, CodeType))
+    return all(matches_code(inner, lines) for inner in code.co_consts if isinstance(inner, CodeType))
 
 
 def _end_of(instruction: dis.Instruction, line: str, end: int) -> int:
@@ -62,7 +70,7 @@ def _end_of(instruction: dis.Instruction, line: str, end: int) -> int:
     names = instruction.argval
     if not isinstance(names, tuple) or 'CONST' in instruction.opname or not isinstance(names[-1], str):
         return end
-    second = re.match(rf'[^#]*\b{re.escape(_as_written(names[-1]))}\b', _part(line, end, _REST))
+    second = re.match(rf'[^#]*\b{re.escape(_source_name(names[-1]))}\b', _part(line, end, _REST))
     return end if second is None else end + len(second[0].encode('utf-8', 'replace'))
 
 
@@ -70,9 +78,9 @@ def _has_head(code: CodeType, text: str) -> bool:
     """Whether the name, the parameters and the docstring of a function are in its text."""
     count = code.co_argcount + code.co_kwonlyargcount
     names = [code.co_name, *code.co_varnames[:count]]
-    described = code.co_consts[0] if code.co_consts and code.co_name.isidentifier() else None
-    said = described.split('\n') if isinstance(described, str) and '\\' not in text else []
-    return all(_holds(text, _as_written(name)) for name in names) and all(line.strip() in text for line in said)
+    docstring = code.co_consts[0] if code.co_consts and code.co_name.isidentifier() else None
+    docstring_lines = docstring.split('\n') if isinstance(docstring, str) and '\\' not in text else []
+    return all(_holds(text, _source_name(name)) for name in names) and all(line.strip() in text for line in docstring_lines)
 
 
 def _part(line: str, start: int, end: int) -> str:
@@ -80,10 +88,18 @@ def _part(line: str, start: int, end: int) -> str:
     return line[start:end] if line.isascii() else line.encode('utf-8', 'replace')[start:end].decode('utf-8', 'replace')
 
 
-def module_fits(filename: str, lines: Sequence[str]) -> bool:
-    """Whether the functions of the module that was loaded from a file are those of a text; False if it has none."""
-    found = list(_functions(filename))[:_MOST]
-    return bool(found) and all(fits(code, lines) for code in found)
+def matches_module(filename: str, lines: Sequence[str]) -> bool:
+    """Whether the functions of the module that was loaded from a file are those of a text.
+
+    Args:
+        filename: Of the module.
+        lines: Of the text.
+
+    Returns:
+        False also if the module has no functions.
+    """
+    codes = list(_functions(filename))[:_MOST]
+    return bool(codes) and all(matches_code(code, lines) for code in codes)
 
 
 def _holds(text: str, name: str) -> bool:
@@ -91,7 +107,7 @@ def _holds(text: str, name: str) -> bool:
     return not name.isidentifier() or name in text
 
 
-def _is_there(instruction: dis.Instruction, part: str, line: str) -> bool:
+def _matches_text(instruction: dis.Instruction, part: str, line: str) -> bool:
     name, value = instruction.opname, instruction.argval
     if name in _OPERATORS:
         return _BOOL.sub(r'\1', instruction.argrepr) in part
@@ -99,17 +115,17 @@ def _is_there(instruction: dis.Instruction, part: str, line: str) -> bool:
         return _is_literal(part, value)
     if name.startswith('LOAD_') and part != 'super()':
         names = value if isinstance(value, tuple) else (value,)
-        found = [_as_written(one) for one in names if isinstance(one, str)]
-        if part.isidentifier() and len(found) == 1:
-            return found[0] in ('', part) or not found[0].isidentifier()
-        if name in ('LOAD_ATTR', 'LOAD_METHOD') and len(found) == 1:
-            return part.rstrip(') ').endswith(found[0])
-        return all(_holds(line, one) for one in found)
+        sources = [_source_name(one) for one in names if isinstance(one, str)]
+        if part.isidentifier() and len(sources) == 1:
+            return sources[0] in ('', part) or not sources[0].isidentifier()
+        if name in ('LOAD_ATTR', 'LOAD_METHOD') and len(sources) == 1:
+            return part.rstrip(') ').endswith(sources[0])
+        return all(_holds(line, one) for one in sources)
     return not name.startswith(('CALL', 'BUILD_')) or '"' in part or "'" in part or all(
         part.count(opened) == part.count(closed) for opened, closed in ('()', '[]', '{}'))
 
 
-def _as_written(name: str) -> str:
+def _source_name(name: str) -> str:
     """A private name as it was before its class's was put in front; '' of what the compiler uses by itself."""
     if name.startswith('__'):
         return ''

@@ -29,11 +29,25 @@ class SourceText:
     missing: str = NOT_RECORDED
 
     def line(self, number: int) -> str:
-        """One line without its indentation, '' if it is not among these."""
+        """One line without its indentation.
+
+        Args:
+            number: Of the line.
+
+        Returns:
+            '' if it is not among these.
+        """
         return self.lines[number - self.first].strip() if 0 <= number - self.first < len(self.lines) else ''
 
-    def only(self, number: int) -> SourceText:
-        """That line alone, with its indentation."""
+    def only_line(self, number: int) -> SourceText:
+        """One line alone, with its indentation.
+
+        Args:
+            number: Of the line.
+
+        Returns:
+            The line; this text itself if it is missing.
+        """
         return self if self.missing else SourceText(number, self.lines[number - self.first:number - self.first + 1], '')
 
 
@@ -67,23 +81,55 @@ class SourceReader(Protocol):
 
 
 def not_recorded(filename: str, line: int) -> SourceText:
-    """The reader of records that come with no text."""
+    """The reader of records that come with no text.
+
+    Args:
+        filename, line: Of any line.
+
+    Returns:
+        The reason why there is none.
+    """
     return SourceText()
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines as Python counts them: form feeds and Unicode's separators end none."""
+    """Split a text into lines as Python counts them: form feeds and Unicode's separators end none.
+
+    Args:
+        text: The text.
+
+    Returns:
+        Lines without line ends.
+    """
     return text.removesuffix('\n').split('\n') if text else []
 
 
-def within(first: int, text: str, line: int) -> SourceText | None:
-    """A text that begins at line `first`, if it has the line."""
+def text_with_line(first: int, text: str, line: int) -> SourceText | None:
+    """A text as an excerpt, if it has a line.
+
+    Args:
+        first: Number of its first line.
+        text: The text.
+        line: The line.
+
+    Returns:
+        The whole text; None without the line.
+    """
     lines = lines_of(text)
     return SourceText(first, tuple(lines), '') if 0 <= line - first < len(lines) else None
 
 
-def around(lines: Mapping[int, str], line: int, most: int = 100) -> SourceText | None:
-    """The known lines next to one, without a gap, if that is known."""
+def known_excerpt(lines: Mapping[int, str], line: int, most: int = 100) -> SourceText | None:
+    """The lines next to one that are known without a gap.
+
+    Args:
+        lines: The known ones, by number.
+        line: The line.
+        most: How many on each side at most.
+
+    Returns:
+        The lines; None if `line` is unknown.
+    """
     if line not in lines:
         return None
     first = last = line
@@ -94,8 +140,17 @@ def around(lines: Mapping[int, str], line: int, most: int = 100) -> SourceText |
     return SourceText(first, tuple(lines[number] for number in range(first, last + 1)), '')
 
 
-def excerpt_of(lines: Sequence[str], line: int, most: int = 100) -> SourceText | None:
-    """The lines of a whole file next to one, if it has that."""
+def file_excerpt(lines: Sequence[str], line: int, most: int = 100) -> SourceText | None:
+    """The lines of a file next to one.
+
+    Args:
+        lines: Of the whole file.
+        line: The line.
+        most: How many on each side at most.
+
+    Returns:
+        The lines; None if the file has no such line.
+    """
     if not 0 < line <= len(lines):
         return None
     first = max(1, line - most)

@@ -170,15 +170,15 @@ class ListFeed:
 
         due = monotonic() + PATIENCE
 
-        def wanted(looked: int) -> bool:
+        def go_on(searched: int) -> bool:
             nonlocal due
             if self._seeking == number and (now := monotonic()) >= due:
                 due = now + _OFTEN
-                self._owner.post_message(ListFeed.Searching(opened, text, looked))
+                self._owner.post_message(ListFeed.Searching(opened, text, searched))
             return self._seeking == number
 
         def work() -> None:
-            at = opened.find(text, start, backwards=backwards, wanted=wanted)
+            at = opened.find(text, start, backwards=backwards, go_on=go_on)
             if self._seeking == number:
                 self._owner.post_message(ListFeed.Located(opened, text, at, sought=True))
         self._work(work, self.turn)

@@ -81,8 +81,8 @@ class QueryRows(Protocol):
         """The index of a row, None if it is not among these."""
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
-        """The next row from `start` on, round the end, that holds the text; `wanted` is told how many it has looked at,
+             go_on: Callable[[int], bool] = lambda searched: True) -> int | None:
+        """The next row from `start` on, round the end, that holds the text; `go_on` is told how many it has looked at,
         and says whether to go on."""
 
     def cancel(self) -> None:

@@ -56,7 +56,7 @@ class CallPages:
         self._trace = trace
         self._where: dict[str, Any] = {**given, 'kind': None if kind == 'all' else kind}
         self._order: dict[str, Any] = {'sort': query.sort, 'newest_first': query.down}
-        self._calls: Ordered = trace.ordered(**self._where, **self._order)
+        self._calls: Ordered = trace.sorted_calls(**self._where, **self._order)
         self.shown: Mapping[str, object] = given
         self.dropped = trace.info().dropped.get('calls', 0)
         self.count = 0
@@ -79,14 +79,14 @@ class CallPages:
         return self._calls.position(key)
 
     def find(self, text: str, start: int, *, backwards: bool = False,
-             wanted: Callable[[int], bool] = lambda looked: True) -> int | None:
+             go_on: Callable[[int], bool] = lambda searched: True) -> int | None:
         """The next call whose names, error or output hold the text; '#17' is the call of that number, 17 too if there is."""
         number = text.removeprefix('#')
         if number.replace('.', '', 1).isdecimal():
             at = self._calls.position(number)
             if at is not None or number != text:
                 return at
-        return self._calls.find(text, start, backwards=backwards, wanted=wanted)
+        return self._calls.find(text, start, backwards=backwards, go_on=go_on)
 
     def cancel(self) -> None:
         """Break off what runs."""

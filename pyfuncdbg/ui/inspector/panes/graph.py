@@ -51,7 +51,7 @@ def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
 def _calls(desk: Desk, here: CallRecord, sites: list[SiteRecord]) -> tuple[dict[str, CallRecord], dict[str, int]]:
     """The newest call of each node of the run, and how many there were; of a very long run without their number."""
     if desk.trace.count(run=here.run) > _CALLS:
-        found = [one for site in sites[:_ASKED] for one in desk.trace.newest(site, run=here.run)]
+        found = [one for site in sites[:_ASKED] for one in desk.trace.newest_calls(site, run=here.run)]
     else:
         found = [one for one in desk.trace.calls(run=here.run)
                  if one.process == here.process and one.site.kind != 'gradient']

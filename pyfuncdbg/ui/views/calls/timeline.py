@@ -142,4 +142,4 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.page import demo
     from pyfuncdbg.ui.views.sample_trace import sample
     first, last = sample().extent()
-    demo(timeline_view(timeline(sample().during(first, last)[1], first, last)))
+    demo(timeline_view(timeline(sample().spans_during(first, last)[1], first, last)))
