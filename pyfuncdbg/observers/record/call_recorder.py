@@ -79,7 +79,7 @@ class CallRecorder:
 
         Args:
             call: The call.
-            kept: Its entry, from `begins`.
+            kept: Its entry, from `on_begin`.
             outputs: As the function returned them.
         """
         _, inputs, capture_state = kept
@@ -98,7 +98,7 @@ class CallRecorder:
 
         Args:
             call: The call.
-            kept: Its entry, from `begins`.
+            kept: Its entry, from `on_begin`.
             error: With its traceback.
         """
         self.running.pop(call.id, None)
@@ -118,7 +118,7 @@ class CallRecorder:
 
         Args:
             call: The call.
-            kept: Its entry, from `begins`.
+            kept: Its entry, from `on_begin`.
         """
         if self.capture is not None:
             self.capture.on_break_off(call, kept[2])
