@@ -42,8 +42,9 @@ print('\\ntotal', total)
 """A loop with a progress bar; with N steps the total is N * (N - 1)."""
 
 
-STOP = {'number': 1, 'phase': 'before', 'reason': 'breakpoint 1', 'thread': 7, 'thread_name': 'MainThread', 'run': 1,
-        'call': {'number': 1, 'site': 'norm', 'ordinal': 1}, 'where': {'file': 'a.py', 'line': 3, 'function': 'norm'}}
+STOP = {'number': 1, 'phase': 'before', 'at': 'before norm[1]', 'reason': 'breakpoint 1', 'thread': 7,
+        'thread_name': 'MainThread', 'run': 1, 'call': {'number': 1, 'site': 'norm', 'ordinal': 1},
+        'where': {'file': 'a.py', 'line': 3, 'function': 'norm'}}
 HELLO = (b'{"event": "hello", "protocol": 1, "pid": 1, "program": ["a.py"], "client": 1, "waiting": false, "stop": null}\n')
 """What a program says of a stop, and first of all."""
 

@@ -52,7 +52,7 @@ def test_the_panes_follow_a_program_from_stop_to_stop(tmp_path) -> None:
                 assert 'def norm(x, eps):' in shown and 'graph  run #' in shown
                 await type_line(pilot, 'clear 1')
                 await press(pilot, 'escape', 's')
-                await until(pilot, '(step)', '>  7     mu = x.mean()', 'mu not set yet')
+                await until(pilot, 'STOPPED norm at ', '(step)', '>  7     mu = x.mean()', 'mu not set yet')
                 await press(pilot, 'n')
                 shown = await until(pilot, '>  8     sd = x.std()', 'sd not set yet')
                 line = next(line for line in shown.split('\n') if 'mu = x.mean()' in line)
@@ -71,7 +71,7 @@ def test_the_panes_follow_a_program_from_stop_to_stop(tmp_path) -> None:
                 await press(pilot, *'mu', 'space', *'* 0', 'enter')
                 assert '0.0' in screen(pilot).split('\n')[-3] or '0.0' in screen(pilot)
                 await press(pilot, 'N')
-                await until(pilot, 'node', '> c ')
+                await until(pilot, 'STOPPED before node c (node)', '> c ')
                 await press(pilot, 'c')
                 await until(pilot, 'RUNNING')
                 assert program.process.poll() is None

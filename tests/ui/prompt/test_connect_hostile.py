@@ -91,7 +91,7 @@ def harmless(said: bytes) -> bool:
 
 def test_whatever_is_sent_is_shown_escaped(tmp_path: Path) -> None:
     hello = sent({**json.loads(HELLO), 'program': [NASTY, NASTY]})
-    stop = {**STOP, 'reason': NASTY, 'phase': NASTY, 'thread_name': NASTY}
+    stop = {**STOP, 'reason': NASTY, 'phase': NASTY, 'at': NASTY, 'thread_name': NASTY}
 
     def answer(request: dict[str, Any]) -> bytes:
         if 'line' not in request:

@@ -319,8 +319,8 @@ def described(stop: Stop) -> dict[str, Any]:
     """A stop as plain data."""
     call = stop.call
     inner = stop.frames[-1] if stop.frames else None
-    return {'number': stop.number, 'phase': stop.phase, 'reason': stop.reason, 'thread': stop.thread,
-            'thread_name': stop.thread_name,
+    return {'number': stop.number, 'phase': stop.phase, 'at': whereabouts(stop), 'reason': stop.reason,
+            'thread': stop.thread, 'thread_name': stop.thread_name,
             'call': {'number': call.id, 'site': call.site.name, 'ordinal': call.ordinal} if call is not None else None,
             'run': stop.run.id if stop.run is not None else None,
             'where': {'file': program_code(inner.frame.f_code).co_filename, 'line': inner.line,

@@ -12,7 +12,7 @@ from pyfuncdbg.ui.commands.socket.protocol import ProtocolError
 from pyfuncdbg.ui.views.escape import one_line
 
 # A shape is a type (`object`: anything), None, a tuple of alternatives, a list of one kind, or a dict of required fields.
-_STOP = {'number': int, 'phase': str, 'reason': str, 'thread': int, 'thread_name': str, 'run': (int, None),
+_STOP = {'number': int, 'phase': str, 'at': str, 'reason': str, 'thread': int, 'thread_name': str, 'run': (int, None),
          'call': ({'number': int, 'site': str, 'ordinal': int}, None),
          'where': ({'file': str, 'line': (int, None), 'function': str}, None)}
 _EVENTS: dict[str, dict[str, Any]] = {

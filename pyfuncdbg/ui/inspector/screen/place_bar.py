@@ -57,13 +57,8 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Cont
 
 def stopped(stop: dict[str, Any]) -> str:
     """'STOPPED before norm[3] model.py:41 (breakpoint 1)', 'STOPPED before run #2 train.py:30 (1st run of train)'."""
-    call, where, phase = stop.get('call'), stop.get('where'), one_line(str(stop.get('phase', '')), 20)
-    words = ['STOPPED', {'run': 'before', 'end': 'after'}.get(phase, phase)]
-    if phase in ('run', 'end'):
-        words.append(f'run #{stop.get("run", 0)}')
-    elif call:
-        words.append(f'{one_line(str(call.get("site", "")), 40)}[{call.get("ordinal", 0)}]')
-    if where:
+    words = ['STOPPED', one_line(str(stop.get('at', '')), 100)]
+    if (where := stop.get('where')) and stop.get('phase') in ('run', 'end', 'before', 'after'):    # else it is in `at`
         words.append(f'{one_line(str(where.get("file", "")).rsplit("/", 1)[-1], 40)}:{where.get("line", 0)}')
     if stop.get('reason'):
         words.append(f'({one_line(str(stop["reason"]), 60)})')
