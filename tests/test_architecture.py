@@ -135,7 +135,7 @@ WORKSHOP = re.compile('|'.join(['[.][.]/' + 'shared', '/' + r'work/\w', '/tmp' +
                                 'issue ' + r'2\b']))
 
 
-COMPLETE_DOCS = ('__init__.py', 'ui/commands/engine/*.py', 'hosts/numpy/runtime/execution/host.py',
+COMPLETE_DOCS = ('__init__.py', 'hooks/**/*.py', 'ui/commands/engine/*.py', 'hosts/numpy/runtime/execution/host.py',
                  'hosts/tensorflow/host.py', 'observers/record/**/*.py')
 """Files whose public functions say each argument, result and error."""
 
@@ -484,7 +484,8 @@ def wordy(source: str, path: str) -> list[str]:
 
 
 def incomplete_docs(source: str, path: str) -> list[str]:
-    """Public functions whose docstring lacks a parameter, `Returns:` or `Yields:` of a value, or `Raises:` of a `raise`."""
+    """Public functions whose docstring lacks a parameter, the value (`Returns:`, `Yields:` or a first line that is a phrase
+    for it), or `Raises:` of a `raise`."""
     found = []
     tree = ast.parse(source)
     owners = [(None, tree.body), *((node, node.body) for node in tree.body
@@ -499,9 +500,9 @@ def incomplete_docs(source: str, path: str) -> list[str]:
             arguments = [each for each in ast.walk(node.args) if isinstance(each, ast.arg)]
             lacks = [each.arg for each in arguments
                      if each.arg not in ('self', 'cls') and not re.search(rf'\b{each.arg}\b', doc)]
-            is_property = any('property' in ast.unparse(each) for each in node.decorator_list)
-            if node.returns and ast.unparse(node.returns) not in ('None', 'NoReturn') and not is_property and not re.search(
-                    'Returns:|Yields:', doc):
+            no_value = node.returns is None or ast.unparse(node.returns) in ('None', 'NoReturn', 'Iterator[None]') or any(
+                'property' in ast.unparse(each) for each in node.decorator_list)
+            if not no_value and not re.search(r'Returns:|Yields:|\A(Whether|The|An?) ', doc):
                 lacks.append('Returns')
             if any(isinstance(each, ast.Raise) and each.exc for each in ast.walk(node)) and 'Raises:' not in doc:
                 lacks.append('Raises')
@@ -805,6 +806,7 @@ def test_an_incomplete_docstring_is_seen(doc: str, lacks: str) -> None:
     source = f'def f(x: int) -> int:\n    """{doc}\n    """\n    raise ValueError(x)'
     assert incomplete_docs(source, 'a.py') == [f'a.py:1: the docstring of f lacks {lacks}']
     assert incomplete_docs(source.replace('def f', 'def _f'), 'a.py') == []
+    assert incomplete_docs('def f(x: int) -> int:\n    "The square of `x`."', 'a.py') == []
 
 
 def test_a_long_function_is_seen_unless_it_says_why() -> None:

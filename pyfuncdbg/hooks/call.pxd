@@ -20,5 +20,5 @@ cdef class Call:
     cdef public object parent, retry_of, saved_inputs
 
 
-cpdef Call new_call(CallSite site, Run run, object inputs, object thread, object started, object forward=*, Call within=*,
-                    object sources=*, object began=*)
+cpdef Call new_call(CallSite site, Run run, object inputs, object thread, object started, object forward=*, Call outer_call=*,
+                    object sources=*, object start=*)

@@ -1,9 +1,8 @@
 # cython: annotation_typing=False, auto_pickle=False
-"""The records that cross the seam between what runs and what watches.
+"""The call, its site and its run, as hosts make them and hooks see them.
 
-Hosts make them, `hooks.chain` hands them to hooks. A `Call` is made for every execution, on the thread that
-executes, so it is a plain slots class: a frozen dataclass of its size costs 1.3 µs to make, this 0.3. Where there is a C
-compiler this file is compiled, as `call.pxd` says.
+A `Call` is made for every execution, on its thread, so it is a plain slots class: a frozen dataclass of its size costs
+1.3 µs to make, this 0.3. Compiled where there is a C compiler, as `call.pxd` says.
 """
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ Kind = Literal['python', 'op', 'gradient', 'run']
 KINDS: tuple[Kind, ...] = ('python', 'op', 'gradient', 'run')
 
 RunKind = Literal['session', 'function', 'element', 'backward', 'inner', 'eager']
-"""What a run is of: a session, a traced function, one element in a function of a dataset, a backward pass that the program
-asks for, one within the gradient of a Python function, or a thread's eager code."""
+"""Of a session, a traced function, one element in a function of a dataset, a backward pass that the program asks for, one
+within the gradient of a Python function, or a thread's eager code."""
 
 
 class Frame(NamedTuple):
@@ -39,7 +38,7 @@ class Frame(NamedTuple):
 
 
 UNASKED: tuple[object, Any] = object(), None
-"""`interest` of hooks that have not been asked."""
+"""`interest` before hooks are asked."""
 
 _site_ids = itertools.count(1)
 _run_ids = itertools.count(1)
@@ -47,8 +46,8 @@ _call_ids = itertools.count(1)
 
 
 def next_id() -> int:
-    """The id that the next call will have, of any kind but 'run'."""
-    return int(repr(_call_ids).strip('count()'))    # taken, it would be missing among the calls that are shown
+    """The id of the next call of any kind but 'run'."""
+    return int(repr(_call_ids).strip('count()'))    # taking it would leave a gap in the numbers of calls
 
 
 class CallSite:
@@ -60,9 +59,9 @@ class CallSite:
         name: Node name as the host prints it, such as 'layer/norm'.
         op_type: What the host calls its op, such as 'MatMul'; for display and search, `traits` say what it means.
         kind: Grain of the calls made here.
-        host: Whose values the calls hold.
-        function: The user's own Python function, unwrapped, where there is one.
-        stack: Where the user created it, innermost frame last; empty if unknown.
+        host: The host whose values the calls hold.
+        function: The user's own Python function, unwrapped, if any.
+        stack: Where the program created it, innermost frame last; empty if unknown.
         inputs: Names of the input tensors ('mm:0'), in order; '' for one without a name.
         outputs: Names of the output tensors, in order.
         attrs: Static attributes as plain data, for display.
@@ -71,6 +70,9 @@ class CallSite:
         counter: Gives each call its ordinal; shared by all `CallSite` objects of one id.
         traits: What the host knows of its op.
         interest: A `hooks.stamp`, and the interest of hooks in the calls here under it, as `Hooks.ask_interest` gives it.
+
+    Args:
+        same_as: An earlier site of the same place, which gives this one its id and counter.
     """
 
     __slots__ = ('__weakref__', 'attrs', 'counter', 'function', 'host', 'id', 'inputs', 'interest', 'kind', 'name',
@@ -97,7 +99,7 @@ class CallSite:
 
     @property
     def can_be_entered(self) -> bool:
-        """Whether its run can pause inside of it, at a node of the graph that it runs."""
+        """Whether a run can pause inside of it, at a node of the graph that it runs."""
         return self.traits.runs_graph and self.host.pauses_within
 
     def __repr__(self) -> str:
@@ -108,7 +110,7 @@ class RunForm:
     """Form of a run: common to all runs of one label, host, names and sites.
 
     Attributes:
-        interest: As that of a `CallSite`, in the runs' own calls.
+        interest: Of hooks in the runs' own calls, as `CallSite.interest`.
     """
 
     __slots__ = ('interest',)
@@ -123,19 +125,19 @@ class Run:
     Attributes:
         id: Number in this process, as shown ('run #12').
         label: What the user called, such as 'Session.run' or the traced function's name.
-        kind: What it is of.
-        host: Whose run it is.
+        kind: `RunKind`.
+        host: The host that executes it.
         started: `time.perf_counter_ns()` at the start.
         feeds: Names of fed tensors, in order of the run call's inputs.
-        feed_values: The values of `feeds` while it goes on, where its host tells runs apart by them; () elsewhere.
+        feed_values: Values of `feeds` during the run, where the host tells runs apart by them; else ().
         fetches: Names of fetched tensors, in order of the run call's outputs.
         control: How a debugger steers the run; None where the host cannot pause.
-        aborted: Set when the user said abort; raised again at each further call boundary of the run.
-        element: Of a dataset: the index of the element that it works on; None elsewhere.
-        stepwise: A debugger may stop at a node of it, so that a host which can choose goes node by node.
-        remark: The host's remark on what can be seen of the paused run, for cards; '' mostly.
+        aborted: The user's abort, raised again at each further call boundary of the run; else None.
+        element: Index of the dataset's element that it works on; None elsewhere.
+        stepwise: Whether a debugger may stop at one of its nodes: a host that can choose executes node by node.
+        remark: The host's remark on the paused run, for cards; else ''.
         form: The same for all runs of this label, host, names and sites, where its host can tell; else None.
-        thread: Native id of the thread that waits for it while others make its calls; 0 where that one makes them.
+        thread: Native id of the thread that waits while others make its calls; 0 where it makes them itself.
     """
 
     __slots__ = ('_list_sites', '_sites', 'aborted', 'control', 'element', 'feed_values', 'feeds', 'fetches', 'form',
@@ -164,19 +166,19 @@ class Run:
 
     @property
     def sites(self) -> tuple[CallSite, ...]:
-        """The sites this run may execute, in order. Worked out on first use; empty for eager code."""
+        """The sites this run may execute, in order. Listed at first use; empty for eager code."""
         if self._sites is None:
             self._sites = tuple(self._list_sites()) if self._list_sites is not None else ()
         return self._sites
 
     @property
     def endless(self) -> bool:
-        """Whether it is a thread's eager code: an abort ends its outermost call, and what comes later runs again."""
+        """Whether it is a thread's eager code: an abort ends its outermost call, and later calls run."""
         return self.kind == 'eager'
 
     @property
     def title(self) -> str:
-        """The label, with the element that it works on."""
+        """The label, with the index of the dataset's element."""
         return run_title(self.label, self.element)
 
     def __repr__(self) -> str:
@@ -184,7 +186,7 @@ class Run:
 
 
 def run_title(label: str, element: int | None) -> str:
-    """'element 17 of Map', or the label alone."""
+    """The title of a run: 'element 17 of Map', or the label alone."""
     return label if element is None else f'element {element} of {label}'
 
 
@@ -192,22 +194,21 @@ class Call:
     """One execution of one site. Mutable until `finished` is set; belongs to the thread that executes it.
 
     Attributes:
-        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`. A call that is made once more to
-            be looked at has the id 0: no hook sees what is called in it.
+        id: Number in this process, as shown ('#17'); a run's own call has the id `-run.id`. A re-execution for inspection
+            has the id 0: hooks see no call in it.
         ordinal: How many calls this site had before; `norm[3]` is the one with ordinal 3.
         thread: Native thread id.
         inputs: The host's own values. A hook may replace the list's elements before it proceeds.
         outputs: The host's own values once the function has returned, else None.
-        error: What the function raised, else None.
-        output: What it printed, warned and logged so far; None without capture. The same `SILENCE` for all that have
-            said nothing.
-        output_owner: The call that owns what is printed here: itself under a capture, else that of the enclosing call; None
-            without capture, and after the call.
+        error: The exception that the function raised, else None.
+        output: Its captured output so far: `NO_OUTPUT` while there is none, None without capture.
+        output_owner: The call whose output gets what is printed here: itself under a capture, else that of the enclosing
+            call; None without capture, and after the call.
         streams: The streams that were `sys.stdout` and `sys.stderr` when its capture began.
         started, finished: `time.perf_counter_ns()`; `finished` is 0 while it runs.
         forward: For a gradient call, the id of the call whose output it differentiates, else 0.
-        sources: For a gradient call, the ids of the gradient calls whose outputs its inputs are sums of.
-        parent: Id of the call in whose function this one was made, else 0.
+        sources: For a gradient call, ids of the gradient calls whose outputs are summed into its inputs.
+        parent: Id of the enclosing call, else 0.
         retry_of: Id of the first execution, where this is another one of the same call (`begin_retry`), else 0.
         saved_inputs: The inputs before the function could write to them, saved by a hook that may retry the call; else
             None.
@@ -258,23 +259,23 @@ class Call:
 
 
 def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: int, forward: int = 0,
-             within: Call | None = None, sources: Sequence[int] = (), began: tuple[int, int] | None = None) -> Call:
-    """A call that begins; a function, for calling an `__init__` of eight arguments costs 0.06 to 0.09 µs more.
+             outer_call: Call | None = None, sources: Sequence[int] = (), start: tuple[int, int] | None = None) -> Call:
+    """A call that begins. A function: an `__init__` of eight arguments costs 0.06 to 0.09 µs more.
 
     Args:
-        within: The call in whose function it is made.
-        began: Its ordinal and its start, if it has begun already.
+        outer_call: The enclosing call.
+        start: Its ordinal and start time, if it has begun already.
         site, run, inputs, thread, started, forward, sources: As in `Call`.
     """
     call = Call()
     call.id = next(_call_ids) if site.kind != 'run' else -run.id
     call.run = run
     call.site = site
-    if began is None:
+    if start is None:
         call.ordinal = next(site.counter)
         call.started = started
     else:
-        call.ordinal, call.started = began
+        call.ordinal, call.started = start
     call.thread = thread
     call.inputs = inputs
     call.outputs = call.error = call.output = None
@@ -282,21 +283,21 @@ def new_call(site: CallSite, run: Run, inputs: list[Any], thread: int, started: 
     call.finished = call.retry_of = 0
     call.forward = forward
     call.sources = sources
-    if within is None:
+    if outer_call is None:
         call.parent = 0
         call.output_owner = None
     else:
-        call.parent = within.id
-        call.output_owner = within.output_owner
+        call.parent = outer_call.id
+        call.output_owner = outer_call.output_owner
     return call
 
 
 def begin_retry(call: Call) -> None:
-    """Make another execution of a call that is over: with a number and a time of its own, so that each has a record.
+    """Begin another execution of a finished call, with a number and a time of its own, so that each has a record.
 
-    The ordinal stays: the program has called once. A run's own call takes its run along.
+    The ordinal stays: the program has called once. The call of a run itself gives the run a new number, too.
     """
-    first = call.retry_of or call.id
+    first_id = call.retry_of or call.id
     now = perf_counter_ns()
     if call.site.kind == 'run':
         call.run.id = next(_run_ids)
@@ -304,12 +305,17 @@ def begin_retry(call: Call) -> None:
         call.id = -call.run.id
     else:
         call.id = next(_call_ids)
-    call.retry_of = first
+    call.retry_of = first_id
     reset_call(call, now)
 
 
 def reset_call(call: Call, now: int) -> None:
-    """Nothing of a call has been executed yet."""
+    """Reset a call to before its execution.
+
+    Args:
+        call: The call.
+        now: `perf_counter_ns()` of its new start.
+    """
     call.started = now
     call.finished = 0
     call.outputs = call.error = call.output = None
@@ -320,6 +326,6 @@ current: ContextVar[Call | None] = ContextVar('pyfuncdbg_current_call', default=
 
 
 def in_reexecution() -> bool:
-    """Whether this context is inside of a call that is made once more to be looked at: nothing stops there."""
+    """Whether this context is in a call that is re-executed for inspection: nothing stops there."""
     call = current.get()
     return call is not None and not call.id

@@ -28,9 +28,9 @@ class Entrance:
     Attributes:
         site: Where it is called.
         run: The run it is part of.
-        inputs: What the function gets.
-        call: Its record, None if no hook was there when it began.
-        hooks: Those that are around it.
+        inputs: Arguments of the function.
+        call: The `Call`; None if no hook was installed when it began.
+        hooks: The hooks around it.
     """
 
     site: CallSite
@@ -41,7 +41,7 @@ class Entrance:
 
 
 class _ChainCall(NamedTuple):
-    """A call that the chain executes, what it calls then, and the hooks around it."""
+    """A call that the chain executes, the function that it calls, and the hooks around it."""
 
     call: Call
     function: Callable[..., Any]
@@ -49,7 +49,7 @@ class _ChainCall(NamedTuple):
 
 
 RUNNERS: set[CodeType] = set()
-"""Functions that run a whole program: it and what called it are no part of the program's stack."""
+"""Code that runs a whole program: its frames, and those outside of them, are no part of the program's stack."""
 Describe = Callable[[FrameType], Entrance | None]
 _callers: set[CodeType] = set()
 _call_frames: dict[CodeType, Describe] = {}
@@ -57,16 +57,23 @@ _failure_frames: dict[CodeType, Callable[[FrameType], tuple[CallSite, Run] | Non
 
 
 def mark_function_caller(function: _Function) -> _Function:
-    """Mark a function of a host that calls the user's function itself."""
+    """Mark a host function that calls the user's function itself.
+
+    Returns:
+        `function`, unchanged.
+    """
     _callers.add(function.__code__)
     return function
 
 
 def mark_call_frame(describe: Describe) -> Callable[[_Function], _Function]:
-    """Mark a function of a host that makes one call of a site, with hooks or without.
+    """Mark a host function that makes one call of a site, with hooks or without.
 
     Args:
-        describe: Reads the call from a frame of the function; None of one that makes none.
+        describe: Reads the call from a frame of the function; returns None for a frame that makes none.
+
+    Returns:
+        A decorator, which returns the function unchanged.
     """
     def mark(function: _Function) -> _Function:
         _call_frames[function.__code__] = describe
@@ -75,7 +82,14 @@ def mark_call_frame(describe: Describe) -> Callable[[_Function], _Function]:
 
 
 def mark_failure_frame(describe: Callable[[FrameType], tuple[CallSite, Run] | None]) -> Callable[[_Function], _Function]:
-    """Mark a function of a host that runs nodes: its frame in the traceback of an error tells which of them has failed."""
+    """Mark a host function that executes nodes: its frame in the traceback of an error identifies the node that failed.
+
+    Args:
+        describe: Reads site and run of the node from such a frame; returns None where it holds none.
+
+    Returns:
+        A decorator, which returns the function unchanged.
+    """
     def mark(function: _Function) -> _Function:
         _failure_frames[function.__code__] = describe
         return function
@@ -83,18 +97,18 @@ def mark_failure_frame(describe: Callable[[FrameType], tuple[CallSite, Run] | No
 
 
 def failed_node(frame: FrameType) -> tuple[CallSite, Run] | None:
-    """The node that failed in this frame of ours, and its run; None if it tells of none."""
+    """The site and run of the node that failed in a frame of a host; None if the frame identifies none."""
     describe = _failure_frames.get(frame.f_code)
     return describe(frame) if describe is not None else None
 
 
 def calls_function(frame: FrameType) -> bool:
-    """Whether what this frame calls is a wrapped function."""
+    """Whether a frame calls a wrapped function."""
     return frame.f_code in _callers or frame.f_code in CHAIN_CODES
 
 
 def read_entrance(frame: FrameType) -> Entrance | None:
-    """The call that this frame of ours begins, None if it begins none."""
+    """The call that a frame of the chain or a host begins, None if it begins none."""
     if frame.f_code in CHAIN_CODES:
         passing = _read_chain_call(frame)
         if passing is None:
@@ -106,28 +120,31 @@ def read_entrance(frame: FrameType) -> Entrance | None:
 
 
 def function_call(frame: FrameType, hook: Hook | None) -> Call | None:
-    """The call whose wrapped function this frame is; None if it is no wrapped function, or this hook is not around it."""
+    """The call whose wrapped function a frame executes; None if it executes none, or `hook` is not around that call."""
     if not is_function_frame(frame):
         return None
-    passing = _call_around(frame)
+    passing = _enclosing_chain_call(frame)
     return passing.call if passing is not None and any(hook is known for known in passing.hooks) else None
 
 
 def is_function_frame(frame: FrameType) -> bool:
-    """Whether this frame is that of a wrapped function itself: not of something that it calls, and not of a callback of the
-    garbage collector, a finalizer or a signal handler, which Python runs whatever is about to be called."""
+    """Whether a frame is that of a wrapped function itself.
+
+    Not of something that the function calls, nor of a callback of the garbage collector, a finalizer or a signal handler,
+    which Python may run before any call.
+    """
     if frame.f_back is None or not calls_function(frame.f_back):
         return False
-    passing = _call_around(frame)
+    passing = _enclosing_chain_call(frame)
     if passing is None or passing.call.site.kind != 'python' or is_generated(frame.f_code):
         return True
-    # What the chain calls is the function, or what its host has put around it.
+    # The chain calls the function, or a wrapper of its host.
     codes = code_of(passing.call.site.function), code_of(passing.function)
     return codes[0] is None or any(code is not None and original_code(frame.f_code) == original_code(code) for code in codes)
 
 
-def _call_around(frame: FrameType) -> _ChainCall | None:
-    """The call whose function our frames have called by this one; None if none is known."""
+def _enclosing_chain_call(frame: FrameType) -> _ChainCall | None:
+    """The call whose function our frames have called by this frame; None if unknown."""
     caller = frame.f_back
     while caller is not None and is_machinery(caller.f_code.co_filename) and caller.f_code not in _call_frames:
         if caller.f_code in CHAIN_CODES:
@@ -153,7 +170,7 @@ def code_of(function: Any) -> CodeType | None:
 
 
 def is_inside_function(frame: FrameType | None) -> bool:
-    """Whether a frame is in a wrapped function, or was called by one, however deep."""
+    """Whether a frame is in a wrapped function, or in something called from there, however deep."""
     while frame is not None:
         if frame.f_code in CHAIN_CODES or frame.f_code in _call_frames:
             return True
@@ -162,7 +179,7 @@ def is_inside_function(frame: FrameType | None) -> bool:
 
 
 def _read_chain_call(frame: FrameType) -> _ChainCall | None:
-    """The call that a frame of the chain makes; None where another one of these, further in, makes it."""
+    """The call that a frame of the chain makes; None where a frame further in makes it."""
     names = frame.f_locals
     if passage := names.get('self'):
         return _ChainCall(passage.call, passage.func, passage.hooks)
@@ -175,5 +192,5 @@ def _read_invoke(frame: FrameType) -> Entrance | None:
     return Entrance(names['site'], names['run'], names['inputs']) if names['site'].kind == 'python' else None
 
 
-_call_frames[invoke.__code__] = _read_invoke       # of hosts that do not describe the call themselves
+_call_frames[invoke.__code__] = _read_invoke       # for hosts that mark no call frame
 _callers.add(invoke.__code__)

@@ -20,4 +20,4 @@ cdef class Capture:
     @cython.locals(process=SharedState)
     cpdef object on_begin(self, Call call)
     @cython.locals(process=SharedState)
-    cpdef object on_return(self, Call call, object heard, object outputs)
+    cpdef object on_return(self, Call call, object state, object outputs)

@@ -1,11 +1,11 @@
 # cython: annotation_typing=False, auto_pickle=False
 """Capture of one call's output: stdout, stderr, warnings, log records and NumPy's floating-point errors.
 
-The innermost hook of every python call, on the call's thread. Everything is found through a context variable that is
-set inside the call, so it is exact under threads, native ones too. What Python cannot tell apart is not captured:
-bytes written past the text stream (`sys.stdout.buffer.write`, `os.write(1, ...)`, C code, subprocesses), and what
-threads that the call starts say (unless they run in a copy of its context, as `asyncio.to_thread` does, while it runs).
-Compiled by `capture.pxd`.
+The innermost hook of every python call, on the call's thread. It finds the call by a context variable that is set inside
+the call, so it is exact under threads, native ones too. Python cannot tell apart, so not captured are: bytes written past
+the text stream (`sys.stdout.buffer.write`, `os.write(1, ...)`, C code, subprocesses), and the output of threads that the
+call starts (unless they run in a copy of its context, as with `asyncio.to_thread`, while it runs). Compiled by
+`capture.pxd`.
 """
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from pyfuncdbg.hooks.output.watched_streams import WatchedStreams
 __all__ = ['Capture', 'Output', 'divert']
 
 CaptureState = tuple[Call | None, Any, Any]
-"""Who has listened before, NumPy's error state in the call, and the one before."""
+"""The output owner before, NumPy's error state in the call, and the one before."""
 
 Mode = Literal['tee', 'only']
 
 DEPTH = 100
-"""Of the hook: nearer to the function than any other, so that no hook's own words are taken for the program's."""
+"""Of the hook: nearest to the function, so that no hook's own output is taken for the program's."""
 
-_state, _set_state = state.get, state.set       # to look them up at each call costs more than to call them
+_state, _set_state = state.get, state.set       # the look-up costs more than the call
 _SPARE = 8
-_NO_STREAMS = WatchedStreams(object, object, False)   # no stream is one of these
+_NO_STREAMS = WatchedStreams(object, object, False)   # equal to no stream
 
 
 class Capture:
@@ -52,10 +52,13 @@ class Capture:
     kinds: frozenset[Kind] = frozenset({'python'})
 
     def __init__(self, mode: Mode = 'tee') -> None:
-        """Make one; it does nothing before `start`.
+        """Make a capture, which does nothing before `start`.
 
         Args:
             mode: 'tee' prints as the program would, 'only' keeps what is printed from the streams.
+
+        Raises:
+            ValueError: Another mode.
         """
         if mode not in ('tee', 'only'):
             raise ValueError(f"mode is {mode!r}, expected 'tee' or 'only'.")
@@ -63,22 +66,22 @@ class Capture:
         self._starts = 0
         self._watched_streams = _NO_STREAMS
 
-    def start(self, *, chained: bool = True) -> None:
+    def start(self, *, as_hook: bool = True) -> None:
         """Capture the calls that begin from now on, until `stop` has been called as often as this.
 
         Args:
-            chained: As a hook of its own; otherwise calls are captured that another hook hands to `around`.
+            as_hook: Install it as a hook; otherwise it captures the calls that another hook hands to it.
         """
         with _process.lock:
             self._starts += 1
             if self._starts == 1:
                 _process.acquire()
                 self._watched_streams = _NO_STREAMS
-                if chained:
+                if as_hook:
                     hooks.add(self, depth=DEPTH)
 
     def stop(self) -> None:
-        """End one `start`. Calls inside are captured to their end; what is watched is undone when the last is out."""
+        """End one `start`. Calls under way are captured to their end; when the last has ended, the watching is undone."""
         with _process.lock:
             if self._starts == 0:
                 return
@@ -89,59 +92,78 @@ class Capture:
                 _process.release()
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
-        heard = self.on_begin(call)
+        """Capture the output of one call.
+
+        Args:
+            call: The call.
+            proceed: Executes it.
+
+        Returns:
+            Its outputs.
+        """
+        state = self.on_begin(call)
         try:
             try:
                 outputs = proceed()
-            except BaseException as error:      # raised again, without the frames of what watches
-                self.on_error(call, heard, error)
+            except BaseException as error:      # raised again, without frames of watching code
+                self.on_error(call, state, error)
                 raise
-            self.on_return(call, heard, outputs)
+            self.on_return(call, state, outputs)
         finally:
-            self.on_break_off(call, heard)
+            self.on_break_off(call, state)
         return outputs
 
     def on_begin(self, call: Call) -> CaptureState | None:
-        """Listen to a call from now on; gives what was in force before, None if another capture listens, or none."""
+        """Begin to capture a call.
+
+        Returns:
+            The state for the method that ends it; None if another capture owns the call's output, or this one has stopped.
+        """
         if call.output_owner is call:
-            return None                         # another Capture outside of this one is at work
+            return None                         # an outer Capture captures it
         process = _process
         process.running_calls.append(None)
-        if not process.users:                   # stopped since this call read the list of hooks
+        if not process.users:                   # stopped since the chain read the list of hooks
             process.end_call()
             return None
-        outer = call.output_owner
+        outer_owner = call.output_owner
         try:
-            standing = self._watched_streams
+            watched_streams = self._watched_streams
             try:
-                held = sys.stdout.write is standing.out and sys.stderr.write is standing.err
+                unchanged = sys.stdout.write is watched_streams.out and sys.stderr.write is watched_streams.err
             except AttributeError:              # the program has deleted one, or has none
-                held = False
-            call.streams = standing if held else self._watch_streams()
+                unchanged = False
+            call.streams = watched_streams if unchanged else self._watch_streams()
             output = call.output
             if output is None:
                 call.output = NO_OUTPUT
-            elif output is not NO_OUTPUT:         # the function runs again
+            elif output is not NO_OUTPUT:         # a retry
                 output.open = True
-            within = states.get(user := _state(DEFAULT)) or fp_errors.watched_state(user)
+            watched_state = states.get(user_state := _state(DEFAULT)) or fp_errors.watched_state(user_state)
             call.output_owner = call
-            _set_state(within)
+            _set_state(watched_state)
         except BaseException:                   # of a signal handler of the program
-            call.output_owner = outer
+            call.output_owner = outer_owner
             process.running_calls.pop()
             raise
-        return outer, within, user
+        return outer_owner, watched_state, user_state
 
-    def on_return(self, call: Call, heard: CaptureState | None, outputs: Outputs) -> None:
-        """The call is over: it says no more."""
-        if heard is None:
+    def on_return(self, call: Call, state: CaptureState | None, outputs: Outputs) -> None:
+        """End the capture of a call.
+
+        Args:
+            call: The call.
+            state: From `on_begin`.
+            outputs: Not used.
+        """
+        if state is None:
             return
-        outer, within, user = heard
-        if _state(None) is within:
-            _set_state(user)                     # this code has just run; what a token does is other
-        elif outer is None:                     # in a nested call it stays watched, for the outer one
+        outer_owner, watched_state, user_state = state
+        if _state(None) is watched_state:
+            _set_state(user_state)                     # this code is in the cache; resetting a token is other code
+        elif outer_owner is None:                     # in a nested call it stays watched, for the outer one
             fp_errors.unwatch()
-        call.output_owner = outer
+        call.output_owner = outer_owner
         if (output := call.output) is not NO_OUTPUT and output is not None:
             output.open = False
         process = _process
@@ -149,19 +171,28 @@ class Capture:
         if not process.users:
             process.undo_if_idle()
 
-    def on_error(self, call: Call, heard: CaptureState | None, error: BaseException) -> None:
-        """As `on_return`; and the error has no frames of what watches."""
-        if heard is not None and isinstance(error, Exception):
-            _drop_watchers(error.__traceback__)
-        self.on_return(call, heard, ())
+    def on_error(self, call: Call, state: CaptureState | None, error: BaseException) -> None:
+        """End the capture of a call that raised, and drop the frames of watching code from its error.
 
-    def on_break_off(self, call: Call, heard: CaptureState | None) -> None:
-        """As `on_return`, unless that has been done."""
-        if heard is not None and call.output_owner is call:
-            self.on_return(call, heard, ())
+        Args:
+            call, state: As in `on_return`.
+            error: Raised by the function.
+        """
+        if state is not None and isinstance(error, Exception):
+            _drop_watchers(error.__traceback__)
+        self.on_return(call, state, ())
+
+    def on_break_off(self, call: Call, state: CaptureState | None) -> None:
+        """End the capture of a call, unless that is done.
+
+        Args:
+            call, state: As in `on_return`.
+        """
+        if state is not None and call.output_owner is call:
+            self.on_return(call, state, ())
 
     def _watch_streams(self) -> WatchedStreams:
-        """Watch the streams that stand there now."""
+        """Watch the present streams."""
         stdout, stderr = getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)
         if not self._watched_streams.match(stdout, stderr):
             self._watched_streams = _process.streams.watch(stdout, stderr, self.echo)
@@ -170,10 +201,10 @@ class Capture:
 
 @contextmanager
 def divert(receive: Callable[[str], object] | None) -> Iterator[None]:
-    """Keep what this context prints, warns and logs from the call that it is in, such as of a command at a stop.
+    """Keep what this context prints, warns and logs out of its call's output: that of a command at a stop, for example.
 
     Args:
-        receive: Gets what is printed; None: it is printed as ever.
+        receive: Gets what is printed; None prints it as usual.
     """
     call = current.get()
     token = muted_owner.set(call.output_owner if call is not None else None)
@@ -193,12 +224,12 @@ _WATCHERS = frozenset(module.__file__ for module in (fp_errors, warnings_and_log
 
 
 def _drop_watchers(traceback: TracebackType | None) -> None:
-    """Take the frames of what watches out of an error: of a pipe that broke, of a warning that a filter made an error."""
-    while traceback is not None and (inner := traceback.tb_next) is not None:
-        if inner.tb_frame.f_code.co_filename in _WATCHERS:
-            traceback.tb_next = inner.tb_next
+    """Drop the frames of watching code from an error: of a broken pipe, or of a warning that a filter made an error."""
+    while traceback is not None and (entry := traceback.tb_next) is not None:
+        if entry.tb_frame.f_code.co_filename in _WATCHERS:
+            traceback.tb_next = entry.tb_next
         else:
-            traceback = inner
+            traceback = entry
 
 
 class SharedState:
@@ -208,8 +239,8 @@ class SharedState:
 
     def __init__(self) -> None:
         self.lock = new_rlock()
-        # As long as users are there, and calls are inside: the cheapest counts that threads share. The second is longer by
-        # some, for a list that becomes empty gives its memory back, and each call would take it anew.
+        # Counters by length, the cheapest that threads can share. The second has some spare entries: a list that becomes
+        # empty frees its memory, and each call would allocate it again.
         self.users: list[None] = []
         self.running_calls: list[None] = [None] * _SPARE
         self.streams = Streams()

@@ -30,14 +30,14 @@ if hasattr(os, 'register_at_fork'):
 
 
 def current_call(site: CallSite | None = None) -> int:
-    """The id of the hooked call whose function runs in this context, 0 outside of any; of a `site`, 0 in any other's."""
+    """The id of the hooked call whose function runs in this context; 0 outside of any, or of a call of `site`."""
     call = current.get()
     return call.id if call is not None and (site is None or call.site is site) else 0
 
 
 def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0, sources: Sequence[int] = (),
            thread: int = 0) -> Outputs:
-    """Make one call of a site of any kind: the only way to a function that hooks may watch.
+    """Make one call of a site of any kind: hosts call every function that hooks may watch through this.
 
     Args:
         site: Where it is made.
@@ -46,7 +46,7 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
         thread: Native id of this thread, from hosts whose threads keep nothing between calls; else it is found here.
 
     Returns:
-        What `func` has returned, or what a hook has put in its place.
+        The outputs of `func`, or those that a hook returns instead.
 
     Raises:
         RunAborted: The run was aborted, now or earlier.
@@ -67,40 +67,41 @@ def invoke(site: CallSite, func: Function, run: Run, inputs: list[Any], forward:
 
 
 def _invoke_gated(gate: Gate, stamp: object, site: CallSite, func: Function, run: Run, inputs: list[Any]) -> Outputs:
-    """Make a call whose values decide whether a hook is interested; `stamp` is the one under which the gate was given."""
+    """Make a call whose values decide whether a hook is interested; `stamp` is that of the gate."""
     ordinal = next(site.counter)
     if not gate.needs_outputs:
         if gate.opens(run, ordinal, inputs, ()):
-            return _invoke_watched(site, func, run, inputs, began=(ordinal, perf_counter_ns()))
+            return _invoke_watched(site, func, run, inputs, start=(ordinal, perf_counter_ns()))
         return call_unwatched(run, func, *inputs)
-    saved = gate.save(inputs)
+    saved_inputs = gate.save(inputs)
     started = perf_counter_ns()
     outputs = call_unwatched(run, func, *inputs)
     if hooks.stamp is stamp and not gate.opens(run, ordinal, inputs, outputs):
         return outputs
-    return _invoke_watched(site, _replay_first_call(outputs, func), run, inputs, began=(ordinal, started), saved=saved)
+    return _invoke_watched(site, _replay_first_call(outputs, func), run, inputs, start=(ordinal, started),
+                           saved_inputs=saved_inputs)
 
 
 def _replay_first_call(outputs: Outputs, func: Function) -> Function:
-    """A function that has been called already: gives what it gave then, and after that what it gives."""
+    """A function whose first call returns the `outputs` of an earlier one; later calls execute `func`."""
     first = [outputs]
     return lambda *inputs: first.pop() if first else func(*inputs)
 
 
 def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any], forward: int = 0,
                     sources: Sequence[int] = (),
-                    thread: int = 0, began: tuple[int, int] | None = None, saved: Any = None) -> Outputs:
+                    thread: int = 0, start: tuple[int, int] | None = None, saved_inputs: Any = None) -> Outputs:
     """Make a call through the hooks of its kind.
 
     Args:
         site, func, run, inputs, forward, sources, thread: As in `invoke`.
-        began: Its ordinal and the time of its start, if it has begun already.
-        saved: As in `Call`.
+        start: Its ordinal and the time of its start, if it has begun already.
+        saved_inputs: As in `Call`.
     """
     if run.aborted is not None:
         raise run.aborted.with_traceback(None)
-    within = current.get()
-    if within is not None and not within.id:    # a call that is made once more to be looked at
+    outer_call = current.get()
+    if outer_call is not None and not outer_call.id:    # a re-execution for inspection
         return func(*inputs)
     if not thread:
         try:
@@ -108,12 +109,12 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
         except AttributeError:
             thread = _thread.id = threading.get_native_id()
     watcher = hooks.sole_watcher[site.kind]
-    call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, within, sources, began)
-    if saved is not None:
-        call.saved_inputs = saved
+    call = new_call(site, run, inputs, thread, perf_counter_ns(), forward, outer_call, sources, start)
+    if saved_inputs is not None:
+        call.saved_inputs = saved_inputs
     try:
         # No `cast`: a step out of the function would lead into that.
-        return watch_call(call, within, watcher, func, inputs) if watcher is not None else _run_hooks(call, func)
+        return watch_call(call, outer_call, watcher, func, inputs) if watcher is not None else _run_hooks(call, func)
     except BaseException as error:
         if isinstance(error, RunAborted):
             run.aborted = None if not call.parent and abort_ends_here(run) else error
@@ -123,7 +124,7 @@ def _invoke_watched(site: CallSite, func: Function, run: Run, inputs: list[Any],
     finally:
         call.output_owner = None
         # The error's frames lead here: without this, call -> error -> frame -> call would wait for the collector.
-        del call, within
+        del call, outer_call
 
 
 def _run_hooks(call: Call, func: Function) -> Outputs:
@@ -170,12 +171,12 @@ class _ErrorOutcome:
 class _Passage:
     """State of one call on its way through several hooks. One object for all of them: one for each hook costs 0.3 µs more.
 
-    The user's function runs exactly once unless a hook asked otherwise: if a hook fails, the last outcome of its `proceed`
-    stands, and if it never called that, the rest of the chain runs with the inputs the hook was given.
+    The user's function runs exactly once unless a hook asks otherwise: if a hook fails, the last outcome of its `proceed`
+    is that of the call, and if it never called that, the rest of the chain runs with the inputs the hook was given.
 
     Attributes:
-        level: How many hooks are inside of the one at work now; the next `proceed` runs the outermost of them.
-        outcome: Of the last `proceed` that the hook at work has called, or `_NO_OUTCOME` if it has not yet.
+        level: How many hooks are inside of the present one; the next `proceed` runs the outermost of them.
+        outcome: Of the last `proceed` that the present hook has called, or `_NO_OUTCOME`.
     """
 
     __slots__ = ('call', 'func', 'hooks', 'level', 'outcome')
@@ -190,7 +191,7 @@ class _Passage:
         """Run the next hook around the rest."""
         level, call = self.level, self.call
         hook, inputs = self.hooks[-level], call.inputs
-        given = tuple(inputs)
+        inputs_before = tuple(inputs)
         self.level = level - 1
         self.outcome = _NO_OUTCOME
         try:
@@ -210,18 +211,18 @@ class _Passage:
             raise
         if outputs is None:
             # Outside of the handler: else the hook's error would be the context of what the user's function raises.
-            outputs = self._finish_without(level, inputs, given)
+            outputs = self._finish_without(level, inputs, inputs_before)
         self.level = level
         self.outcome = call.outputs = outputs
         if not call.finished:
             call.finished = perf_counter_ns()
         return outputs
 
-    def _finish_without(self, level: int, inputs: list[Any], given: tuple[Any, ...]) -> Outputs:
+    def _finish_without(self, level: int, inputs: list[Any], inputs_before: tuple[Any, ...]) -> Outputs:
         """The outcome of the call after the hook at `level` has failed."""
         outcome = self.outcome
         if outcome is _NO_OUTCOME:
-            inputs[:] = given
+            inputs[:] = inputs_before
             self.call.inputs = inputs
             try:
                 return self.proceed() if level > 1 else self.execute()
@@ -261,14 +262,14 @@ class _Passage:
 
 
 def _is_innermost(code: CodeType) -> bool:
-    """Whether it is the innermost code of the chain; compiled, it has a name with that of its module."""
+    """Whether code is the innermost of the chain; a compiled function has the name of its module before its own."""
     return code is _Passage.execute.__code__ or (
         code.co_name.rpartition('.')[2] == watch_call.__name__ and is_own_file(code.co_filename))
 
 
 CHAIN_CODES = frozenset((_Passage.execute.__code__, (watch_call if isinstance(watch_call,
                                                                               FunctionType) else _invoke_watched).__code__))
-"""Code whose frames tell the call that the chain makes."""
+"""Code whose frames hold the call that the chain makes."""
 
 
 __all__ = ['Gate', 'Hook', 'Hooks', 'Outputs', 'call_unwatched', 'current_call', 'hooks', 'invoke', 'report_failure']

@@ -1,6 +1,6 @@
-"""A table of code objects that keeps none of them alive: what is known of a function's text. Any thread.
+"""Table by code object that keeps none of them alive. Any thread.
 
-By identity: equal code objects may be of two functions, and hashing one costs 1 µs.
+By identity: equal code objects may belong to two functions, and hashing one costs 1 µs.
 """
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ class CodeTable(Generic[T]):
         self.entries: dict[int, tuple[weakref.ref[CodeType], T]] = {}
 
     def get(self, code: CodeType) -> T | None:
-        """The value of a code object."""
+        """The value of a code object, None if it has none."""
         found = self.entries.get(id(code))
         return found[1] if found is not None and found[0]() is code else None
 
     def put(self, code: CodeType, value: T) -> T:
-        """Give a code object its value, as long as it lives."""
+        """Set the value of a code object, as long as it lives.
+
+        Returns:
+            The value.
+        """
         # Bound here, not looked up: code objects die while Python shuts down, when globals are gone.
         self.entries[id(code)] = weakref.ref(code, partial(_forget, self.entries, id(code))), value
         return value

@@ -14,14 +14,14 @@ _NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16|complex\d+|bool|string')
 
 
 def declared_dtype(site: SiteView, slot: int) -> str:
-    """The dtype that `Tout` declares of an output, '' if that is not known."""
+    """The dtype that `Tout` declares of output `slot` of a `site`; '' if unknown."""
     dtypes = site.attrs.get('Tout')
     name = dtypes[slot] if isinstance(dtypes, list) and slot < len(dtypes) else None
     return name if isinstance(name, str) and _NUMBERS.fullmatch(name) else ''
 
 
 def declared_shape(shapes: object, slot: int) -> list[int | None] | None:
-    """The shape of one output in a list of shapes out of a log; None if it says nothing of it."""
+    """The shape of output `slot` in a list of shapes from a log; None if it has none."""
     shape = shapes[slot] if isinstance(shapes, list) and slot < len(shapes) else None
     return shape if isinstance(shape, list) and all(size is None or type(size) is int for size in shape) else None
 
@@ -33,7 +33,7 @@ def matches_shape(shape: Sequence[int], declared: Sequence[int | None] | None) -
 
 
 def contradicted_declaration(site: SiteView, slot: int, tensor: TensorView) -> str:
-    """'float32 [2]': what `Tout` declares of this output of a call, where it is not true; '' where it is."""
+    """The declaration, such as 'float32 [2]', of output `slot` of a `site` that its `tensor` contradicts; '' if none."""
     if tensor.absent or site.kind != 'python':
         return ''
     dtype, shape = declared_dtype(site, slot), declared_shape(site.attrs.get(DECLARED_SHAPES), slot)

@@ -40,10 +40,10 @@ class Finding:
 
 
 class Judge(Protocol):
-    """Finds the faults of one sort."""
+    """Finder of one kind of fault."""
 
     def __call__(self, evidence: Evidence) -> Iterator[Finding]:
-        """The faults that are in a trace, each once."""
+        """The findings in a trace, each once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class CallView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Everything that was called at one place in the program: a line makes several nodes when it is traced again.
+    """Calls at one place in the program, which has several sites where a line is traced more than once.
 
     Attributes:
         sites: The sites; they share op type, function and place.
@@ -130,12 +130,12 @@ class Spot:
 
     @property
     def name(self) -> str:
-        """Of the node."""
+        """The name of one of its nodes."""
         return self.site.name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all its nodes: a line that is executed again may make one of another name."""
+        """The names of all its nodes."""
         return tuple(dict.fromkeys(site.name for site in self.sites))
 
     @property
@@ -147,7 +147,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFact:
-    """A fact out of a trace."""
+    """A fact from a trace."""
 
     kind: str
     process: int
@@ -156,12 +156,12 @@ class RecordedFact:
     data: Mapping[str, Any]
 
     def number(self, name: str) -> int:
-        """A figure of it; 0 if it is none."""
+        """The figure `name`; 0 if there is none."""
         value = self.data.get(name)
         return value if type(value) is int else 0
 
     def text(self, name: str) -> str:
-        """A word of it; '' if it is none."""
+        """The text `name`; '' if there is none."""
         value = self.data.get(name)
         return value if isinstance(value, str) else ''
 
@@ -173,12 +173,12 @@ class InterpreterUse:
     Attributes:
         site, place: As of a finding.
         calls: How often it was called.
-        most_at_once: Calls that were under way at once, at most.
+        most_at_once: Most calls that were under way at once.
         cpu: On the CPU in all calls.
-        wall: In all calls, from their begin to their end: on the CPU, waiting for the GIL, and waiting for anything else.
+        wall: In all calls, from start to end: on the CPU, waiting for the GIL, and waiting for anything else.
         busy: Time in which at least one call was under way.
         span: From the first call to the end of the last one.
-        gil_wait: Mean time that a thread which began a call then waited for the GIL; None if none did.
+        gil_wait: Mean time that a thread beginning a call waited for the GIL; None if none waited.
     """
 
     site: str
@@ -198,7 +198,7 @@ class InterpreterUse:
 
     @property
     def computing(self) -> float:
-        """The mean number of calls that computed at once, over the time in which any was under way."""
+        """The mean number of calls on the CPU at once, over the time in which any was under way."""
         return self.cpu / self.busy if self.busy > 0 else 0.0
 
     @property
@@ -218,25 +218,25 @@ class Evidence(Protocol):
         """The facts of a kind."""
 
     def facts_at(self, kind: str, spot: Spot) -> Sequence[RecordedFact]:
-        """The facts of a kind about the sites of a place."""
+        """The facts of a `kind` about the sites of a `spot`."""
 
     def graph_attributes(self, site: SiteView) -> Mapping[str, Any]:
-        """The attributes of a site, with what the graph around it says."""
+        """The attributes of a `site`, and those of the graph around it."""
 
     def statement(self, place: Place) -> str:
-        """The program's statement at a place, '' if the trace does not hold it."""
+        """The program's statement at a `place`, '' if the trace does not hold it."""
 
     def use(self, spot: Spot) -> InterpreterUse | None:
-        """The use of the interpreter by the function at a place; None if nothing was measured."""
+        """The use of the interpreter by the function of a `spot`; None if it was not measured."""
 
     def backward_sites(self) -> Iterable[tuple[SiteView, int]]:
         """The sites of backward steps, and how many steps each made."""
 
     def failed_steps(self, limit: int) -> Sequence[CallView]:
-        """Backward steps that raised."""
+        """The backward steps that raised, at most `limit`."""
 
     def creation_place(self, number: str) -> Place:
-        """The place at which the program made the node of a call; an unknown place where that is not in the trace."""
+        """The program's line that created the node of call `number`; an unknown place if the trace does not hold it."""
 
     def graph_sites(self, site: SiteView) -> Sequence[SiteView]:
-        """The sites of a graph that a site is in, in order; () if none is known."""
+        """The sites of the graph that a `site` is in, in order; () if unknown."""

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.locks import new_lock
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was counted or measured: a total since the program began, not what is new.
+    """One count or measurement: a total since the program began.
 
     Attributes:
         kind: 'leak', 'tape', 'returned', 'export', 'missing', ...
@@ -32,10 +32,10 @@ class Fact:
 
 
 class FactCounter:
-    """Facts that are counted as they happen, while a program is examined. Any thread may count.
+    """Counter of facts as they happen, while a program is examined. Any thread may count.
 
     Attributes:
-        on: Whether anybody examines: else nothing is worth finding out.
+        on: Whether the program is examined: else hosts count nothing.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,17 @@ class FactCounter:
         self._counts: Counter[tuple[Any, ...]] = Counter()
 
     def add(self, kind: str, filename: str, line: int, **data: str | int) -> None:
-        """It has happened once more at this place of the program; `data` tells apart what is counted there."""
+        """Count one more occurrence at a line of the program.
+
+        Args:
+            kind, filename, line: As in `Fact`.
+            **data: Occurrences with other data are counted apart.
+        """
         with self._lock:
             self._counts[kind, filename, line, *data.items()] += 1
 
     def facts(self) -> Iterator[Fact]:
-        """All of it so far; `count` says how often."""
+        """The facts so far; `count` in their data says how often."""
         with self._lock:
             counts = dict(self._counts)
         for (kind, filename, line, *data), count in counts.items():

@@ -11,7 +11,7 @@ _thread = threading.local()
 
 
 def parent_thread_id() -> int:
-    """In a forked child, on the thread that came along: its native id in the parent. Other threads' is the parent's."""
+    """The native id in the parent of the thread that forked; asked on that thread in the child."""
     return _thread.id  # type: ignore[no-any-return]
 
 

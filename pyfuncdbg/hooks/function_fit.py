@@ -6,10 +6,15 @@ from typing import Any
 
 
 def check_fit(func: Any, positional: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> None:
-    """Refuse a function that cannot be called with these arguments.
+    """Check that a function can be called with the arguments of a site.
+
+    Args:
+        func: Any object.
+        positional: Arguments by position; their values are not used.
+        keywords: Arguments by name.
 
     Raises:
-        ValueError: It cannot.
+        ValueError: It is no function, or its signature does not take them.
     """
     import inspect  # a program whose user never swaps a function does without
     if not callable(func):

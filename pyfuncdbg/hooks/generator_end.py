@@ -12,10 +12,10 @@ SOURCE = 'takes_from'
 
 
 class GeneratorEnd(list[Any]):
-    """The outputs of a call that found nothing more.
+    """Outputs of a call whose generator has ended: none.
 
     Attributes:
-        error: What says so to the host.
+        error: Tells the host so.
     """
 
     __slots__ = ('error',)

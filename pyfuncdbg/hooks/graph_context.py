@@ -28,42 +28,47 @@ ListReturns = Callable[[Any], Iterable[tuple[str, Sequence[Any]]]]
 """For a tensor: the name of each function that returns it, and the tensors that this gives its callers."""
 
 
-def output_shape_facts(outputs: Sequence[Any], returned: ListReturns) -> dict[str, Any]:
-    """`shapes` of a node's outputs as the graph knows them, None for one of unknown rank.
+def output_shape_facts(outputs: Sequence[Any], list_returns: ListReturns) -> dict[str, Any]:
+    """Facts about the shapes of a node's outputs in its graph.
 
-    For those `shapeless` says how many nodes after it know no shape either, also in functions that call the one that it is
-    in, `returns_shapeless` whether a function returns one, and `elements_shapeless` whether that is a dataset's.
+    Args:
+        outputs: The host's symbolic tensors.
+        list_returns: Lists the functions that return a tensor.
+
+    Returns:
+        By name: `shapes`, lists of sizes, None for one of unknown rank. If there is one, also `shapeless`, how many nodes
+        after it give unknown ranks, in calling functions too; `returns_shapeless`, whether a function returns one; and
+        `elements_shapeless`, whether that is a dataset's.
     """
     unknown = [tensor for tensor in outputs if tensor.shape.rank is None]
     facts: dict[str, Any] = {'shapes': [None if tensor.shape.rank is None else tensor.shape.as_list() for tensor in outputs]}
     if unknown:
-        facts['shapeless'], ends = _count_shapeless(unknown, returned)
+        facts['shapeless'], ends = _count_shapeless(unknown, list_returns)
         facts['returns_shapeless'] = bool(ends)
         facts['elements_shapeless'] = any(name.startswith(DATASET) for name in ends)
     return facts
 
 
-def _count_shapeless(tensors: Sequence[Any], returned: ListReturns) -> tuple[int, set[str]]:
-    """The number of nodes after these tensors that give tensors of unknown rank, and the functions that return such a
-    one."""
-    waiting, seen = list(tensors), {id(tensor) for tensor in tensors}
-    found: set[tuple[int, str]] = set()
+def _count_shapeless(tensors: Sequence[Any], list_returns: ListReturns) -> tuple[int, set[str]]:
+    """The number of nodes after these tensors that give tensors of unknown rank, and names of functions that return one."""
+    pending, ids = list(tensors), {id(tensor) for tensor in tensors}
+    nodes: set[tuple[int, str]] = set()
     ends: set[str] = set()
-    while waiting and len(seen) < _MOST:
-        tensor = waiting.pop()
-        for output in _next_outputs(tensor, returned, ends):
+    while pending and len(ids) < _MOST:
+        tensor = pending.pop()
+        for output in _next_outputs(tensor, list_returns, ends):
             node, traits = output.op, op_traits(output.op.type)
-            if output.shape.rank is None and not traits.wraps_python and id(output) not in seen:
-                seen.add(id(output))
-                waiting.append(output)
+            if output.shape.rank is None and not traits.wraps_python and id(output) not in ids:
+                ids.add(id(output))
+                pending.append(output)
                 if not traits.runs_graph and not traits.needs_no_shape:
-                    found.add((id(node.graph), node.name))
-    return len(found), ends
+                    nodes.add((id(node.graph), node.name))
+    return len(nodes), ends
 
 
-def _next_outputs(tensor: Any, returned: ListReturns, ends: set[str]) -> Iterator[Any]:
+def _next_outputs(tensor: Any, list_returns: ListReturns, ends: set[str]) -> Iterator[Any]:
     for node in tensor.consumers():
         yield from node.outputs
-    for name, given in returned(tensor):
+    for name, tensors in list_returns(tensor):
         ends.add(name)
-        yield from given
+        yield from tensors

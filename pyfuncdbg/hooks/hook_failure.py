@@ -1,6 +1,6 @@
-"""Failure of a hook: it is said once, the hook is switched off, and the program goes on.
+"""Failure of a hook: one notice, the hook is switched off, and the program goes on.
 
-A hook's error is never the program's, except where a signal handler of the program has raised it there.
+A hook's error is never the program's, unless a signal handler of the program has raised it there.
 """
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from pyfuncdbg.hooks.signal_handlers import raise_program_error
 
 
 def switch_off(hook: Hook, call: Call, error: Exception) -> None:
-    """Take a failed hook out and say so once.
+    """Remove a hook that failed, with one notice.
+
+    Args:
+        hook: The hook.
+        call: The call in which it failed.
+        error: Its exception.
 
     Raises:
         Exception: `error`, where a signal handler of the program has raised it.
@@ -23,12 +28,16 @@ def switch_off(hook: Hook, call: Call, error: Exception) -> None:
         report_failure(f'{type(hook).__name__} failed at call #{call.id} of {call.site.name!r} and is switched off', error)
 
 
-def report_failure(what: str, error: Exception) -> None:
-    """Tell the user of a mistake in what watches, where the program's own output is not disturbed.
+def report_failure(failure: str, error: Exception) -> None:
+    """Tell the user of a mistake in watching code, where the program's own output is not disturbed.
+
+    Args:
+        failure: Subject and verb of the message.
+        error: The exception.
 
     Raises:
         Exception: `error`, where a signal handler of the program has raised it.
     """
     raise_program_error(error)
     reason = ''.join(traceback.format_exception_only(error)).strip()
-    say(f'{what}: {reason}. The program continues unchanged.')
+    say(f'{failure}: {reason}. The program continues unchanged.')

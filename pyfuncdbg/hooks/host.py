@@ -1,6 +1,6 @@
 """Protocols of hosts (our runtime, TensorFlow, ...), as observers see them.
 
-Observers and faces know hosts only through these Protocols; every method is called on the thread of the call.
+Observers and front ends know hosts only through these Protocols. Every method is called on the thread of the call.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Host(Protocol):
 
     Attributes:
         name: Of the host.
-        pauses_within: Whether its runs pause at the nodes of a graph that a node runs, too: a loop, a branch, a function.
+        pauses_within: Whether its runs also pause at nodes of a graph that a node runs: a loop, a branch, a function.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Host(Protocol):
         """
 
     def tensor_name(self, value: Any) -> str:
-        """'mm:0' of an object that represents a tensor of a graph in the program's own code; '' of any other."""
+        """The name, such as 'mm:0', of a `value` that is a symbolic tensor; '' of any other."""
 
     def from_numpy(self, array: np.ndarray, like: Any) -> Any:
         """A host value of the kind of `like` (tensor, array, NumPy scalar) that holds a copy of `array`.
@@ -48,21 +48,24 @@ class Host(Protocol):
 
         Args:
             site: Of kind 'python' or 'op'.
-            inputs: The host's own values, or arrays. What the function writes to them is the caller's affair.
+            inputs: The host's own values, or arrays. The function may write to them.
+
+        Returns:
+            The host's own values.
 
         Raises:
-            ValueError: Nothing can be called again there: the op has an effect.
+            ValueError: The op has an effect, so it cannot be called again.
             Exception: What the user's function raises, unchanged.
         """
 
     def restored_state(self) -> AbstractContextManager[ListChanges]:
-        """Put back at the end what calls of this host may change outside of themselves: random states, variables.
+        """A context that restores what calls of this host may change outside of themselves: random states, variables.
 
-        Gives a function that says what was changed so far, as names of variables and generators.
+        It gives a function that lists what was changed so far: names of variables and generators.
         """
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
-        """Call another function at a Python site from now on; `count` is how many inputs a call there has.
+        """Replace the function of a Python site from now on; `count` is how many inputs a call there has.
 
         Raises:
             ValueError: There is no function here to replace, or the new one cannot be called with the site's inputs; nothing
@@ -73,11 +76,11 @@ class Host(Protocol):
         """The state of every random generator that a run of this host may use: ops' seeds, `numpy.random`, `random`."""
 
     def set_rng_state(self, state: Any) -> None:
-        """Put back what `rng_state` returned."""
+        """Restore a `state` that `rng_state` returned."""
 
 
 READERS: dict[type, Callable[[Any], Any]] = {}
-"""By type of a host's immutable values: what gives an array, or a NumPy scalar, in a hurry. It may raise where `to_numpy`
+"""Fast readers of a host's immutable values, by type: they give an array or a NumPy scalar, and may raise where `to_numpy`
 does not."""
 EAGER_TENSORS: list[type] = []
 """Classes of hosts' tensors that have a value, which `Host.to_numpy` reads without running code of the program."""
@@ -103,7 +106,7 @@ class RunView(Protocol):
 
     @property
     def repeats(self) -> bool:
-        """Whether these nodes run again and again: in a loop."""
+        """Whether these nodes run repeatedly, in a loop."""
 
     @property
     def within(self) -> Sequence[CallSite]:
@@ -138,7 +141,7 @@ class Pausable(Protocol):
         """Pause no more."""
 
     def mark(self) -> None:
-        """The Python call that the run is at is about to begin: if it pauses the run, one may want to go back before it."""
+        """Save the state before the Python call that is about to begin: a pause in it may go back before it."""
 
     def look(self) -> RunView | None:
         """The state of the run, None if that is not known."""

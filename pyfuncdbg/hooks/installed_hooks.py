@@ -20,26 +20,26 @@ class Gate(Protocol):
 
     @property
     def needs_outputs(self) -> bool:
-        """Whether it looks at the outputs; else it looks at the inputs alone."""
+        """Whether it tests the outputs, after the call; else the inputs alone, before it."""
 
     def save(self, inputs: Sequence[Any]) -> Any:
-        """Asked by a late gate's caller before the function can write to the inputs: what becomes `Call.saved_inputs`."""
+        """A copy of the inputs for `Call.saved_inputs`, made before the call if `needs_outputs`."""
 
     @property
     def opens(self) -> Callable[[Run, int, Sequence[Any], Sequence[Any]], bool]:
         """Whether the hook is interested in a call of this run, ordinal, inputs and outputs; the host's own values.
 
-        Asked on the thread of the call: before it, with no outputs, or if the gate is late when it has returned, with the
-        inputs as the function has left them. In doubt the hook is; never raises.
+        Called on the thread of the call: before it, without outputs, or if `needs_outputs` after it, with the inputs as the
+        function has left them. True in doubt; never raises.
         """
 
 
 class Hook(Protocol):
-    """Something that watches or changes calls.
+    """Observer that watches or changes calls.
 
-    It may have a method `wants(site, run)`: whether it is interested in the calls of a site; a `Gate` where that depends
-    on their values. Where every hook has one and none is interested, no `Call` is made. Who changes an answer must call
-    `hooks.invalidate_interest()` then.
+    Its optional method `wants(site, run)` says whether it is interested in the calls of a site, and returns a `Gate` where
+    that depends on their values. Where every hook has one and none is interested, no `Call` is made. When its answer
+    changes, it calls `hooks.invalidate_interest()`.
     """
 
     kinds: frozenset[Kind]
@@ -47,9 +47,12 @@ class Hook(Protocol):
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         """Run around one call, on its thread.
 
-        May read the call, change `call.inputs`, call `proceed` not at all (skip), once, or again (retry), and
-        returns the outputs that shall stand. What `proceed` raises is the user's and should pass; an exception
-        of the hook itself is reported once, the hook is switched off, and the last outcome of `proceed` stands.
+        May read the call, change `call.inputs`, and call `proceed` not at all (skip), once, or again (retry). What `proceed`
+        raises is the user's and should pass. An exception of the hook itself is reported once and switches the hook off; the
+        last outcome of `proceed` is then that of the call.
+
+        Returns:
+            The outputs of the call.
         """
 
 
@@ -58,20 +61,37 @@ Interest = bool | Gate | Literal[None]
 
 
 class Watcher(Hook, Protocol):
-    """A hook that changes nothing and takes a call in two halves. Where it is the only one, no frame of it is around the
-    function. What it raises itself switches it off, as a hook."""
+    """Hook that changes nothing, called before and after the function.
+
+    Where it is the only hook, no frame of it is around the function. An exception of its own switches it off.
+    """
 
     def on_begin(self, call: Call) -> Any:
-        """The call begins; gives what the other half needs."""
+        """The call begins; the value is the `state` for the method that ends it."""
 
-    def on_return(self, call: Call, kept: Any, outputs: Outputs) -> None:
-        """It has returned. `kept` is what `on_begin` gave."""
+    def on_return(self, call: Call, state: Any, outputs: Outputs) -> None:
+        """The call has returned.
 
-    def on_error(self, call: Call, kept: Any, error: BaseException) -> None:
-        """It has raised; called where the error is handled, with the function's frames in its traceback."""
+        Args:
+            call: The call.
+            state: From `on_begin`.
+            outputs: The host's own values.
+        """
 
-    def on_break_off(self, call: Call, kept: Any) -> None:
-        """A signal handler of the program has broken off `on_return` or `on_error`: undo what is left of the call."""
+    def on_error(self, call: Call, state: Any, error: BaseException) -> None:
+        """The call has raised. Called where the error is handled, with the function's frames in its traceback.
+
+        Args:
+            call, state: As in `on_return`.
+            error: Raised by the function.
+        """
+
+    def on_break_off(self, call: Call, state: Any) -> None:
+        """A signal handler of the program has broken off `on_return` or `on_error`: clean up.
+
+        Args:
+            call, state: As in `on_return`.
+        """
 
 
 class Hooks:
@@ -119,7 +139,7 @@ class Hooks:
         self.stamp: dict[Any, Any] = {}
 
     def add(self, hook: Hook, *, depth: int = 0) -> None:
-        """Install a hook; one of greater `depth` is nearer to the user's function, equals in order of coming."""
+        """Install a hook; one of greater `depth` is nearer to the user's function, of equal ones the later."""
         with self._lock:
             self._failed = tuple(known for known in self._failed if known is not hook)
             if not any(hook is known for _, known in self._all):
@@ -128,56 +148,63 @@ class Hooks:
         self._notify()
 
     def remove(self, hook: Hook) -> None:
-        """Take a hook out; calls that are inside it finish with it. Unknown hooks are ignored."""
+        """Remove a hook; calls that are inside it finish with it. Unknown hooks are ignored."""
         with self._lock:
             self._all = tuple(entry for entry in self._all if entry[1] is not hook)
             self._publish()
         self._notify()
 
     def refresh(self) -> None:
-        """A hook wants calls of other kinds now: read every hook's `kinds` again."""
+        """Read every hook's `kinds` again, after one has changed."""
         with self._lock:
             self._publish()
         self._notify()
 
-    def subscribe(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` whenever hooks have come or gone, on the thread that did so; gives what ends it."""
+    def subscribe(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` whenever hooks are added or removed, on the thread that does so.
+
+        Returns:
+            A function that ends the subscription.
+        """
         with self._lock:
-            self._subscribers = (*self._subscribers, changed)
+            self._subscribers = (*self._subscribers, callback)
 
         def end() -> None:
             with self._lock:
-                self._subscribers = tuple(known for known in self._subscribers if known is not changed)
+                self._subscribers = tuple(known for known in self._subscribers if known is not callback)
         return end
 
     def _notify(self) -> None:
-        for changed in self._subscribers:
-            changed()
+        for callback in self._subscribers:
+            callback()
 
     def invalidate_interest(self) -> None:
-        """A hook is interested in other sites now. Takes no lock: it may come in the middle of anything."""
+        """Discard all answers of hooks, after one has changed its own. Takes no lock, so it can be called anywhere."""
         self.stamp = {}
 
     def ask_interest(self, site: CallSite, run: Run) -> Interest:
-        """Ask every hook whether it is interested in the calls of a site; the answer is kept with the site, of a run's own
-        calls with its form."""
+        """Ask every hook whether it is interested in the calls of a site.
+
+        Returns:
+            The answer, which is stored in the site; for a run's own calls, in its form.
+        """
         stamp = self.stamp                      # read first: what changes meanwhile makes another
         installed = getattr(self, site.kind)
-        found: bool | Gate = False
+        wanted: bool | Gate = False
         for hook in installed:
             answer = _wants(hook, site, run)
-            if answer is True or (answer and found):
-                found = True                    # two gates are rare: the calls are made
+            if answer is True or (answer and wanted):
+                wanted = True                   # two gates are rare: the calls are made
                 break
-            found = found or answer
+            wanted = wanted or answer
         place: CallSite | RunForm | None = site if site.kind != 'run' else run.form
-        interest = found if installed else None
+        interest = wanted if installed else None
         if place is not None:
             place.interest = stamp, interest
         return interest
 
     def is_ignored(self, place: CallSite | RunForm) -> bool:
-        """Whether no hook was interested in the calls of a site or form when last asked: then a host prepares none."""
+        """Whether no hook was interested in the calls of a site or form (`place`) when last asked: a host prepares none."""
         interest = place.interest
         return interest[1] is False and interest[0] is self.stamp
 
@@ -186,7 +213,7 @@ class Hooks:
 
         Args:
             function: The user's own.
-            marks: What else distinguishes its sites, but the line.
+            marks: What distinguishes its sites, other than the line.
             site: Makes the site of this call.
             run: The run that it is part of.
         """
@@ -194,15 +221,19 @@ class Hooks:
             return False
         stamp, code = self.stamp, function.__code__
         key = id(code), *marks
-        known = stamp.get(key)
-        if known is None or known[0] is not code:
+        entry = stamp.get(key)
+        if entry is None or entry[0] is not code:
             if len(stamp) >= _MOST_FUNCTIONS:
                 stamp.clear()
-            known = stamp[key] = code, self.ask_interest(site(), run) is False
-        return known[1]
+            entry = stamp[key] = code, self.ask_interest(site(), run) is False
+        return entry[1]
 
     def remove_failed(self, hook: Hook) -> bool:
-        """Take out a hook that raised; True for the first failure since it was added, on whichever thread."""
+        """Remove a hook that raised.
+
+        Returns:
+            Whether it is the hook's first failure since it was added, on whichever thread.
+        """
         self.remove(hook)
         with self._lock:
             first = not any(hook is known for known in self._failed)
@@ -212,7 +243,7 @@ class Hooks:
 
     @property
     def summaries(self) -> bool:
-        """Whether every hook that sees graph nodes is content with a `ValueSummary` of each value."""
+        """Whether a `ValueSummary` of each value is enough for every hook that sees graph nodes."""
         return all(getattr(hook, 'summaries', False) for hook in self.op)
 
     def __contains__(self, hook: Hook) -> bool:
@@ -227,7 +258,7 @@ class Hooks:
         self.fast_watcher = self.sole_watcher if usual else dict.fromkeys(KINDS)
         self.filtered_kinds = frozenset(kind for kind in KINDS if all(hasattr(hook, 'wants') for hook in getattr(self,
                                                                                                                  kind)))
-        self.invalidate_interest()                       # last: an answer of before is thrown away
+        self.invalidate_interest()                       # last: it discards earlier answers
 
 
 def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
@@ -235,7 +266,7 @@ def _wants(hook: Any, site: CallSite, run: Run) -> bool | Gate:
         return True
     try:
         return hook.wants(site, run)  # type: ignore[no-any-return]
-    except Exception:                           # the hook is broken: its `around` will be told of and switched off
+    except Exception:                           # the hook is broken: its `around` will fail, too, and be reported
         return True
 
 

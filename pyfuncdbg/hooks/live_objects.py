@@ -22,39 +22,39 @@ _BY_PYTHON = 1000
 
 
 def find_objects(*kinds: type) -> list[Any]:
-    """Objects of exactly these types, also those that the program has frozen and that are in use.
+    """The objects of exactly these types (`kinds`), also those that the program has frozen.
 
-    `gc.get_objects` leaves out what `gc.freeze` has frozen, in a server mostly all there is. To unfreeze it would undo what
-    the program wanted, so it is found by following what refers to it: a few seconds for a million objects.
+    `gc.get_objects` leaves out what `gc.freeze` has frozen, in a server nearly everything. Unfreezing would undo what the
+    program wanted, so frozen objects are found through those that refer to them: a few seconds for a million.
     """
-    wanted = frozenset(map(id, kinds))
-    selected = _filter_list(gc.get_objects, wanted.__contains__)
+    type_ids = frozenset(map(id, kinds))
+    matches = _filter_list(gc.get_objects, type_ids.__contains__)
     if gc.get_freeze_count() < _BY_PYTHON:
-        return selected
+        return matches
     # Tuples are left out of the roots: one that is complete is reached from the object that refers to it.
-    pending = _filter_list(gc.get_objects, frozenset([id(tuple)]).__contains__, but=True)
-    known = set(map(id, pending))
+    pending = _filter_list(gc.get_objects, frozenset([id(tuple)]).__contains__, invert=True)
+    known_ids = set(map(id, pending))
     # Up to Python 3.12.5 it lists freed objects as referents (python/cpython#122695); one that is taken and dropped is freed
     # twice, and every later collection loops for ever. What its dictionary refers to is found without it.
-    known.add(id(asyncio := sys.modules.get('_asyncio')))
-    pending = [thing for thing in pending if thing is not asyncio]
+    known_ids.add(id(asyncio := sys.modules.get('_asyncio')))
+    pending = [item for item in pending if item is not asyncio]
     referents = [vars(asyncio) if asyncio else None, *sys.modules.values()]
     while pending or referents:
         by_id = dict(zip(map(id, referents), referents, strict=True))
-        for key in by_id.keys() - known:
-            known.add(key)
-            thing = by_id[key]
-            if gc.is_tracked(thing):
-                pending.append(thing)
-                if id(type(thing)) in wanted:
-                    selected.append(thing)
+        for key in by_id.keys() - known_ids:
+            known_ids.add(key)
+            item = by_id[key]
+            if gc.is_tracked(item):
+                pending.append(item)
+                if id(type(item)) in type_ids:
+                    matches.append(item)
         referents = gc.get_referents(*pending[-_AT_ONCE:])
         del pending[-_AT_ONCE:]
-    return selected
+    return matches
 
 
 def class_and_subclasses(kind: type) -> Iterable[type[Any]]:
-    """A class and all that derive from it; asked of `type`, not of metaclasses, which may be the program's."""
+    """The class `kind` and its subclasses at any depth; asked of `type`, since a metaclass may be the program's."""
     kinds: dict[int, type[Any]] = {id(kind): kind}
     pending = [kind]
     while pending:
@@ -66,26 +66,27 @@ def class_and_subclasses(kind: type) -> Iterable[type[Any]]:
     return kinds.values()
 
 
-def referrers(thing: Any, kind: type[_T]) -> list[_T]:
-    """Objects of exactly this type that refer to an object."""
-    return _filter_list(partial(gc.get_referrers, thing), frozenset([id(kind)]).__contains__)
+def referrers(target: Any, kind: type[_T]) -> list[_T]:
+    """The objects of exactly the type `kind` that refer to `target`."""
+    return _filter_list(partial(gc.get_referrers, target), frozenset([id(kind)]).__contains__)
 
 
-def _filter_list(listed: Callable[[], list[Any]], wanted: Callable[[int], bool], *, but: bool = False) -> list[Any]:
+def _filter_list(list_objects: Callable[[], list[Any]], is_wanted: Callable[[int], bool], *,
+                 invert: bool = False) -> list[Any]:
     """Filter a list of all objects by the `id` of their types, and drop it, without a step of the interpreter in between.
 
     Args:
-        listed: Makes the list; C code, like `wanted`.
-        wanted: Says of the `id` of a type whether objects of that type are meant.
-        but: Whether all others are meant instead.
+        list_objects: Makes the list; C code, like `is_wanted`.
+        is_wanted: Tests the `id` of a type.
+        invert: Select the objects of all other types instead.
     """
-    selected: list[Any] = []
+    matches: list[Any] = []
     everything: list[Any] = []
-    answers = map(wanted, map(id, map(type, everything)))
-    lists: Iterator[list[Any]] = map(call, (listed,))
+    answers = map(is_wanted, map(id, map(type, everything)))
+    lists: Iterator[list[Any]] = map(call, (list_objects,))
     steps: tuple[Callable[[], Any], ...] = (
         partial(everything.extend, chain.from_iterable(lists)),
-        partial(selected.extend, compress(everything, map(not_, answers) if but else answers)),
+        partial(matches.extend, compress(everything, map(not_, answers) if invert else answers)),
         everything.clear)
     deque(map(call, steps), 0)
-    return selected
+    return matches

@@ -12,7 +12,7 @@ from typing import Any
 
 _locks: list[weakref.ref[Any]] = []
 """Not a `WeakSet`: that runs Python code where a lock ends, which a user who steps through a program would stop in."""
-_most = 256
+_prune_above = 256
 _pruning = threading.Lock()
 """Never waited for: in a child it may stay locked."""
 
@@ -32,13 +32,13 @@ def new_rlock() -> threading.RLock:
 
 
 def _register(lock: Any) -> None:
-    global _most
+    global _prune_above
     _locks.append(weakref.ref(lock))
-    if len(_locks) > _most and _pruning.acquire(blocking=False):
+    if len(_locks) > _prune_above and _pruning.acquire(blocking=False):
         known = list(_locks)
         alive = [kept for kept in known if kept() is not None]
         _locks[:len(known)] = alive             # what other threads have added meanwhile stays behind
-        _most = 2 * len(alive) + 256
+        _prune_above = 2 * len(alive) + 256
         _pruning.release()
 
 

@@ -1,6 +1,7 @@
-"""Code of modules that are about to run: observers may replace it by code with tests.
+"""Event: the code of a module is about to run. Observers may replace it by code with tests.
 
-A launcher hands over a script's code; the import system does as long as an observer watches. On the thread that loads.
+A launcher calls `code_to_run` for a script, the import system for modules while there are watchers. On the thread that
+loads.
 """
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ _get_code: Any = _SYSTEM.get_code
 
 
 def watch(watcher: Watcher) -> None:
-    """Ask a bound method for the code of each module that is loaded from its source, as long as its object lives."""
+    """Call a bound method for the code of each module that is loaded from its source, as long as its object lives.
+
+    Args:
+        watcher: Returns the code to run instead.
+    """
     global _watchers
     _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
     _SYSTEM.get_code = get_code
@@ -33,7 +38,12 @@ def code_to_run(code: CodeType) -> CodeType:
 
 
 def get_code(self: Any, fullname: str) -> Any:
-    """Concrete implementation of InspectLoader.get_code."""
+    """The code of a module, in place of the import system's function of this name.
+
+    Args:
+        self: The loader.
+        fullname: Name of the module.
+    """
     code = _get_code(self, fullname)
     return code_to_run(code) if code is not None else None
 
@@ -41,3 +51,4 @@ def get_code(self: Any, fullname: str) -> Any:
 # Python leaves its import system out of tracebacks by the name of its file, and only where no other frame is in between.
 get_code.__code__ = get_code.__code__.replace(co_filename=_get_code.__code__.co_filename)
 get_code.__module__, get_code.__qualname__ = _get_code.__module__, _get_code.__qualname__
+get_code.__doc__ = _get_code.__doc__

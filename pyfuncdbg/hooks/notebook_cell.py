@@ -1,6 +1,6 @@
 """The notebook or IPython cell that is executing, by which the program's code is named.
 
-The IPython face says when a cell begins, on the main thread; hosts then begin another run for eager code.
+IPython's front end calls `begin` for each cell, on the main thread; hosts then begin another run for eager code.
 """
 from __future__ import annotations
 
@@ -8,40 +8,44 @@ from collections.abc import Callable
 from weakref import WeakMethod
 
 label = ''
-"""Of the cell that began last, such as 'In[3]'; '' outside of notebooks."""
+"""Of the present cell, such as 'In[3]'; '' outside of notebooks."""
 files: dict[str, str] = {}
-"""By label, the file name of the code of a cell: what a breakpoint on 'In[3]:2' means."""
+"""File name of a cell's code, by label: a breakpoint may be set on 'In[3]:2'."""
 labels: dict[str, str] = {}
-"""The other way round: how the file of a cell is shown."""
+"""Label of a cell, by file name."""
 _followers: list[WeakMethod[Callable[[], object]]] = []
 
 
-def call_at_begin(begun: Callable[[], object]) -> None:
-    """Call this method at the beginning of every cell, on the main thread, as long as its object lives."""
-    _followers.append(WeakMethod(begun))
+def call_at_begin(callback: Callable[[], object]) -> None:
+    """Call a bound method at the beginning of every cell, on the main thread, as long as its object lives.
+
+    Args:
+        callback: The method.
+    """
+    _followers.append(WeakMethod(callback))
 
 
 def display_name(filename: str) -> str:
-    """A file name as the user knows it: of a cell its label."""
+    """The name under which the user knows a file: of a cell's `filename` its label."""
     return labels.get(filename, filename)
 
 
 def add_cell_file(name: str, filename: str) -> None:
-    """The code of a cell goes under this file name."""
+    """Map the cell `name` to the `filename` of its code, and back."""
     files[name] = filename
     labels[filename] = name
 
 
 def begin(name: str) -> None:
-    """A cell begins; with '' there are no cells any more."""
+    """Begin the cell `name`; '' ends the notebook."""
     global label
     label = name
     if not name:
         files.clear()
         labels.clear()
     for follower in list(_followers):
-        begun = follower()
-        if begun is None:
+        callback = follower()
+        if callback is None:
             _followers.remove(follower)
         else:
-            begun()
+            callback()

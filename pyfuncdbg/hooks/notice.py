@@ -1,6 +1,6 @@
 """Notices of pyfuncdbg while a program runs: one line each on the real stderr, in no call's output.
 
-Any thread, also in the middle of a call: what is said here is not captured as the call's.
+Any thread, also within a call, which does not capture them.
 """
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from collections.abc import Callable
 from pyfuncdbg.hooks.call import current
 
 outlet: Callable[[str], bool] | None = None
-"""Where a line goes instead, and whether it does: a notebook's kernel puts it into the cell. Set by a front end."""
+"""Writes a line elsewhere, and returns whether it did: a notebook's kernel, into the cell. Set by a front end."""
 
 
 def printable(text: str) -> str:
-    """One line: control characters as escapes."""
+    """The `text` in one line, control characters as escapes."""
     return ''.join(char if char.isprintable() else char.encode('unicode_escape', 'surrogatepass').decode() for char in text)
 
 
 def say(text: str) -> None:
-    """Write 'pyfuncdbg: TEXT', even if the program has replaced its streams; control characters as escapes."""
+    """Write 'pyfuncdbg: TEXT', even if the program has replaced its streams.
+
+    Args:
+        text: Control characters in it are written as escapes.
+    """
     line = f'pyfuncdbg: {printable(text)}\n'
     stderr = sys.__stderr__
     speaking = current.set(None)

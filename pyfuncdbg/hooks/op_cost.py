@@ -1,6 +1,6 @@
 """Cost of watching graph nodes of a foreign host, which copies each value; our own runtime does not.
 
-The adapter adds up on the threads of the nodes; the recorder notes the sum in its trace.
+The host adds up on the threads of the nodes; the recorder writes the sum into its trace.
 """
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class OpCost:
     """Sums of the cost since the process began.
 
     Attributes:
-        calls: Executions of nodes that were seen.
-        seconds: Time in what sees them, of all threads together.
-        nbytes: Payload of what was handed over.
+        calls: Executions of nodes that were watched.
+        seconds: Time in the code that watches them, all threads together.
+        nbytes: Bytes of the values that were copied.
     """
 
     calls: int = 0
     seconds: float = 0.0
     nbytes: int = 0
 
-    def since(self, before: OpCost) -> OpCost:
-        """The cost that was added since an earlier sum."""
-        return OpCost(self.calls - before.calls, self.seconds - before.seconds, self.nbytes - before.nbytes)
+    def since(self, earlier: OpCost) -> OpCost:
+        """The cost since an `earlier` sum."""
+        return OpCost(self.calls - earlier.calls, self.seconds - earlier.seconds, self.nbytes - earlier.nbytes)
 
 
 _lock = new_lock()
@@ -33,7 +33,11 @@ _total = OpCost()
 
 
 def add(seconds: float, nbytes: int) -> None:
-    """One node was seen."""
+    """Add one execution of a node.
+
+    Args:
+        seconds, nbytes: As in `OpCost`.
+    """
     global _total
     with _lock:
         _total = OpCost(_total.calls + 1, _total.seconds + seconds, _total.nbytes + nbytes)

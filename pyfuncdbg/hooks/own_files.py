@@ -19,7 +19,7 @@ _SHELL = os.path.join('IPython', 'core', 'interactiveshell.py')
 _COMPILED = re.compile(r'^pyfuncdbg/(hooks|hosts|observers)/[\w/]+\.py$')
 """Names of compiled modules' files: relative ones, for a program may lie in a folder of this name."""
 machinery_by_file: dict[str, bool] = {}
-"""What `is_machinery` said of the files it was asked about."""
+"""Answers of `is_machinery`, by file."""
 
 
 class Framework(NamedTuple):                    # `import dataclasses` takes 5 ms
@@ -49,18 +49,18 @@ def declare_framework(framework: Framework) -> None:
     _modules = *_modules, *framework.modules
     _adapters = *_adapters, *(place + framework.adapter + os.sep for place in _PACKAGE)
     for filename in [known for known, is_ours in list(machinery_by_file.items()) if not is_ours]:
-        machinery_by_file.pop(filename, None)              # it was asked about too early
+        machinery_by_file.pop(filename, None)              # asked about before the framework was declared
 
 
 def is_machinery(filename: str) -> bool:
-    """Whether a source file is part of what runs or watches the program, not of the program."""
-    known = machinery_by_file.get(filename)
-    if known is None:
-        known = machinery_by_file[filename] = (filename.startswith(('<frozen ', '<plan of '))
+    """Whether source file `filename` belongs to what runs or watches the program, not to the program."""
+    machinery = machinery_by_file.get(filename)
+    if machinery is None:
+        machinery = machinery_by_file[filename] = (filename.startswith(('<frozen ', '<plan of '))
                                    or (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO))
                                    or _NOTEBOOK.search(filename) is not None
                                    or any(package.search(filename) is not None for package in _packages))
-    return known
+    return machinery
 
 
 def outside_machinery(frame: FrameType | None) -> FrameType | None:
@@ -78,34 +78,34 @@ def mark_launcher(frame: FrameType | None) -> None:
 
 
 def is_cell_runner(code: CodeType) -> bool:
-    """Whether it is what runs the cells of a notebook or of IPython: what lies around a cell is no part of the program."""
+    """Whether `code` runs the cells of a notebook or of IPython: frames outside of a cell are no part of the program."""
     return code.co_name == 'run_code' and code.co_filename.endswith(_SHELL)
 
 
 def is_own_file(filename: str) -> bool:
-    """Whether a source file is this package's own, and no example."""
+    """Whether source file `filename` is this package's own, and no example."""
     return (filename.startswith(_PACKAGE) and not filename.startswith(_DEMO)) or (
         _COMPILED.search(filename) is not None)
 
 
 def is_adapter(filename: str) -> bool:
-    """Whether a source file is that of a host which attaches to a framework."""
+    """Whether source file `filename` belongs to a host that attaches to a framework."""
     return filename.startswith(_adapters)
 
 
 def is_host_class(kind: type) -> bool:
-    """Whether a class is our runtime's or a framework's, so that reading its objects runs no code of the program."""
+    """Whether the class `kind` is our runtime's or a framework's: reading its objects runs no code of the program."""
     return kind.__module__.startswith(_modules)
 
 
 def is_library(filename: str) -> bool:
-    """Whether a source file is the interpreter's or an installed package's: neither the program nor part of us."""
+    """Whether source file `filename` is the interpreter's or an installed package's: neither the program's nor ours."""
     return (filename.startswith((*_LIBRARY, '<__array_function__')) or '/site-packages/' in filename
             or '/dist-packages/' in filename) and not filename.startswith(_DEMO)
 
 
 def is_program_file(filename: str) -> bool:
-    """Whether a file is the program's own: neither a library's, nor the interpreter's, nor ours."""
+    """Whether source file `filename` is the program's own: neither a library's, nor the interpreter's, nor ours."""
     path = filename.replace('\\', '/')
     if '/pyfuncdbg/demo/' in path:              # a program like a user's
         return True

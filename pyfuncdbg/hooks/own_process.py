@@ -1,7 +1,7 @@
 """Start of a process of our own that no debugger of the program follows.
 
-debugpy rewrites the command of each Python process that is started, which then waits for a client: the program would hang in
-a process that it knows nothing of. Any thread.
+debugpy rewrites the command of each Python process that is started, which then waits for a client: the program would hang.
+Any thread.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 
 
 def without_debugger() -> contextlib.AbstractContextManager[None]:
-    """While this lasts, processes that this thread starts are left as they are."""
+    """A context in which debugpy leaves the processes that this thread starts as they are."""
     monkey = sys.modules.get('_pydev_bundle.pydev_monkey')      # debugpy's, once it traces
     skip = getattr(monkey, 'skip_subprocess_arg_patch', None)
     if skip is None:

@@ -16,7 +16,7 @@ _originals = CodeTable[CodeType]()
 
 
 def publish_patch(code: CodeType, original: CodeType) -> None:
-    """`code` runs instead of `original_code` from now on, as long as it lives."""
+    """Note that `code` runs instead of `original`, as long as it lives."""
     _originals.put(code, original)
 
 
@@ -45,7 +45,7 @@ def qualified_name_of(function: Any) -> Any:
 
 
 def code_number(func: Any) -> int:
-    """A number for the code behind a callable: closures of one `def` share it."""
+    """A number for the code behind the callable `func`: closures of one `def` share it."""
     while isinstance(func, partial):
         func = func.func
     code = getattr(func, '__code__', None)

@@ -17,47 +17,47 @@ _ATTRIBUTE = '_pyfuncdbg_whole'
 
 
 def drop_own_frames(error: Exception) -> None:
-    """Leave frames of the package out of the traceback of an error, and of those that it is chained to.
+    """Drop frames of the package from the traceback of an error, and of those that it is chained to.
 
-    To be called where it is caught and raised again by a bare `raise`: then the frame that does so is left out too.
+    To be called where it is caught and raised again by a bare `raise`: then that frame is dropped too.
     """
     if os.environ.get('PYFUNCDBG_FULL_TRACEBACK', '0') not in ('', '0'):
         return
-    waiting: list[BaseException | None] = [error]
+    pending: list[BaseException | None] = [error]
     seen = set()
-    while waiting:
-        one = waiting.pop()
-        if one is not None and id(one) not in seen:
-            seen.add(id(one))
-            _drop_from(one)
-            waiting += one.__cause__, one.__context__
+    while pending:
+        chained = pending.pop()
+        if chained is not None and id(chained) not in seen:
+            seen.add(id(chained))
+            _drop_from(chained)
+            pending += chained.__cause__, chained.__context__
 
 
 def _drop_from(error: BaseException) -> None:
-    shown = _program_entries(error.__traceback__)
-    if shown is not error.__traceback__:
+    entries = _program_entries(error.__traceback__)
+    if entries is not error.__traceback__:
         # Not by assignment: a class may have its own `__setattr__`.
-        BaseException.__setattr__(error, _ATTRIBUTE, _WholeTraceback(whole_traceback(error), shown))
-        BaseException.with_traceback(error, shown)
+        BaseException.__setattr__(error, _ATTRIBUTE, _WholeTraceback(whole_traceback(error), entries))
+        BaseException.with_traceback(error, entries)
 
 
 def whole_traceback(error: BaseException) -> TracebackType | None:
-    """The traceback with the frames that were left out."""
-    known: _WholeTraceback | None = getattr(error, _ATTRIBUTE, None)
+    """The traceback of an `error` with the dropped frames."""
+    whole: _WholeTraceback | None = getattr(error, _ATTRIBUTE, None)
     entry = error.__traceback__
-    if known is None:
+    if whole is None:
         return entry
-    above: list[TracebackType] = []             # it went through these since
-    while entry is not None and entry is not known.first_shown:
-        above.append(entry)
+    new_entries: list[TracebackType] = []             # added since
+    while entry is not None and entry is not whole.first_shown:
+        new_entries.append(entry)
         entry = entry.tb_next
-    if entry is not known.first_shown:                # somebody gave it another one
+    if entry is not whole.first_shown:                # another traceback was set
         return error.__traceback__
-    return _join_entries(above, known.traceback)
+    return _join_entries(new_entries, whole.traceback)
 
 
 class _WholeTraceback:
-    """A traceback, and the first entry of it that is shown. What is pickled with an error is nothing of it."""
+    """A traceback and its first entry that is shown. Pickled with an error, it is empty."""
 
     __slots__ = ('first_shown', 'traceback')
 
@@ -71,16 +71,16 @@ class _WholeTraceback:
 
 def _program_entries(traceback: TracebackType | None) -> TracebackType | None:
     """The entries that are the program's; the same traceback where all are."""
-    kept, entry, ours, any_ours = [], traceback, False, False
+    entries, entry, is_ours, any_ours = [], traceback, False, False
     while entry is not None:
         filename = entry.tb_frame.f_code.co_filename
         # Of a context manager of ours contextlib calls the generator.
-        ours = is_own_file(filename) or filename.startswith(_PLAN) or (ours and filename == contextlib.__file__)
-        any_ours |= ours
-        if not ours:
-            kept.append(entry)
+        is_ours = is_own_file(filename) or filename.startswith(_PLAN) or (is_ours and filename == contextlib.__file__)
+        any_ours |= is_ours
+        if not is_ours:
+            entries.append(entry)
         entry = entry.tb_next
-    return _join_entries(kept, None) if any_ours else traceback
+    return _join_entries(entries, None) if any_ours else traceback
 
 
 def _join_entries(entries: list[TracebackType], rest: TracebackType | None) -> TracebackType | None:

@@ -44,7 +44,7 @@ _SPECIAL = frozenset((
 
 
 def hide_own_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of the same name, parameters and results: of its errors only the program's frames are shown."""
+    """A wrapper of `function` with the same name, parameters and results, whose errors show only the program's frames."""
     if not isinstance(function, FunctionType) or function in _wrappers:
         return function
     code = function.__code__
@@ -80,18 +80,22 @@ def _wrapper_factory(positional_only: int, positional: int, keywords: tuple[str,
 
 
 def mark_unwrapped(function: T) -> T:
-    """Say of a function that it gets no wrapper: it leaves out frames itself, or refuses nothing and every op calls it."""
+    """Exempt a function from `hide_own_frames`: it drops frames itself, or refuses nothing and every op calls it.
+
+    Returns:
+        The function.
+    """
     _wrappers.add(function)
     return function
 
 
 def hides_own_frames(function: object) -> bool:
-    """Whether a function leaves out frames of this package."""
+    """Whether a function drops frames of this package from its errors."""
     return isinstance(function, FunctionType) and function in _wrappers
 
 
 def hide_own_frames_in_methods(kind: type[T]) -> type[T]:
-    """The same for methods, operators and properties of a class, in place; private ones apart."""
+    """The class `kind`, with its public methods, operators and properties wrapped in place by `hide_own_frames`."""
     for name, member in [*vars(kind).items()]:
         if name in _SPECIAL or (name.startswith('_') and not name.startswith('__')):
             continue
@@ -128,7 +132,7 @@ class _Context(contextlib._GeneratorContextManager[Any]):
 
 
 def context_hiding_own_frames(function: Callable[P, Iterator[R]]) -> Callable[P, contextlib.AbstractContextManager[R]]:
-    """`contextlib.contextmanager` whose errors at the `with` show only the program's frames."""
+    """A context manager as `contextlib.contextmanager` makes of `function`, whose errors show only the program's frames."""
     @functools.wraps(function)
     def helper(*args: P.args, **kwargs: P.kwargs) -> contextlib.AbstractContextManager[R]:
         return _Context(function, args, kwargs)  # type: ignore[arg-type]
@@ -136,7 +140,7 @@ def context_hiding_own_frames(function: Callable[P, Iterator[R]]) -> Callable[P,
 
 
 def calling_frame() -> FrameType:
-    """The frame that called the public function by which the asking one was called; a wrapper does not count."""
+    """The frame that called the public function that asks; a wrapper does not count."""
     frame = sys._getframe(3)
     return frame.f_back if frame.f_code.co_filename == __file__ and frame.f_back is not None else frame
 

@@ -16,10 +16,18 @@ _T = TypeVar('_T')
 
 
 def call_unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
-    """Execute a call that no hook is interested in; an abort in its function is the run's all the same.
+    """Execute a call that no hook is interested in; an abort in its function aborts the run all the same.
+
+    Args:
+        run: The run that it is part of.
+        func: The function.
+        *arguments: Of the function.
+
+    Returns:
+        What `func` returns.
 
     Raises:
-        RunAborted: The run was aborted in the function, whatever that made of it.
+        RunAborted: The run was aborted in the function, even if that swallowed the abort.
         BaseException: What `func` raised, unchanged.
     """
     try:
@@ -39,8 +47,9 @@ def call_unwatched(run: Run, func: Callable[..., _T], *arguments: Any) -> _T:
 
 
 def abort_ends_here(run: Run) -> bool:
-    """Whether an abort of a run ends with the call whose frame asks: it is a thread's eager code, and no unwatched call is
-    around, which might swallow it."""
+    """Whether an abort of a run ends with the call whose frame asks: the run is a thread's eager code, and no unwatched call
+    around it could swallow the abort.
+    """
     frame: FrameType | None = sys._getframe(2)
     while run.endless and frame is not None:
         if frame.f_code is call_unwatched.__code__ and frame.f_locals['run'] is run:

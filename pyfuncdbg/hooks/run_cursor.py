@@ -46,10 +46,18 @@ class RunNodes(Protocol):
     def outer(self) -> object: ...
 
     def execute(self, cursor: RunCursor, index: int) -> int:
-        """Run the node at `index`, with those that run as one with it; the position after them."""
+        """Run the node at `index`, with those that run as one with it.
+
+        Args:
+            cursor: The run's.
+            index: Of the node.
+
+        Returns:
+            The position after them.
+        """
 
     def boundary(self, position: int) -> int:
-        """The position nearest to `position` at which the run can pause; one beyond the end: in what is around it."""
+        """The position nearest to `position` at which the run can pause; beyond the end, one in the outer part."""
 
     def remark(self) -> str:
         """A remark for the user on the nodes that come next; '' for none."""
@@ -58,10 +66,10 @@ class RunNodes(Protocol):
         """The state of the run from within one of its calls."""
 
     def keeps_result(self, index: int) -> bool:
-        """Whether the next node calls a Python function which would not be called, for its earlier result stands."""
+        """Whether the node at `index` would not call its Python function, because the earlier result is kept."""
 
     def undo(self, position: int, failed: bool) -> None:
-        """Put the position, and everything else, back to what it was before the node at `position`, which has no obstacle.
+        """Restore the position, and everything else, to before the node at `position`, which has no obstacle.
 
         Args:
             position: Of the node.
@@ -69,7 +77,7 @@ class RunNodes(Protocol):
         """
 
     def forget(self, index: int, below: bool = False) -> None:
-        """Discard what a node has given, so that it runs once more; `below`: and what depends on it."""
+        """Discard the outputs of the node at `index`, with `below` also of those that depend on it: they run again."""
 
     def put(self, tensor: str, value: Any) -> None:
         """Replace the value of a tensor, which has one, by a host's value of the same kind."""
@@ -79,8 +87,8 @@ class RunCursor:
     """Cursor of one run, by which it is steered while it is paused: from within `on_pause`.
 
     Args:
-        nodes: What it goes through.
-        known: What is known of them.
+        nodes: The nodes of the run.
+        state: What they have computed.
         run: The run.
 
     Attributes:
@@ -88,17 +96,17 @@ class RunCursor:
             then a pause comes after that node.
         paused: Whether the run is paused: a hook is asked.
         entering: Whether a function that the next node calls is to be entered.
-        error: What the node at the position has raised, while a hook is asked about it. It goes on unless the hook goes back
+        error: Raised by the node at the position, while a hook is asked about it. It goes on unless the hook goes back
             (`retry`, `rewind`).
-        on_pause: What is called where the run pauses; None if it is not to pause.
+        on_pause: Called where the run pauses; None if it shall not.
     """
 
     __slots__ = ('_goal', '_state', 'entering', 'error', 'nodes', 'on_pause', 'outer', 'paused', 'run')
 
-    def __init__(self, nodes: RunNodes, known: NodeState, run: Run) -> None:
+    def __init__(self, nodes: RunNodes, state: NodeState, run: Run) -> None:
         self.nodes = nodes
         self.run = run
-        self._state = known
+        self._state = state
         self.outer: Pausable | None = None
         self._goal: int | None = None
         self.paused = self.entering = False
@@ -107,22 +115,26 @@ class RunCursor:
 
     # ------------------------------------------------------------------ running
     def go(self) -> OnPause | None:
-        """Run from the position to the end; what to call at a pause behind that, in what is around it."""
-        known, execute, count = self._state, self.nodes.execute, len(self.nodes)
+        """Run from the position to the end.
+
+        Returns:
+            The callback for a pause after that, in the outer part; None without.
+        """
+        state, execute, count = self._state, self.nodes.execute, len(self.nodes)
         while True:
-            while self.on_pause is not None and self._goal == known.position:       # a pause may move the cursor
+            while self.on_pause is not None and self._goal == state.position:       # a pause may move the cursor
                 self._ask()
-            index = known.position
+            index = state.position
             if index >= count:
                 return self.on_pause if self._goal is not None else None
             try:
-                known.position = execute(self, index)
+                state.position = execute(self, index)
             except Exception as error:          # a node's: it goes on, unless who pauses goes back
                 if not self._ask_about_error(error):
                     raise
 
     def _ask(self) -> None:
-        """Let who pauses look, and say where to pause next."""
+        """Call `on_pause`, which says where to pause next."""
         if isinstance(self.on_pause, NextIteration) and not self.on_pause.reached(self):
             return
         assert self.on_pause is not None
@@ -159,7 +171,7 @@ class RunCursor:
 
     @property
     def feeds(self) -> Sequence[str]:
-        """Names of the tensors that were given."""
+        """The names of the tensors that were given."""
         return self._state.feeds
 
     @property
@@ -194,11 +206,11 @@ class RunCursor:
         return self._state.obstacle(position)
 
     def look(self) -> RunView | None:
-        """This, or what is known in a call of a node."""
+        """The state of the run: this cursor if it is paused, else that from within a call of a node."""
         return self if self.paused else self.nodes.look()
 
     def mark(self) -> None:
-        """Nothing is to be kept here: each node is, as it was before it."""
+        """Nothing to save here: the state before every node is kept."""
 
     # ------------------------------------------------------------------ steering
     def pause(self, on_pause: OnPause) -> None:
@@ -214,15 +226,17 @@ class RunCursor:
         self._goal = self.nodes.boundary(position)
 
     def resume(self) -> None:
-        """Pause no more, in what is around either."""
+        """Pause no more, in the outer part neither."""
         self._goal = self.on_pause = None
         self.entering = False
         if self.outer is not None:
             self.outer.resume()
 
     def go_to(self, position: int) -> None:
-        """Run up to the node at `position` and pause before it; at the end for the number of nodes, and for more in what is
-        around. In a loop, a node that has run is reached in the next iteration, or else the run is paused behind the loop.
+        """Run up to the node at `position` and pause before it: at the end for the number of nodes, for more in the outer
+        part.
+
+        In a loop, a node that has run is reached in the next iteration, or else the run is paused behind the loop.
 
         Raises:
             ValueError: It is behind the cursor.
@@ -238,7 +252,7 @@ class RunCursor:
         """Pause inside of the next node, if it has nodes of its own; else before the node after it.
 
         Raises:
-            ValueError: It calls a Python function that is called no more, as its earlier result stands; nothing is changed.
+            ValueError: Its Python function will not be called, because its earlier result is kept; nothing is changed.
         """
         runs = self.position < len(self.nodes)
         if runs and self.nodes.keeps_result(self.position):
@@ -247,9 +261,9 @@ class RunCursor:
         self._goal = self.nodes.boundary(self.position + 1)
 
     def rewind(self, position: int) -> None:
-        """Put the cursor before an earlier node, with variables and random states as they were there.
+        """Put the cursor before the node at an earlier `position`, with variables and random states as they were there.
 
-        Python calls that were made give their recorded results when the run is there again, unless their inputs are others.
+        Python calls that were made give their recorded results when the run is there again, unless their inputs differ.
 
         Raises:
             ValueError: Not an earlier node, or one that cannot be gone back to; nothing is changed.
@@ -276,7 +290,7 @@ class RunCursor:
     def swap(self, site: CallSite, function: Callable[..., Any]) -> None:
         """Replace the function of a Python site from now on. If it was called already, the run goes back before it.
 
-        Python calls that depend on it run again then, effects included; what others returned stands.
+        Python calls that depend on it run again then, effects included; the results of others are kept.
 
         Raises:
             ValueError: The site is not one of this run's Python calls, the function cannot be called with its inputs, or the
@@ -286,16 +300,16 @@ class RunCursor:
         if index is None:
             raise ValueError(f'{site.name!r} is not a Python call of this run')
         self._refuse_fixed()
-        called = index < self.position
-        if called and (obstacle := self.obstacle(index)):
+        has_run = index < self.position
+        if has_run and (obstacle := self.obstacle(index)):
             raise ValueError(obstacle)
         self.run.host.replace(site, function, len(site.inputs))
-        if called:
+        if has_run:
             self.rewind(index)
         self.nodes.forget(index, below=True)    # after going back: results of before the hand-over stand until then
 
     def retry(self) -> None:
-        """Go back before the node that raised, or that ran last, to run it once more, its effects included.
+        """Go back before the node that raised, or that ran last, to run it again, its effects included.
 
         Raises:
             ValueError: There is none, or it cannot be gone back to.
@@ -313,22 +327,28 @@ class RunCursor:
 
 
 class NextIteration:
-    """Pause callback that lets a loop go on to its node's next execution, or to the loop's end."""
+    """Pause callback that lets a loop go on to its node's next execution, or to the loop's end.
 
-    __slots__ = ('_around', '_on_pause', '_part', '_position')
+    Args:
+        nodes: Those of the present iteration.
+        position: Of the node.
+        on_pause: The callback there.
+    """
+
+    __slots__ = ('_on_pause', '_outer', '_part', '_position')
 
     def __init__(self, nodes: RunNodes, position: int, on_pause: OnPause) -> None:
-        self._part, self._around = nodes.part, nodes.outer
+        self._part, self._outer = nodes.part, nodes.outer
         self._position = position
         self._on_pause = on_pause
 
     def reached(self, cursor: RunCursor) -> bool:
-        """Whether this cursor is where to pause; if not, it is sent on."""
+        """Whether this cursor is where to pause; if not, it goes on."""
         nodes = cursor.nodes
         if nodes.part is self._part and cursor.position < self._position:
             cursor.go_to(self._position)
             return False
-        if nodes.part is not self._part and nodes.outer is self._around and cursor.repeats:
+        if nodes.part is not self._part and nodes.outer is self._outer and cursor.repeats:
             cursor.go_to(sys.maxsize)           # the condition of the loop
             return False
         cursor.on_pause = self._on_pause
@@ -339,6 +359,6 @@ class NextIteration:
 
 
 def _kept_result_message(node: str) -> str:
-    """The message where a Python function cannot be entered, for it will not be called."""
+    """The message where a Python function cannot be entered, because it will not be called."""
     return (f"{node!r} was called already and its result is kept, so there is nothing to enter: 'break {node}', "
             "'node' and 'retry' repeat the call and stop before it")

@@ -11,7 +11,7 @@ import sys
 
 _LIBRARY = os.path.dirname(os.__file__)
 _ARCHIVE = f'python{sys.version_info[0]}{sys.version_info[1]}.zip'
-_given: list[str] = []
+_original_path: list[str] = []
 
 
 def sort_for_launcher() -> None:
@@ -21,15 +21,15 @@ def sort_for_launcher() -> None:
     """
     if not _is_launcher():
         return
-    _given[:] = sys.path
+    _original_path[:] = sys.path
     if not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))        # with -m the current folder: its `rich.py` is not ours
     sys.path.sort(key=lambda entry: not is_standard(entry))
 
 
 def original_path() -> list[str]:
-    """`sys.path` as the interpreter made it; a copy."""
-    return list(_given or sys.path)
+    """A copy of `sys.path` as the interpreter made it."""
+    return list(_original_path or sys.path)
 
 
 def is_standard(entry: str) -> bool:

@@ -12,17 +12,17 @@ from typing import Any
 
 
 def raise_program_error(error: BaseException) -> None:
-    """Called where an exception is about to end: it goes on if a signal handler of the program has raised it.
+    """Raise an exception that is about to be swallowed if a signal handler of the program has raised it.
 
     Raises:
-        BaseException: `error`, which came out of a handler that is written in Python and still installed.
+        BaseException: `error`, from a handler that is written in Python and still installed.
     """
     entry = error.__traceback__
-    passed = set()
+    codes = set()
     while entry is not None:
-        passed.add(entry.tb_frame.f_code)
+        codes.add(entry.tb_frame.f_code)
         entry = entry.tb_next
-    if not passed.isdisjoint(_codes()):
+    if not codes.isdisjoint(_codes()):
         raise error
 
 

@@ -1,7 +1,7 @@
 """Source maps of code that a framework generates from the program's: the program's own code and line behind it.
 
-An adapter installs the map of its framework; records, stops and stacks ask here before they name a file, a line or a
-function. Any thread. What Python itself prints to the program stays as the framework made it.
+A host installs the map of its framework; records, stops and stacks ask here before they name a file, line or function.
+Any thread. What Python itself prints stays as the framework made it.
 """
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ class SourceMap(Protocol):
     """Map from generated code to the program's source, declared by a framework's host.
 
     Attributes:
-        maker: What generates it, as messages name it.
+        maker: The name in messages of what generates the code.
     """
 
     maker: str
 
     def is_generated(self, filename: str) -> bool:
-        """Whether the framework has written this file."""
+        """Whether the framework has written file `filename`."""
 
     def is_relay(self, filename: str) -> bool:
-        """Whether functions of this file call others on behalf of generated code."""
+        """Whether functions of file `filename` call others on behalf of generated code."""
 
     def code(self, generated: CodeType) -> CodeType | None:
-        """The program's code that this one was generated from; None if that is not known."""
+        """The program's code that `generated` was made from; None if unknown."""
 
-    def is_part(self, generated: CodeType) -> bool:
-        """Whether it is a block of a function, such as a branch, that became a function of its own."""
+    def is_block(self, generated: CodeType) -> bool:
+        """Whether `generated` is a block of a function, such as a branch, that became a function of its own."""
 
     def is_unset(self, value: Any) -> bool:
         """Whether a value is the placeholder of a variable that has none."""
@@ -45,19 +45,19 @@ class SourceMap(Protocol):
 
 _maps: tuple[SourceMap, ...] = ()
 _relays: tuple[str, ...] = ()
-"""Folders of hosts whose functions stand between a function of the program and its blocks."""
+"""Folders of hosts whose functions are between a function of the program and its blocks."""
 _codes = CodeTable[CodeType]()
 
 
 def install(source_map: SourceMap) -> None:
-    """Ask this map too. It stays: code that was generated runs on after its framework is detached."""
+    """Ask `source_map`, too. It stays installed: generated code runs on after its framework is detached."""
     global _maps
     if not any(type(known) is type(source_map) for known in _maps):
         _maps = (*_maps, source_map)
 
 
 def add_relays(package: str) -> None:
-    """Count the files of one of our packages among the relays, also where it is reached through links."""
+    """Count the files of `package`, one of ours, among the relays, also where it is reached through links."""
     global _relays
     _relays = *_relays, os.path.join(*package.split('.')) + os.sep
 
@@ -70,7 +70,7 @@ def _map_of(filename: str) -> SourceMap | None:
 
 
 def is_generated_file(filename: str) -> bool:
-    """Whether a framework has written this file."""
+    """Whether a framework has written file `filename`."""
     return bool(_maps) and _map_of(filename) is not None
 
 
@@ -86,16 +86,16 @@ def maker_of(code: CodeType) -> str:
 
 
 def program_code(code: CodeType) -> CodeType:
-    """The program's code behind a code object; the same where it is the program's own, or what is behind it is unknown."""
+    """The program's code behind a code object; the same where it is the program's own, or unknown."""
     if not _maps or (source_map := _map_of(code.co_filename)) is None:
         return code
-    found = _codes.get(code)
-    if found is None:
-        found = source_map.code(code)
-        if found is None:
-            return code                         # asked again: the conversion may not be over
-        _codes.put(code, found)
-    return found
+    own = _codes.get(code)
+    if own is None:
+        own = source_map.code(code)
+        if own is None:
+            return code                         # not cached: the conversion may not be finished
+        _codes.put(code, own)
+    return own
 
 
 def program_line(code: CodeType, line: int) -> int:
@@ -110,7 +110,7 @@ def program_line(code: CodeType, line: int) -> int:
     if not found:
         lines_before = range(line - 1, code.co_firstlineno, -1)
         found = next((known for one in lines_before if (known := source_map.line(code, one)) > own.co_firstlineno), 0)
-    if not found:                               # the scope around it all, which is come to once more at the end
+    if not found:                               # the outermost scope, which is entered again at the end
         ends = sorted({one for _, _, one in code.co_lines() if one}, reverse=True)
         found = next((known for one in ends if (known := source_map.line(code, one))), 0)
     lines = [known for _, _, known in own.co_lines() if known]
@@ -118,7 +118,7 @@ def program_line(code: CodeType, line: int) -> int:
 
 
 def exact_line(code: CodeType, line: int) -> int:
-    """As `program_line`, but 0 for a line of generated code that belongs to none of the program."""
+    """The line as `program_line` gives it, but 0 for a line of generated code that belongs to none of the program."""
     own = program_code(code)
     if own is code:
         return line if not is_generated(code) else 0
@@ -138,10 +138,10 @@ def line_of(frame: FrameType) -> int:
 
 
 def place(frame: FrameType, line: int | None = None) -> Frame:
-    """File, line and function of a frame as the program has them.
+    """The file, line and function of a frame as the program has them.
 
     Args:
-        frame: It.
+        frame: The frame.
         line: In its code; by default the one that it is at.
     """
     code = program_code(frame.f_code)
@@ -152,11 +152,11 @@ def is_block(code: CodeType) -> bool:
     """Whether code is a block of a function of the program that a host runs as a function of its own."""
     if not _maps or (source_map := _map_of(code.co_filename)) is None:
         return tracing_notice.is_block(code)
-    return source_map.is_part(code)
+    return source_map.is_block(code)
 
 
 def program_variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the variables of a frame those that the program's function has: generated code has others too."""
+    """The `values` of a frame that belong to variables of the program's function: generated code has others too."""
     own = program_code(code)
     if own is code or (source_map := _map_of(code.co_filename)) is None:
         return values
@@ -165,50 +165,53 @@ def program_variables(code: CodeType, values: Mapping[str, Any]) -> Mapping[str,
 
 
 def function_frame(frame: FrameType) -> FrameType:
-    """The frame of the program's function that a frame is a block of; itself if it is none."""
+    """The frame of the program's function that a frame executes a block of; itself if it executes none."""
     return block_frames(frame)[0]
 
 
 def block_frames(frame: FrameType) -> Sequence[FrameType]:
-    """The frame of the program's function, then those of its blocks, down to the one that this frame is of; itself alone if
-    it is of no block, or the function is not on the stack."""
+    """The frame of the program's function, then those of its blocks, down to that of this frame.
+
+    Only this frame if it executes no block, or the function is not on the stack.
+    """
     if not is_block(frame.f_code):
         return frame,
     code = program_code(frame.f_code)
     name = tracing_notice.function_name(code.co_qualname)
-    found = [frame]
+    frames = [frame]
     outer = frame.f_back
     while outer is not None:
         known = program_code(outer.f_code)
         if known is code or (known.co_filename == code.co_filename
                              and tracing_notice.function_name(known.co_qualname) == name):
-            found.append(outer)
+            frames.append(outer)
             if not is_block(outer.f_code):
-                return found[::-1]
+                return frames[::-1]
         outer = outer.f_back
     return frame,
 
 
 def enclosing_frame_ids(frames: Iterable[FrameType]) -> frozenset[int]:
-    """Ids of those frames that are, for the program, the same as a later one: of a function, and of the blocks around the
-    block that it is in."""
+    """The ids of frames that for the program are the same as a later one: of its function and of enclosing blocks."""
     return frozenset(id(outer) for frame in frames if is_block(frame.f_code) for outer in block_frames(frame)[:-1])
 
 
 def function_variables(frame: FrameType) -> dict[str, Any]:
-    """The variables that the program's function has where a frame is: of a block also those of the function around it,
-    which the block's own code need not have. Nothing that a framework has added."""
+    """The variables that the program's function has where a frame is, in a block also those of the function around it.
+
+    Nothing that a framework has added.
+    """
     return {name: value for one in block_frames(frame) for name, value in program_variables(one.f_code, one.f_locals).items()
             if not name.startswith(tracing_notice.ADDED_PREFIX)}
 
 
 def is_relay(filename: str) -> bool:
-    """Whether frames of this file stand between generated code and the functions that it calls."""
+    """Whether frames of file `filename` are between generated code and the functions that it calls."""
     return any(folder in filename for folder in _relays) or any(known.is_relay(filename) for known in _maps)
 
 
 def frame_behind_relays(frame: FrameType | None) -> FrameType | None:
-    """The frame of generated code on whose behalf a frame's function was called; the frame itself if it is none of these."""
+    """The frame of generated code on whose behalf a frame's function was called; the frame itself if it is no relay's."""
     if not _maps or frame is None or not is_relay(frame.f_code.co_filename):
         return frame
     outer: FrameType | None = frame

@@ -1,6 +1,6 @@
 """Event: a host is about to run Python functions outside of any call, to trace them.
 
-Observers that look for functions learn of them here. On the thread that traces.
+Observers that look for functions watch it. On the thread that traces.
 """
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ from types import CodeType
 from typing import Any
 
 BLOCK_SUFFIXES = ('.<if>', '.<else>', '.<body>', '.<test>', '.<operand>')
-"""How qualified names of blocks end that a host made functions of."""
+"""Ends of qualified names of blocks that a host made functions."""
 ADDED_PREFIX = 'ag__'
-"""How names begin that a host adds to functions which it makes anew."""
+"""Begins the names that a host adds to functions that it converts."""
 _watchers: tuple[weakref.WeakMethod[Callable[[CodeType], Any]], ...] = ()
 
 
 def watch(watcher: Callable[[CodeType], Any]) -> None:
-    """Tell a bound method the code of each function that is about to be traced, as long as its object lives."""
+    """Call a bound method with the code of each function that is about to be traced, as long as its object lives.
+
+    Args:
+        watcher: The method.
+    """
     global _watchers
     _watchers = (*(known for known in _watchers if known() is not None), weakref.WeakMethod(watcher))
 
 
 def notify_tracing(code: CodeType) -> None:
-    """A function with this code, which lives, is about to be traced."""
+    """Announce that a function with this code, which lives, is about to be traced."""
     for known in _watchers:
         watcher = known()
         if watcher is not None:
@@ -36,7 +40,7 @@ def is_block(code: CodeType) -> bool:
 
 
 def function_name(name: str) -> str:
-    """The qualified name of the function that a block of this qualified name is of; the same of no block."""
+    """The qualified name of the function that a block of this qualified name belongs to; of no block the same."""
     while name.endswith(BLOCK_SUFFIXES):
         name = name.rpartition('.')[0]
     return name

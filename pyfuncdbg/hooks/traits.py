@@ -18,8 +18,8 @@ class Traits(NamedTuple):
         reads_no_value: It looks at no element of its inputs, only at their shapes.
         wraps_python: It calls a Python function of the program.
         backward_of_python: It is the backward step of such a call, as an op.
-        needs_no_shape: A shape that is not known hinders neither it nor anybody that reads its output.
-        reads_variable: It gives the value of a variable, so its gradient is what comes to it.
+        needs_no_shape: An unknown shape hinders neither it nor the readers of its output.
+        reads_variable: It gives the value of a variable, so its gradient is that of the variable.
         gathers_rows: The gradient of its first input may have only the rows that it took.
         takes_symmetric: Its gradient is that of a symmetric matrix.
         backward_pass: Of a run: it computes gradients.
@@ -52,7 +52,7 @@ NO_TRAITS = Traits()
 
 
 def traits_from_names(names: Iterable[str]) -> Traits:
-    """The traits with these names; names of other versions are passed over."""
+    """The traits with these names; names of other versions are skipped."""
     return NO_TRAITS._replace(**{name: True for name in names if name in Traits._fields})
 
 
@@ -67,15 +67,15 @@ def _read_op_traits() -> dict[str, Traits]:
 
 
 _TRAITS_BY_OP_TYPE = _read_op_traits()
-"""Of the op types that several hosts share, and that traces name whose sites had no traits yet."""
+"""Of op types that several hosts share, also for old traces, whose sites have no traits."""
 
 
 def op_traits(op_type: str) -> Traits:
-    """The traits of an op type, by its name alone."""
+    """The traits of an `op_type`, by its name alone."""
     return _TRAITS_BY_OP_TYPE.get(op_type, NO_TRAITS)
 
 
 def backward_step_traits(op_type: str) -> Traits:
-    """Of a backward step that a framework makes: foreign, unless its op calls a Python function of the program."""
+    """The traits of a framework's backward step of an `op_type`: foreign, unless the op calls a Python function."""
     traits = op_traits(op_type)
     return traits._replace(foreign=not traits.wraps_python and not traits.has_own_gradient)

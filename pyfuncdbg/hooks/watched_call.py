@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.run_abort import abort_ends_here
 
 _get_current, _set_current, _clock = current.get, current.set, perf_counter_ns   # looked up once
 _NO_STATE: Any = object()
-"""What a watcher keeps of a call whose beginning it has not seen."""
+"""State of a call whose `on_begin` failed."""
 
 
 def make_call(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher: Watcher, holder: Any,
@@ -37,25 +37,26 @@ def make_call(site: CallSite, run: Run, inputs: list[Any], thread: int, watcher:
     Raises:
         BaseException: As from `watch_call`.
     """
-    within = _get_current()
-    if run.aborted is not None or (within is not None and not within.id):
+    outer_call = _get_current()
+    if run.aborted is not None or (outer_call is not None and not outer_call.id):
         return NotImplemented
-    call = new_call(site, run, inputs, thread, _clock(), 0, within)
+    call = new_call(site, run, inputs, thread, _clock(), 0, outer_call)
     if holder is not None:
         holder.call = call.id
     try:
-        return watch_call(call, within, watcher, func, arguments)
+        return watch_call(call, outer_call, watcher, func, arguments)
     finally:
         call.output_owner = None
-        del call, within                        # frames of an error lead here
+        del call, outer_call                        # frames of an error lead here
 
 
-def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def watch_call(call: Call, outer_call: Call | None, watcher: Watcher, func: Callable[..., Any],
+               arguments: Sequence[Any]) -> Any:
     """Make a call that one hook watches.
 
     Args:
         call: The call, which begins.
-        within: The call in whose function it is made.
+        outer_call: The call in whose function it is made.
         watcher: The only hook of its kind.
         func, arguments: What makes it.
 
@@ -66,9 +67,9 @@ def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable
         RunAborted: The run was aborted.
         BaseException: What `func` raised, unchanged.
     """
-    kept: Any = _NO_STATE
+    state: Any = _NO_STATE
     try:
-        kept = watcher.on_begin(call)
+        state = watcher.on_begin(call)
     except Exception as error:                  # the hook is broken: the call goes on without it
         switch_off(watcher, call, error)
     _set_current(call)
@@ -78,24 +79,24 @@ def watch_call(call: Call, within: Call | None, watcher: Watcher, func: Callable
         if call.run.aborted is not None:
             raise call.run.aborted.with_traceback(None)
     except BaseException as error:
-        _set_current(within)                          # what a token does is other code, which is in no cache
-        raised = _end_with_error(call, watcher, kept, error)
+        _set_current(outer_call)                          # resetting a token is other code, which is in no cache
+        raised = _end_with_error(call, watcher, state, error)
         if raised is not error:
             raise raised from None
         raise error
-    _set_current(within)
+    _set_current(outer_call)
     outputs = result if isinstance(result, (list, tuple)) else () if result is None else (result,)
     call.outputs = outputs
-    if kept is not _NO_STATE:
+    if state is not _NO_STATE:
         try:
-            watcher.on_return(call, kept, outputs)   # a forked child has another method
+            watcher.on_return(call, state, outputs)   # a forked child has another method
         except BaseException as error:          # the hook is broken: the outputs stand
-            _discard_watcher(watcher, call, kept, error)
+            _discard_watcher(watcher, call, state, error)
     return result
 
 
-def _end_with_error(call: Call, watcher: Watcher, kept: Any, error: BaseException) -> BaseException:
-    """Tell the hook that the function has raised; gives what the call raises."""
+def _end_with_error(call: Call, watcher: Watcher, state: Any, error: BaseException) -> BaseException:
+    """Call the hook after the function has raised; returns the exception that the call raises."""
     run = call.run
     call.finished = _clock()
     call.error = error
@@ -103,19 +104,19 @@ def _end_with_error(call: Call, watcher: Watcher, kept: Any, error: BaseExceptio
         error.__traceback__ = error.__traceback__.tb_next
     if run.aborted is not None and error is not run.aborted:
         error = run.aborted.with_traceback(None)
-    if kept is not _NO_STATE:
+    if state is not _NO_STATE:
         try:
-            watcher.on_error(call, kept, error)
+            watcher.on_error(call, state, error)
         except BaseException as mistake:        # the hook is broken: the error passes all the same
-            _discard_watcher(watcher, call, kept, mistake)
+            _discard_watcher(watcher, call, state, mistake)
     if isinstance(error, RunAborted):
         run.aborted = None if not call.parent and abort_ends_here(run) else error
     return error
 
 
-def _discard_watcher(watcher: Watcher, call: Call, kept: Any, error: BaseException) -> None:
-    """A hook has raised at the end of a call: it is switched off, unless the error is the program's, which goes on."""
-    watcher.on_break_off(call, kept)
+def _discard_watcher(watcher: Watcher, call: Call, state: Any, error: BaseException) -> None:
+    """Switch off a hook that raised at the end of a call; raise the error if it is the program's."""
+    watcher.on_break_off(call, state)
     if not isinstance(error, Exception):
         raise error
     switch_off(watcher, call, error)

@@ -339,6 +339,48 @@ def test_abort_wins_over_what_user_code_raised_instead() -> None:
     hooks.remove(keeper)
 
 
+def _make_call(site: CallSite, function: Callable[[], Any]) -> Any:
+    return chain.invoke(site, lambda: (function(),), Run('test', None, 0), [])[0]  # type: ignore[arg-type]
+
+
+def test_the_current_call_of_a_site_is_none_in_a_call_of_another(keeper: Keeper) -> None:
+    """The innermost call counts, of the same `CallSite` object: one of the same id belongs to another function."""
+    site, other = (CallSite(name, 'EagerPyFunc', 'python', None) for name in 'ab')  # type: ignore[arg-type]
+    same_place = CallSite('a', 'EagerPyFunc', 'python', None, same_as=site)  # type: ignore[arg-type]
+
+    def ids() -> list[int]:
+        return [current_call(), current_call(site), current_call(other), current_call(same_place)]
+
+    seen = _make_call(site, lambda: [ids(), _make_call(other, lambda: [ids(), _make_call(site, ids)]), ids(),
+                                     _make_call(site, ids), _make_call(same_place, ids), ids()])
+    outer, in_other, again, nested, placed = (call.id for call in keeper.calls)
+    assert len({outer, in_other, again, nested, placed}) == 5
+    assert seen == [[outer, outer, 0, 0], [[in_other, 0, in_other, 0], [again, again, 0, 0]], [outer, outer, 0, 0],
+                    [nested, nested, 0, 0], [placed, 0, 0, placed], [outer, outer, 0, 0]]
+    assert ids() == [0, 0, 0, 0]
+
+
+def test_the_current_call_of_a_site_is_that_of_this_thread(keeper: Keeper) -> None:
+    site = CallSite('a', 'EagerPyFunc', 'python', None)  # type: ignore[arg-type]
+    both_inside = threading.Barrier(2, timeout=20)
+    inside: dict[int, int] = {}
+    outside: list[int] = []
+
+    def ask() -> None:
+        both_inside.wait()
+        inside[threading.get_native_id()] = current_call(site)
+        both_inside.wait()
+
+    def call_and_ask() -> None:
+        outside.append(current_call(site))
+        _make_call(site, ask)
+        outside.append(current_call(site))
+
+    run_native([call_and_ask] * 2)
+    assert outside == [0] * 4 and len(inside) == 2
+    assert inside == {call.thread: call.id for call in keeper.calls}
+
+
 def test_nested_calls_know_their_parent_on_native_threads() -> None:
     hooks.add(keeper := Keeper())
     inner = wrap(lambda: current_call(), name='inner')

@@ -28,10 +28,10 @@ def nbytes(text: str) -> int:
 def test_pieces_of_one_line_become_one_entry() -> None:
     output = opened()
     for text in ('a', ' ', 'b', '\n', 'c', '\n'):
-        output.note('out', text, '', HERE)
-    output.note('err', 'x', '', HERE)
-    output.note('out', 'd', '', HERE)
-    output.note('out', 'e', '', ('model.py', 4, 'f'))
+        output.add('out', text, '', HERE)
+    output.add('err', 'x', '', HERE)
+    output.add('out', 'd', '', HERE)
+    output.add('out', 'e', '', ('model.py', 4, 'f'))
     assert [(e.kind, e.text, e.line) for e in output.entries] == [
         ('out', 'a b\n', 3), ('out', 'c\n', 3), ('err', 'x', 3), ('out', 'd', 3), ('out', 'e', 4)]
 
@@ -39,16 +39,16 @@ def test_pieces_of_one_line_become_one_entry() -> None:
 def test_messages_are_never_joined() -> None:
     output = opened()
     for kind in ('log', 'log', 'warning', 'fp', 'fp'):
-        output.note(kind, 'same', 'c', HERE)  # type: ignore[arg-type]
-    output.note('warning', '', 'UserWarning', HERE)
+        output.add(kind, 'same', 'c', HERE)  # type: ignore[arg-type]
+    output.add('warning', '', 'UserWarning', HERE)
     assert [e.kind for e in output.entries] == ['log', 'log', 'warning', 'fp', 'fp', 'warning']
 
 
 def test_what_comes_after_the_call_is_not_its_own() -> None:
     output = opened()
-    output.note('out', 'mine\n')
+    output.add('out', 'mine\n')
     output.open = False
-    output.note('out', 'late\n')
+    output.add('out', 'late\n')
     assert [e.text for e in output.entries] == ['mine\n']
 
 
@@ -58,7 +58,7 @@ def test_what_comes_after_the_call_is_not_its_own() -> None:
 def test_head_and_tail_are_kept_and_the_rest_is_counted(pieces: list[tuple[str, int, str, int]]) -> None:
     output, said = opened(), ''
     for kind, line, letter, times in pieces:
-        output.note(kind, letter * times, '', ('m.py', line, 'f'))  # type: ignore[arg-type]
+        output.add(kind, letter * times, '', ('m.py', line, 'f'))  # type: ignore[arg-type]
         said += letter * times
     kept = ''.join(entry.text for entry in output.entries)
     total = nbytes(said)
@@ -76,7 +76,7 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(pieces: list[tuple[str, 
 def test_a_million_tiny_prints_stay_small() -> None:
     output = opened()
     for i in range(20_000):
-        output.note('out', f'{i}\n', '', HERE)
+        output.add('out', f'{i}\n', '', HERE)
     texts = [entry.text for entry in output.entries]
     assert texts == [f'{i}\n' for i in (*range(ENTRIES), *range(20_000 - ENTRIES, 20_000))]
     assert output.dropped_entries == 20_000 - 2 * ENTRIES
@@ -86,7 +86,7 @@ def test_a_million_tiny_prints_stay_small() -> None:
 def test_one_line_printed_in_a_million_pieces() -> None:
     output = opened()
     for _ in range(100_000):
-        output.note('out', 'x', '', HERE)
+        output.add('out', 'x', '', HERE)
     assert sum(len(entry.text) for entry in output.entries) == HEAD + TAIL
     assert output.dropped_bytes == 100_000 - HEAD - TAIL
     assert max(len(entry.text) for entry in output.entries) < 1000
@@ -97,7 +97,7 @@ def test_threads_that_share_a_call_are_counted_exactly() -> None:
 
     def say() -> None:
         for _ in range(3000):
-            output.note('log', 'xyz')
+            output.add('log', 'xyz')
 
     threads = [threading.Thread(target=say) for _ in range(4)]
     for thread in threads:
@@ -123,7 +123,7 @@ def test_a_child_forked_while_another_thread_notes_can_note() -> None:
     child = os.fork()
     if not child:
         output = opened()
-        output.note('out', 'in the child')
+        output.add('out', 'in the child')
         os._exit(len(output.entries))
     done.set()
     thread.join()

@@ -36,7 +36,7 @@ except (ImportError, AttributeError):
 
 _MANY = 256
 states: dict[Any, Any] = {}
-"""What `watched_state` gave, by the program's state: a caller in a hurry looks here first."""
+"""Results of `watched_state`, by the program's state: the fast path looks here first."""
 
 
 class _ErrorHandler:
@@ -69,9 +69,9 @@ class _ErrorHandler:
 
 
 def watched_state(user: Any) -> Any:
-    """The state under which to run what the program would run under `user`; `user` itself where nothing is to watch.
+    """The state under which to run what the program would run under `user`; `user` itself where nothing is to be watched.
 
-    `state` holds either of the two afterwards as before.
+    The value of `state` is the same before and after.
     """
     if _numpy is None:
         return user
@@ -82,46 +82,50 @@ def watched_state(user: Any) -> Any:
         modes.pop('bufsize')
         logged = {kind: 'log' for kind, mode in modes.items() if mode == 'warn' or (mode == 'ignore' and kind != 'under')}
         if type(call) is _ErrorHandler or not logged or not {'call', 'log'}.isdisjoint(modes.values()):
-            made = user
+            watched = user
         else:
-            made = _change_state(call=_ErrorHandler(user, modes, call), **logged)
+            watched = _change_state(call=_ErrorHandler(user, modes, call), **logged)
     finally:
         state.reset(token)
     if len(states) >= _MANY:
         states.clear()
-    states[user] = made
-    return made
+    states[user] = watched
+    return watched
 
 
 def unwatch() -> None:
     """Put the program's own state back in force where it has changed the state since `watched_state` was put in force."""
-    watch = _modes_of_state()['call'] if _numpy is not None else None
-    if type(watch) is _ErrorHandler:
-        state.set(watch.user)
+    handler = _modes_of_state()['call'] if _numpy is not None else None
+    if type(handler) is _ErrorHandler:
+        state.set(handler.user)
 
 
 def install() -> Callable[[], None]:
-    """Let NumPy's own functions show and change the program's state; returns what undoes it."""
+    """Let NumPy's own functions show and change the program's state.
+
+    Returns:
+        A function that undoes it.
+    """
     if _numpy is None:
         return lambda: None
 
     def modes_of_state() -> dict[str, Any]:
-        found: dict[str, Any] = _modes_of_state()
-        watch = found['call']
-        if type(watch) is _ErrorHandler:
-            found.update(watch.modes, call=watch.call)
-        return found
+        modes: dict[str, Any] = _modes_of_state()
+        handler = modes['call']
+        if type(handler) is _ErrorHandler:
+            modes.update(handler.modes, call=handler.call)
+        return modes
 
     def change_state(**changes: Any) -> Any:
         if output_owner() is None:
             return _change_state(**changes)
-        watch = _modes_of_state()['call']
-        token = state.set(watch.user if type(watch) is _ErrorHandler else state.get())
+        handler = _modes_of_state()['call']
+        token = state.set(handler.user if type(handler) is _ErrorHandler else state.get())
         try:
-            changed = _change_state(**changes)
+            new_state = _change_state(**changes)
         finally:
             state.reset(token)
-        return changed if _is_numpy(_setting_frame(sys._getframe(1))) else watched_state(changed)
+        return new_state if _is_numpy(_setting_frame(sys._getframe(1))) else watched_state(new_state)
 
     if STATE_PER_THREAD:
         return _replace_numpy1_module(modes_of_state, change_state)
@@ -139,11 +143,11 @@ def install() -> Callable[[], None]:
 
 def _replace_numpy1_module(modes_of_state: Callable[[], dict[str, Any]], change_state: Callable[..., Any]) -> Callable[[],
                                                                                                                        None]:
-    """Let the functions of NumPy 1 show and change the program's state; returns what undoes it."""
-    shown = _numpy.umath = numpy1_errstate.ErrstateModule(_source, modes_of_state, change_state)
+    """Let the functions of NumPy 1 show and change the program's state; returns a function that undoes it."""
+    module = _numpy.umath = numpy1_errstate.ErrstateModule(_source, modes_of_state, change_state)
 
     def undo() -> None:
-        if _numpy.umath is shown:
+        if _numpy.umath is module:
             _numpy.umath = _source
     return undo
 

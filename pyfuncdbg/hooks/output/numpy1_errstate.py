@@ -40,30 +40,37 @@ _states: dict[tuple[int, int, int], ErrorState] = {}
 def _state_of(bufsize: int, mask: int, call: Any) -> ErrorState:
     """The state of these values: the same object for the same values, as long as it is remembered."""
     key = bufsize, mask, id(call)
-    found = _states.get(key)
-    if found is None:
+    state = _states.get(key)
+    if state is None:
         if len(_states) >= _MANY:
             _states.clear()
-        found = _states[key] = ErrorState(bufsize, mask, call)
-    return found
+        state = _states[key] = ErrorState(bufsize, mask, call)
+    return state
 
 
 class ThreadState:
     """The state of the thread that asks, as a `ContextVar` whose values are `ErrorState`."""
 
     def get(self, default: Any = None) -> ErrorState:
-        """The state in force."""
+        """The state in force; `default` is for the interface of a `ContextVar`."""
         return _state_of(*_numpy.geterrobj())
 
     def set(self, value: ErrorState) -> ErrorState:
-        """Put a state in force; returns what `reset` takes."""
+        """Put a state in force.
+
+        Args:
+            value: The state.
+
+        Returns:
+            The state before, for `reset`.
+        """
         before = self.get()
         _numpy.seterrobj([value.bufsize, value.mask, value.call])
         return before
 
-    def reset(self, before: ErrorState) -> None:
-        """Put the state before `set` back in force."""
-        _numpy.seterrobj([before.bufsize, before.mask, before.call])
+    def reset(self, state: ErrorState) -> None:
+        """Put the `state` before `set` back in force."""
+        _numpy.seterrobj([state.bufsize, state.mask, state.call])
 
 
 def modes_of_state() -> dict[str, Any]:
@@ -77,9 +84,9 @@ def change_state(**changes: Any) -> ErrorState:
     return _state_of(*_pack({**modes_of_state(), **changes}))
 
 
-def _pack(named: dict[str, Any]) -> list[Any]:
-    mask = sum(_MODES.index(named[kind]) << shift for kind, shift in _SHIFTS.items())
-    return [named['bufsize'], mask, named['call']]
+def _pack(modes: dict[str, Any]) -> list[Any]:
+    mask = sum(_MODES.index(modes[kind]) << shift for kind, shift in _SHIFTS.items())
+    return [modes['bufsize'], mask, modes['call']]
 
 
 class ErrstateModule:
@@ -100,9 +107,13 @@ class ErrstateModule:
         """The state that the program is to see."""
         return _pack(self._modes())
 
-    def seterrobj(self, wanted: list[Any]) -> None:
-        """Put in force the state that the program wants."""
-        bufsize, mask, call = wanted
+    def seterrobj(self, values: list[Any]) -> None:
+        """Put in force the program's state.
+
+        Args:
+            values: Buffer size, mask and handler, as for `np.seterrobj`.
+        """
+        bufsize, mask, call = values
         modes = {kind: _MODES[mask >> shift & 7] for kind, shift in _SHIFTS.items()}
         ThreadState().reset(self._change(bufsize=bufsize, call=call, **modes))
 

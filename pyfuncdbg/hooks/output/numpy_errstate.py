@@ -41,7 +41,7 @@ def current_state() -> Any:
 
 
 def make_state(*, call: Any = None, **modes: str) -> Any:
-    """A state with NumPy's mode names for divide, over, under, invalid; `call` is what 'call' or 'log' report to."""
+    """A state with NumPy's `modes` for divide, over, under, invalid; `call` is what 'call' or 'log' report to."""
     def make() -> None:
         np.seterr(**modes)  # type: ignore[arg-type]
         if call is not None:

@@ -11,7 +11,7 @@ from typing import Literal
 from pyfuncdbg.hooks.locks import new_rlock
 
 OutputKind = Literal['out', 'err', 'warning', 'log', 'fp', 'host']
-"""What it is; 'host' is a remark of the host's on the call, told by its category alone."""
+"""Where it comes from; 'host' is a remark of the host on the call, in its category."""
 
 HEAD = TAIL = 32 * 1024
 """Bytes of text (UTF-8) kept of the beginning and of the end of one call's output."""
@@ -30,7 +30,15 @@ NOWHERE: Place = ('', 0, '')
 
 
 class OutputEntry:
-    """One thing a call said; what `record.records.OutputRecord` shows, but `offset` in ns after the call began."""
+    """One entry of a call's output.
+
+    Attributes:
+        kind: Where it comes from.
+        text: The text; pieces of one printed line are joined.
+        category: Class of a warning, level and logger of a log record, kind of a floating-point error; else ''.
+        place: File, line and function that it comes from.
+        offset: Nanoseconds after the call began.
+    """
 
     __slots__ = ('category', 'kind', 'offset', 'place', 'text')
 
@@ -72,26 +80,30 @@ class Output:
         self.open = False
         self._buffer: _EntryBuffer | None = None
 
-    def note(self, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
-        """Add what was said just now; pieces of one printed line become one entry."""
+    def add(self, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
+        """Add an entry; pieces of one printed line become one.
+
+        Args:
+            kind, text, category, place: As in `OutputEntry`.
+        """
         with lock:
             if not self.open:
                 return
-            kept = self._buffer
-            if kept is None:
-                kept = self._buffer = _EntryBuffer()
-            elif kept.open_line is not None and kept.extend_line(kind, text, place):
+            buffer = self._buffer
+            if buffer is None:
+                buffer = self._buffer = _EntryBuffer()
+            elif buffer.open_line is not None and buffer.extend_line(kind, text, place):
                 return
-            kept.add(OutputEntry(kind, text, category, place, perf_counter_ns() - self.started))
+            buffer.add(OutputEntry(kind, text, category, place, perf_counter_ns() - self.started))
 
     @property
     def entries(self) -> tuple[OutputEntry, ...]:
         """The entries that were kept, in order: the head, then the tail."""
-        kept = self._buffer
-        if kept is None:
+        buffer = self._buffer
+        if buffer is None:
             return ()
         with lock:
-            return (*kept.head, *kept.tail)
+            return (*buffer.head, *buffer.tail)
 
     @property
     def dropped_bytes(self) -> int:
@@ -105,15 +117,15 @@ class Output:
 
 
 NO_OUTPUT = Output(0)
-"""The output of every captured call that has said nothing; never written to. Most calls say nothing."""
+"""The output of every captured call that has none, as most; never written to."""
 
-# Re-entrant: a signal handler may print while its thread is inside `note`.
+# Re-entrant: a signal handler may print while its thread is inside `add`.
 lock = new_rlock()
 """Held while something is added to an output, or an output is given to a call."""
 
 
 class _EntryBuffer:
-    """Head and tail of what was said."""
+    """Head and tail of a call's output."""
 
     __slots__ = ('_head_open', '_room', '_tail_bytes', 'dropped_bytes', 'dropped_entries', 'head', 'open_line', 'tail')
 
@@ -121,7 +133,7 @@ class _EntryBuffer:
         self.head: list[OutputEntry] = []
         self.tail: deque[OutputEntry] = deque()
         self.open_line: OutputEntry | None = None
-        """The last entry, if it is a printed line whose end is still to come."""
+        """The last entry, if it is a printed line without its end."""
         self._head_open = True                    # the head still takes entries
         self._room = HEAD
         self._tail_bytes = 0
@@ -129,7 +141,7 @@ class _EntryBuffer:
         self.dropped_entries = 0
 
     def extend_line(self, kind: OutputKind, text: str, place: Place) -> bool:
-        """Add to the unfinished line; False if this is another one."""
+        """Extend the open line; False if the text belongs to another one."""
         last = self.open_line
         size = _size(text)
         if last is None or last.place != place or last.kind != kind or (self._head_open and size > self._room):
@@ -171,14 +183,14 @@ class _EntryBuffer:
             if len(self.tail) > ENTRIES or size <= surplus:
                 self.tail.popleft()
                 self.dropped_entries += 1
-                left = 0
+                rest = 0
             else:
                 # Cut from its front: what fits of the reversed text is what fits of its end.
                 text = oldest.text[surplus - size:]
                 oldest.text = text[len(text) - _characters_within(text[::-1], size - surplus):]
-                left = _size(oldest.text)
-            self.dropped_bytes += size - left
-            self._tail_bytes -= size - left
+                rest = _size(oldest.text)
+            self.dropped_bytes += size - rest
+            self._tail_bytes -= size - rest
 
 
 def _size(text: str) -> int:

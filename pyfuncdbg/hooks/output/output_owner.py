@@ -1,7 +1,6 @@
-"""The speaking call: whose output gets what this context prints, warns or logs, and the program's line that says it.
+"""Output owner: the call whose output gets what this context prints, warns or logs; and the program's line that does.
 
-The watched streams, warnings, log records and NumPy errors ask here, on whichever thread the call (or a thread that shares
-its context) runs.
+The watched streams, warnings, log records and NumPy errors ask here, on any thread that runs in the call's context.
 """
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ from pyfuncdbg.hooks.source_map import frame_behind_relays
 _MACHINERY = ('pyfuncdbg.hooks', 'pyfuncdbg.hosts')
 
 muted_owner: ContextVar[Call | None] = ContextVar('pyfuncdbg_muted_call', default=None)
-"""The call to which what is said in this context does not belong, while a message of its own is made into text or a command
-of the user's is carried out."""
+"""The call that does not get this context's output, while its own message is formatted or a command of the user is carried
+out."""
 
 
 def output_owner() -> Call | None:
-    """The call whose output gets what is said here, None without a capture."""
+    """The call whose output gets what this context prints, None without a capture."""
     call = current.get()
     if call is None or (call := call.output_owner) is None or call is muted_owner.get():
         return None
@@ -30,7 +29,12 @@ def output_owner() -> Call | None:
 
 
 def add_output(call: Call, kind: OutputKind, text: str, category: str = '', place: Place = NOWHERE) -> None:
-    """Add to the output of a speaking call what was said just now."""
+    """Add to the output of a call.
+
+    Args:
+        call: From `output_owner`.
+        kind, text, category, place: As in `OutputEntry`.
+    """
     output = call.output
     if output is None or output is NO_OUTPUT:
         with lock:
@@ -41,24 +45,24 @@ def add_output(call: Call, kind: OutputKind, text: str, category: str = '', plac
                 output = Output(call.started)
                 output.open = True
                 call.output = output
-    output.note(kind, text, category, place)
+    output.add(kind, text, category, place)
 
 
 _places: dict[tuple[int, int], tuple[Place, CodeType]] = {}
 
 
 def output_place(frame: FrameType | None) -> Place:
-    """File, line and function of a frame, or blanks if it belongs to the host that called the function."""
+    """The file, line and function of a frame; blanks if it belongs to the host that called the function."""
     frame = frame_behind_relays(frame)
     if frame is None:
         return NOWHERE
     code = frame.f_code
     key = id(code), frame.f_lasti               # reading f_lineno walks the line table: 0.5 µs in a long function
-    known = _places.get(key)
-    if known is None:
+    entry = _places.get(key)
+    if entry is None:
         if len(_places) >= 4096:
             _places.clear()
         inside = str(frame.f_globals.get('__name__')).startswith(_MACHINERY)
         found = NOWHERE if inside else source_map.place(frame)
-        known = _places[key] = found, code      # the code stays alive, so its id stays its own
-    return known[0]
+        entry = _places[key] = found, code      # the code stays alive, so its id stays its own
+    return entry[0]

@@ -1,10 +1,10 @@
 """Capture of what is written to stdout and stderr, whatever object the program has put there.
 
-`hooks.capture` calls `watch` at the start of each call with the streams that stand there now; the watching `write` then
-runs on any thread that prints. It is put on the stream object itself (as an instance attribute), not in its place:
-`sys.stdout` stays the object it was, so its encoding, descriptor, class and identity, references that the program took
-earlier (a logging handler's), and the restoring of `sys.stdout` by redirect_stdout, rich or pytest in any order stay right.
-Others do the same, IPython for each cell: so each call looks whether ours is still on top.
+`hooks.capture` calls `watch` at the start of each call with the present streams; the watching `write` then runs on any
+thread that prints. It is an instance attribute of the stream: `sys.stdout` stays the object it was, so its encoding,
+descriptor, class and identity, references that the program took earlier (a logging handler's), and the restoring of
+`sys.stdout` by redirect_stdout, rich or pytest in any order stay right. Others do the same, IPython for each cell: so each
+call checks that ours is still on top.
 """
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _written_stream: ContextVar[int] = ContextVar('pyfuncdbg_written_stream', defaul
 """The stream that the `write` below ours is writing to: another of ours down there only passes on."""
 
 _receiver: ContextVar[tuple[Callable[[str], object], Any, Any] | None] = ContextVar('pyfuncdbg_receiver', default=None)
-"""What gets the text instead of the streams, and the two streams that this holds for."""
+"""Receiver of the text instead of the streams, and those two streams."""
 
 
 @contextmanager
 def divert_writes(receive: Callable[[str], object]) -> Iterator[None]:
-    """Give what this context writes to the present streams, which are watched, to a receiver instead."""
+    """Give what this context writes to the present streams, which are watched, to `receive` instead."""
     token = _receiver.set((receive, sys.stdout, sys.stderr))
     try:
         yield
@@ -49,13 +49,17 @@ class Streams:
         self._lock = new_rlock()          # re-entrant: the collector may call `forget` while it is held
 
     def watch(self, stdout: Any, stderr: Any, echo: bool) -> WatchedStreams:
-        """Watch these too. None, or one that takes no attributes (`__slots__`), is left alone and not captured."""
+        """The pair of `stdout` and `stderr`, watched. None, or a stream without attributes (`__slots__`), is not captured.
+
+        Args:
+            echo: Whether the streams get what is printed, too.
+        """
         with self._lock:
             return WatchedStreams(self._getter_of(stdout), self._getter_of(stderr), echo, self._install_write(stdout),
                                   self._install_write(stderr))
 
     def undo(self) -> None:
-        """Take the watching off; if the program has put another `write` on top, ours below it only passes on."""
+        """End the watching; where the program has put another `write` on top, ours below it only passes on."""
         with self._lock:
             self._on = False
             for find in self.getters.values():
@@ -85,7 +89,7 @@ class Streams:
         return find
 
     def _install_write(self, stream: Any) -> Write | None:
-        """The watching `write` on a stream, put there if another one is: IPython puts its own there for each cell."""
+        """The watching `write` on a stream, installed if another one is on top: IPython sets its own for each cell."""
         attributes = _attributes(stream)
         if attributes is None or not callable(getattr(stream, 'write', None)):
             return None
@@ -97,7 +101,7 @@ class Streams:
         return ours if stream.write is ours else None       # a class may look at its objects' attributes in its own way
 
     def _is_ours(self, write: Any) -> bool:
-        """Whether it is one that we have made; others may be below it, with other wrappers between."""
+        """Whether it is one of ours; others may be below it, with other wrappers between."""
         return isinstance(write, FunctionType) and write.__dict__.get('watcher') is self
 
     def _make_write(self, find: Callable[[], Any], original: Write) -> Write:
@@ -112,18 +116,18 @@ class Streams:
         def write(*args: Any, **kwargs: Any) -> Any:
             stream = find()
             call = output_owner()
-            standing = call.streams if call is not None and self._on else None
-            is_out = standing is not None and standing.stdout() is stream
-            if (call is None or standing is None or not (is_out or standing.stderr() is stream)
+            streams = call.streams if call is not None and self._on else None
+            is_out = streams is not None and streams.stdout() is stream
+            if (call is None or streams is None or not (is_out or streams.stderr() is stream)
                     or _written_stream.get() == id(stream)):
                 return put(stream, *args, **kwargs)
             text = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], str) else None
-            if standing.echo or text is None:
-                outer = _written_stream.set(id(stream))
+            if streams.echo or text is None:
+                token = _written_stream.set(id(stream))
                 try:
                     result = put(stream, *args, **kwargs)
                 finally:
-                    _written_stream.reset(outer)
+                    _written_stream.reset(token)
             else:
                 result = len(text)
             if text:
@@ -135,17 +139,17 @@ class Streams:
 
 def _unbound_write(stream: Any) -> Write:
     """Its `write`, with the stream as first argument: a bound method would make the stream hold itself."""
-    bound = stream.write
+    write = stream.write
     method: Write | None = getattr(type(stream), 'write', None)
-    if method is not None and getattr(bound, '__self__', None) is stream and 'write' not in stream.__dict__:
+    if method is not None and getattr(write, '__self__', None) is stream and 'write' not in stream.__dict__:
         return method
-    return lambda _, *args, **kwargs: bound(*args, **kwargs)
+    return lambda _, *args, **kwargs: write(*args, **kwargs)
 
 
 def _attributes(stream: Any) -> dict[str, Any] | None:
     """The object's own attributes; None if it has no place for any. Never those of a proxy's target."""
     try:
-        found = object.__getattribute__(stream, '__dict__')
+        attributes = object.__getattribute__(stream, '__dict__')
     except AttributeError:
         return None
-    return found if isinstance(found, dict) else None
+    return attributes if isinstance(attributes, dict) else None

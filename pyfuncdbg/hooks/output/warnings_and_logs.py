@@ -19,7 +19,11 @@ from pyfuncdbg.hooks.source_map import frame_behind_relays, place
 
 
 def install() -> Callable[[], None]:
-    """Watch both; returns what undoes it."""
+    """Watch both.
+
+    Returns:
+        A function that undoes it.
+    """
     undo = _watch_warnings(), _watch_log()
 
     def undo_both() -> None:
@@ -74,8 +78,7 @@ def _note_warning(call: Call, message: warnings.WarningMessage) -> None:
 
 
 def _program_place(filename: str, line: int, function: str) -> Place:
-    """The place of the program that warned or logged: for generated code, or what that calls functions with, the program's
-    line."""
+    """The place of the program that warned or logged: behind generated code, the program's line."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if frame.f_lineno == line and frame.f_code.co_filename == filename:

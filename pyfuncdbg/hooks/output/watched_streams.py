@@ -12,9 +12,9 @@ Write = Callable[..., Any]
 
 
 class WatchedStreams(NamedTuple):
-    """The streams that stand as `sys.stdout` and `sys.stderr`; one value for all calls that find the same.
+    """The streams that are `sys.stdout` and `sys.stderr` when a call begins; one value for all calls with the same.
 
-    A stream that the function itself puts there is its own affair.
+    A stream that the function itself sets there is not watched.
 
     Attributes:
         stdout, stderr: Give the stream, or None once it is gone.
@@ -29,7 +29,7 @@ class WatchedStreams(NamedTuple):
     err: Write | None = None
 
     def match(self, stdout: Any, stderr: Any) -> bool:
-        """Whether these stand there still, and no `write` was put over ours or replaces it."""
+        """Whether these are `stdout` and `stderr` still, and no `write` was put over ours or replaces it."""
         return (self.stdout() is stdout and self.stderr() is stderr
                 and (self.out is None or getattr(stdout, 'write', None) is self.out)
                 and (self.err is None or getattr(stderr, 'write', None) is self.err))

@@ -151,7 +151,7 @@ class Recorder:
         _on.append(self)
         atexit.register(self.stop)
         if self._capture is not None:
-            self._capture.start(chained=False)
+            self._capture.start(as_hook=False)
         hooks.add(self, depth=DEPTH)
         self._backlog.first = next_id()         # calls may have begun after this recorder was made
         return self

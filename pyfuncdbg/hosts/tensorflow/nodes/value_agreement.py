@@ -55,7 +55,7 @@ def remark() -> None:
     call = current.get()
     if call is None or call.output is not None:
         return
-    said = call.output = Output(call.started)
-    said.open = True
-    said.note('host', '', OTHERWISE)
-    said.open = False
+    output = call.output = Output(call.started)
+    output.open = True
+    output.add('host', '', OTHERWISE)
+    output.open = False

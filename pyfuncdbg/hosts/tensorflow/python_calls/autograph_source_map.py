@@ -94,7 +94,7 @@ class AutographSourceMap:
             return conversion.codes[id(generated)][1]
         return None
 
-    def is_part(self, generated: CodeType) -> bool:
+    def is_block(self, generated: CodeType) -> bool:
         return any(id(generated) in conversion.parts for conversion in self._of(generated))
 
     def is_unset(self, value: Any) -> bool:

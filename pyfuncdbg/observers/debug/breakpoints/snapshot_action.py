@@ -88,7 +88,7 @@ class LineSnaps:
         assert run is not None
         call = new_call(site, run, [copied_value(array) for array in arrays.values()], threading.get_native_id(),
                         perf_counter_ns(),
-                        within=within)
+                        outer_call=within)
         call.outputs = ()
         call.finished = perf_counter_ns()
         for recorder in recorders:

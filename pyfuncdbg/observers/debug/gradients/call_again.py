@@ -156,7 +156,7 @@ class CallRepeater:
 def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) -> Iterator[CallRepeater]:
     """Make calls of a site; at the end the program is as it was, and NumPy has warned of nothing."""
     capture = Capture('only')
-    capture.start(chained=False)
+    capture.start(as_hook=False)
     errors = numpy_errstate.state.set(numpy_errstate.IGNORE)
     put_back = keep_state(site) if site.kind == 'python' else None
     try:
