@@ -224,17 +224,17 @@ print('end')
     with Terminal(tmp_path, source) as terminal:
         terminal.stopped('1st run of')
         terminal.type('into')
-        terminal.stopped('train.py:28 ')
+        terminal.stopped('train.py:28,')
         left = terminal.raw.count(b'\x1b[?1049l')
         for line in (29, 30, 31):
             terminal.key('n')
-            terminal.stopped(f'train.py:{line} ')
+            terminal.stopped(f'train.py:{line},')
         assert terminal.raw.count(b'\x1b[?1049l') == left
         terminal.key('n')
         screen = terminal.until(r'name\?$', full=False)
         assert terminal.restored() and 'between' in screen
         terminal.child.send('anna\r')
-        terminal.stopped('train.py:32 ')
+        terminal.stopped('train.py:32,')
         terminal.type('p name')
         terminal.until("(?m)^ *'anna'$", full=True)
         terminal.type('quit')
