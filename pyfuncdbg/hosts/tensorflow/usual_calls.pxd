@@ -4,7 +4,7 @@ from pyfuncdbg.hooks.call cimport CallSite, Run
 
 cdef class UsualCalls:
     cdef object _original, _plainly, _registry, _causes, _thread, _sites, _gradients, _site_at, _eager_function
-    cdef Run _graphs
+    cdef object _runs
     cdef CallSite _run_site
     cdef dict _functions, _going, _places
     cdef object _call_eagerly(self, object watcher, object registered, object token, object device, list args)

@@ -54,7 +54,7 @@ class UsualCalls:
         self._registry = registry
         self._functions: dict[str, Any] = registry._funcs.data      # its `get` is Python code
         self._causes = causes
-        self._graphs = runs.graphs
+        self._runs = runs
         self._going = runs._going
         self._run_site = runs._sites['Session.run']
         self._thread = runs._thread
@@ -80,7 +80,7 @@ class UsualCalls:
         going = self._going.get(root)
         if going is not None and len(going) > 1:
             return NotImplemented               # which of them it is takes a look
-        run = going[-1] if going else self._graphs
+        run = going[-1] if going else self._runs.graphs
         if run.control is not None:
             return NotImplemented
         return make_call(site, run, args, get_native_id(), watcher, last, self._original, (registry, token, device, args))

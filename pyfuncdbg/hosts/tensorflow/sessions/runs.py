@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any, Protocol
@@ -56,7 +56,6 @@ class Runs:
     def __init__(self, host: TensorFlowHost) -> None:
         self._host = host
         self._thread = threading.local()
-        self.graphs = self._endless('functions and datasets')
         self._writing: set[int] = set()         # ids of those that write to v1 variables
         self._going: dict[int, list[Run]] = {}      # by id of the graph; what no thread removes needs no lock
         self._executing: dict[int, tuple[Run, ...]] = {}    # of traced functions; replaced whole, under the lock
@@ -65,7 +64,16 @@ class Runs:
                        for name in ('Session.run', 'Session.partial_run')}
         self._plans: SessionPlans | None = None
         self.usual: UsualRuns | None = None
-        notebook_cell.call_at_begin(self._begin_eager)
+        notebook_cell.call_at_begin(self._end_eager)
+
+    @cached_property
+    def graphs(self) -> Run:
+        """That of functions and datasets whose run TensorFlow does not tell: one for all threads."""
+        with self._lock:
+            run: Run | None = self.__dict__.get('graphs')
+            if run is None:
+                run = self.__dict__['graphs'] = self._endless('functions and datasets')
+            return run
 
     def _endless(self, label: str) -> Run:
         return Run(label, self._host, perf_counter_ns(), kind='eager')
@@ -79,6 +87,10 @@ class Runs:
         where = f' in {notebook_cell.label}' if notebook_cell.label else ''
         self._thread.run = run = self._endless(f'eager code of {threading.current_thread().name}{where}')
         return run
+
+    def _end_eager(self) -> None:
+        """What comes later on this thread belongs to another run."""
+        self._thread.__dict__.pop('run', None)
 
     def of(self, entry: Entry, inputs: Sequence[Any] = ()) -> Run:
         """That of a call."""

@@ -118,19 +118,27 @@ class Execution:
 class _EagerThread(threading.local):
     """Eager execution of a thread: one run per script, or per cell that it begins in."""
 
+    execution: Execution
+
     def __init__(self) -> None:
-        self.begin()
         self.outer: list[Execution] = []
 
-    def begin(self) -> None:
-        """Begin a run."""
+    def __getattr__(self, name: str) -> Any:
+        """The execution, made at its first use: a program without eager code has no run of it, and its first run is #1."""
+        if name != 'execution':
+            raise AttributeError(name)
         script = notebook_cell.label or (sys.argv[0] if sys.argv and sys.argv[0] else 'python')
         self.execution = Execution(Run(f'eager {script}', host, perf_counter_ns(), kind='eager'), EAGER_RESOURCES,
                                    numpy_errstate.current_state())
+        return self.execution
+
+    def end_run(self) -> None:
+        """What comes later on this thread belongs to another run."""
+        self.__dict__.pop('execution', None)
 
 
 _thread = _EagerThread()
-notebook_cell.call_at_begin(_thread.begin)
+notebook_cell.call_at_begin(_thread.end_run)
 
 
 def eager_execution() -> Execution:
