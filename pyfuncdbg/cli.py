@@ -272,7 +272,7 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _warn_of_damage(trace: Trace) -> None:
     """Part of the trace cannot be read: an answer from what is left must not pass for one from all of it."""
-    from pyfuncdbg.ui.views.reports.damage import damage_lines
+    from pyfuncdbg.ui.views.reports.info import damage_lines
     for line in damage_lines(trace.info().damage):
         print(f'pyfuncdbg: {line}; what could be read is shown', file=sys.stderr)
 

@@ -893,7 +893,7 @@ if __name__ == '__main__':
     finally:
         del sys.modules[module.__name__]
     assert found == [
-        'pyfuncdbg.ui.views.x: class Trace', 'pyfuncdbg.ui.views.x: node_card(trace): Queries',
+        'pyfuncdbg.ui.views.x: class Trace', 'pyfuncdbg.ui.views.x: node_card(trace): Trace',
         'pyfuncdbg.ui.views.x: node_card(stop): Stop', 'pyfuncdbg.ui.views.x: class Held.ask: Trace',
         'pyfuncdbg.ui.views.x: view(held): Held.ask: Trace', 'pyfuncdbg.ui.views.x:12: to_numpy reads the trace']
 

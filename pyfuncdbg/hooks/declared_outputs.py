@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pyfuncdbg.hooks.evidence import SiteView, TensorView
+from pyfuncdbg.hooks.diagnosis import SiteView, TensorView
 from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES
 
 _NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16|complex\d+|bool|string')

@@ -10,8 +10,7 @@ from pyfuncdbg.hosts.numpy.ops.arrays.rearranging import (
 )
 from pyfuncdbg.hosts.numpy.ops.checks.logger import get_logger as get_logger
 from pyfuncdbg.hosts.numpy.ops.checks.printing import print_v2 as _print_v2
-from pyfuncdbg.hosts.numpy.ops.control.case import case as case
-from pyfuncdbg.hosts.numpy.ops.control.cond import switch_case as switch_case
+from pyfuncdbg.hosts.numpy.ops.control.cond import case as case, switch_case as switch_case
 from pyfuncdbg.hosts.numpy.ops.control.mapping import (
     foldl as foldl,
     foldr as foldr,
@@ -29,8 +28,11 @@ from pyfuncdbg.hosts.numpy.ops.graphs.custom_gradient import (
     grad_pass_through as grad_pass_through,
     recompute_grad as recompute_grad,
 )
-from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import make_ndarray as make_ndarray, make_tensor_proto as make_tensor_proto
-from pyfuncdbg.hosts.numpy.ops.graphs.graph_import import import_graph_def as import_graph_def
+from pyfuncdbg.hosts.numpy.ops.graphs.graph_files import (
+    import_graph_def as import_graph_def,
+    make_ndarray as make_ndarray,
+    make_tensor_proto as make_tensor_proto,
+)
 from pyfuncdbg.hosts.numpy.ops.graphs.module import Module as Module
 from pyfuncdbg.hosts.numpy.ops.nn.normalization import scalar_mul as scalar_mul
 from pyfuncdbg.hosts.numpy.ops.strings.strings import as_string as as_string

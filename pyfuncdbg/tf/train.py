@@ -24,20 +24,18 @@ from pyfuncdbg.hosts.numpy.ops.training.monitored_session import (
     start_queue_runners as start_queue_runners,
 )
 from pyfuncdbg.hosts.numpy.ops.training.optimizer import (
-    Optimizer as Optimizer,
-    create_global_step as create_global_step,
-    get_global_step as get_global_step,
-    get_or_create_global_step as get_or_create_global_step,
-    global_step as global_step,
-)
-from pyfuncdbg.hosts.numpy.ops.training.optimizers import (
     AdadeltaOptimizer as AdadeltaOptimizer,
     AdagradOptimizer as AdagradOptimizer,
     AdamOptimizer as AdamOptimizer,
     FtrlOptimizer as FtrlOptimizer,
     GradientDescentOptimizer as GradientDescentOptimizer,
     MomentumOptimizer as MomentumOptimizer,
+    Optimizer as Optimizer,
     RMSPropOptimizer as RMSPropOptimizer,
+    create_global_step as create_global_step,
+    get_global_step as get_global_step,
+    get_or_create_global_step as get_or_create_global_step,
+    global_step as global_step,
 )
 from pyfuncdbg.hosts.numpy.ops.variables.moving_average import ExponentialMovingAverage as ExponentialMovingAverage
 from pyfuncdbg.hosts.numpy.runtime.cluster.cluster_spec import ClusterSpec as ClusterSpec

@@ -22,10 +22,20 @@ from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs, plain_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
 from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, Entry, Given, Last, Sites, as_list, at_place, given
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
+    MARK,
+    Entry,
+    Given,
+    Last,
+    Sites,
+    as_list,
+    at_place,
+    eager_outputs,
+    given,
+    plain_outputs,
+)
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, watched_call
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients

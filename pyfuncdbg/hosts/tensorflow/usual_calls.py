@@ -19,8 +19,7 @@ from pyfuncdbg.hooks.installed_hooks import hooks
 from pyfuncdbg.hooks.own_files import is_machinery, machinery_by_file
 from pyfuncdbg.hooks.watched_call import make_call
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
-from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import eager_outputs
-from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, at_place
+from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK, at_place, eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import user_function
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import PLANS
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 Tell = Callable[[int, int], None]
 """Takes how much is done, and of how much."""
@@ -16,7 +16,7 @@ BATCH = 500
 """Calls between two reports of progress."""
 
 
-def read_calls(trace: Queries, tell: Tell | None, *, limit: int | None = None, **filters: Any) -> list[CallRecord]:
+def read_calls(trace: Trace, tell: Tell | None, *, limit: int | None = None, **filters: Any) -> list[CallRecord]:
     """The calls of a trace, as `trace.calls` returns them.
 
     Args:

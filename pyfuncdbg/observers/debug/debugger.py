@@ -31,7 +31,7 @@ from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
 from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, settle
-from pyfuncdbg.observers.debug.stepping.swapped_functions import SwappedFunctions
+from pyfuncdbg.observers.debug.stepping.replaced_functions import SwappedFunctions
 from pyfuncdbg.observers.debug.stepping.thread_plan import ThreadPlan, ThreadPlans
 from pyfuncdbg.observers.debug.stops.broker import Broker
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, STEPS, Decision, Phase, Stop

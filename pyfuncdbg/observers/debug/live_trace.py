@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import DEPTH, Recorder, recorders
 
 if TYPE_CHECKING:
@@ -91,9 +90,9 @@ class LiveTrace:
                 self._trace.refresh()
             return self._trace
 
-    def on_demand(self) -> Queries:
+    def on_demand(self) -> Trace:
         """The trace as it is when it is first asked something, for one command: most commands at a stop ask nothing."""
-        return cast(Queries, _OnDemand(self))
+        return cast('Trace', _OnDemand(self))
 
 
 class _OnDemand:

@@ -29,7 +29,7 @@ from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, site_key
 from pyfuncdbg.observers.record.index.time_spans import SpanRecord, Spans, span_records
 from pyfuncdbg.observers.record.index.trace_index import Index, LogState, StaleIndexError
-from pyfuncdbg.observers.record.log.call_flags import RETRY
+from pyfuncdbg.observers.record.log.call_batch import RETRY
 from pyfuncdbg.observers.record.log.trace_folder import read_manifest
 from pyfuncdbg.observers.record.records import (
     OPS,

@@ -2,36 +2,19 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field
 
-from rich.console import RenderableType
-
-from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
+from pyfuncdbg.observers.debug.reports.site_labels import alike
 from pyfuncdbg.observers.record.index.query import SORTS
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.ui.views.calls.call import call_card
-from pyfuncdbg.ui.views.calls.call_output import call_output
-from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.calls.call import call_card, call_output
+from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
 
 KINDS = ('python', 'op', 'gradient', 'all')
 SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class CallListing:
-    """A page of the calls that passed the filters; `total` counts all of them."""
-
-    calls: list[CallRecord]
-    total: int
-    filters: dict[str, object]
-    sort: str
-    dropped: int
-    alike: dict[str, SiteLabel] = field(default_factory=dict)
-    """By number of the call: which its site is of those that look like it."""
 
 
 def _list(context: Context, args: argparse.Namespace) -> CallListing:
@@ -65,11 +48,6 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--newest', action='store_true', help='newest first; with another --sort, the other way round')
 
 
-def _draw_list(result: CallListing) -> RenderableType:
-    return call_table(result.calls, result.total, filters=result.filters, sort=result.sort, dropped=result.dropped,
-                      alike=result.alike)
-
-
 def _one(context: Context, args: argparse.Namespace) -> CallRecord:
     return load_call(find_call(context.trace, args.call, context.stop))
 
@@ -79,7 +57,7 @@ def _one_argument(parser: argparse.ArgumentParser) -> None:
                         help="number or label: 17, '#17', 2.17, 'norm[3]'; a node name stands for its newest call")
 
 
-CALLS = Command('calls', 'list recorded calls', 'look', _list, _draw_list, _list_arguments,
+CALLS = Command('calls', 'list recorded calls', 'look', _list, call_table, _list_arguments,
                 examples=('calls --bad', "calls --site 'layer*/norm' --sort duration -n 10"))
 CALL = Command('call', 'show one call: inputs, outputs, output, error', 'look', _one, call_card, _one_argument,
                examples=('call 17', 'call norm[3]'))

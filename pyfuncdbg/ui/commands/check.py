@@ -10,9 +10,9 @@ from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
 from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, checked
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
@@ -53,7 +53,7 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
                        foreign[0].site.host if foreign else '')
 
 
-def _keep(trace: Queries, edges: Sequence[CheckedEdge]) -> None:
+def _keep(trace: Trace, edges: Sequence[CheckedEdge]) -> None:
     """Put the verdicts into the trace: the tape shows them beside its edges, now and when it is opened again."""
     found = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
         edge.outcome.error, edge.outcome.got, edge.outcome.expected))] for edge in edges]

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import frame_line, program_code
-from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at, rows_of, selected_row
+from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at, raised_record, rows_of, selected_row
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
-from pyfuncdbg.observers.debug.inspecting.live_error import raised_record
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_around, scope_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import (
     Listing,

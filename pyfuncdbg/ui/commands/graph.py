@@ -1,4 +1,7 @@
-"""`graph`: the nodes of a run, or of all runs of a graph, as a list or a diagram."""
+"""`graph` and `tape`: nodes of a run or graph, and gradients of a run.
+
+A list, a tree or a diagram.
+"""
 from __future__ import annotations
 
 import argparse
@@ -8,9 +11,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, graph_of, plan_of
-from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram
+from pyfuncdbg.observers.debug.reports.diagram import Diagram, graph_diagram, tape_diagram
 from pyfuncdbg.observers.debug.reports.node_list import NodeList, NodeListRow, node_rows
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import TensorRecord
@@ -18,6 +22,7 @@ from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.views.graph.diagram import diagram_text
 from pyfuncdbg.ui.views.graph.node_list import node_list_view
+from pyfuncdbg.ui.views.numerics.tape import check_mark, tape_view
 
 SHOWN = 60
 BOXES = 300
@@ -72,15 +77,40 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
                         help=', '.join(SORTS) + '; of numbers the most first')
     parser.add_argument('-n', metavar='K', type=positive,
                         help=f'show at most K (default {SHOWN}, in a diagram {BOXES})')
+    _form_argument(parser)
+
+
+def _form_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--as', dest='form', metavar='FORM', type=one_of(FORMS, 'form'), default='text',
                         help='text (default), mermaid or dot: a diagram for a document or Graphviz')
 
 
-def _draw(result: NodeList | Diagram) -> RenderableType:
-    return diagram_text(result) if isinstance(result, Diagram) else node_list_view(result)
+def _draw(result: NodeList | Tape | Diagram) -> RenderableType:
+    if isinstance(result, Diagram):
+        return diagram_text(result)
+    return tape_view(result) if isinstance(result, Tape) else node_list_view(result)
 
 
 GRAPH = Command('graph', 'list the nodes of a graph in order of execution, or draw it as Mermaid or DOT', 'look', _graph,
                 _draw, _arguments,
                 examples=('graph', "graph --site 'layer*' --as dot"))
-COMMANDS: tuple[Command, ...] = (GRAPH,)
+
+
+def _tape(context: Context, args: argparse.Namespace) -> Tape | Diagram:
+    with context.progress('reading the tape, backward steps') as tell:
+        tape = tape_of(context.trace, args.run, tell)
+    if args.form == 'text':
+        return tape
+    marks = {(mark.step, mark.slot): check_mark(mark).plain for mark in tape.checks}
+    return tape_diagram(tape, args.form, BOXES, lambda step, slot: marks.get((step, slot), ''))
+
+
+def _tape_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--run', metavar='N', type=positive, help='of run N (default: the newest with gradients)')
+    _form_argument(parser)
+
+
+TAPE = Command('tape', 'the gradients of a run as a tree, with magnitudes and results of check', 'judge', _tape,
+               _draw, _tape_arguments,
+               examples=('tape', 'tape --as mermaid'))
+COMMANDS: tuple[Command, ...] = (GRAPH, TAPE)

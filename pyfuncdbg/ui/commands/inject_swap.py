@@ -22,7 +22,7 @@ from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, 
 from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, parameter_at
 from pyfuncdbg.observers.debug.stepping.injection import stand_in
 from pyfuncdbg.observers.debug.stepping.node_stepper import Rerun
-from pyfuncdbg.observers.debug.stepping.skipped_call import SkippedCall
+from pyfuncdbg.observers.debug.stepping.replaced_functions import SkippedCall
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import Value, described
 from pyfuncdbg.ui.commands.engine.command import Command, Context

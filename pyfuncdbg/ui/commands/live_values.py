@@ -8,13 +8,12 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand
 from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
-from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor, live_nodes, live_tensors, view_of
+from pyfuncdbg.observers.debug.inspecting.run_tensors import live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
@@ -22,20 +21,7 @@ from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import TensorReference, find_tensor
-from pyfuncdbg.ui.views.tensors.live_tensors import feeds_view, live_view
-
-
-@dataclass(frozen=True, slots=True)
-class LiveList:
-    """The tensors of a run under way: `total` pass the filters; these were asked for. `nodes` are all of the run."""
-
-    rows: list[LiveTensor]
-    total: int
-    run: int
-    node: str
-    filters: dict[str, object]
-    sort: str
-    nodes: tuple[LiveNode, ...]
+from pyfuncdbg.ui.views.tensors.tensors import FeedList, LiveList, feeds_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +31,6 @@ class LiveValue:
     tensor: TensorRecord
     title: str
     values: np.ndarray
-
-
-@dataclass(frozen=True, slots=True)
-class FeedList:
-    """Feeds of a run; `live` for one under way."""
-
-    run: int
-    label: str
-    rows: list[TensorRecord]
-    live: bool
 
 
 def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorRecord], Any] | None) -> LiveList | None:
@@ -83,11 +59,6 @@ def live_list(context: Context, args: argparse.Namespace, key: Callable[[TensorR
         filters['if'] = args.filter.text
     return LiveList(rows[:args.n], len(rows), stop.run.id if stop.run is not None else 0, node, filters,
                     args.sort + ', reversed' * args.reverse, live_nodes(view))
-
-
-def draw_live_list(result: LiveList) -> RenderableType:
-    """`lt` at a stop."""
-    return live_view(result.rows, result.total, result.run, result.node, result.filters, result.sort)
 
 
 def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
@@ -150,7 +121,7 @@ def _feeds_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 PF = Command('pf', 'print the feeds of a run', 'look', _feeds,
-             lambda result: feeds_view(result.run, result.label, result.rows), _feeds_arguments, ('print_feed',),
+             feeds_view, _feeds_arguments, ('print_feed',),
              examples=('pf', 'pf --run 12'))
 COMMANDS: tuple[Command, ...] = (PF,)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,39 +11,26 @@ from rich.console import RenderableType
 from pyfuncdbg.observers.debug.batched_calls import BATCH
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
 from pyfuncdbg.observers.debug.gradients.traced_tape import symbolic
-from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
-from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
+from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.live_values import LiveList, draw_live_list, live_list, passes
+from pyfuncdbg.ui.commands.live_values import live_list, passes
 from pyfuncdbg.ui.views.flags import flags
-from pyfuncdbg.ui.views.tensors.tensors import kind_of, made_at, tensor_name, tensor_table
+from pyfuncdbg.ui.views.tensors.tensors import (
+    LiveList,
+    Row,
+    TensorListing,
+    kind_of,
+    live_view,
+    made_at,
+    tensor_name,
+    tensor_table,
+)
 
-Row = tuple[CallRecord, TensorRecord]
 SHOWN = 100
 LOOKED_AT = 5_000
 """Calls whose tensors are listed and sorted; more need a filter."""
-
-
-@dataclass(frozen=True, slots=True)
-class TensorListing:
-    """Output tensors that passed the filters: `total` in all, `bad` of them not finite; these were asked for.
-
-    `symbolic` further ones are gradients of passes that were traced into a graph: they have no values.
-
-    `begun` is what their times count from on the screen, in seconds from the start of the trace: the start of the one run
-    whose tensors they are.
-    """
-
-    rows: list[Row]
-    total: int
-    bad: int
-    verdicts: dict[str, NanVerdict]
-    filters: dict[str, object]
-    sort: str
-    dropped: int
-    begun: float = 0.0
-    symbolic: int = 0
 
 
 LIVE_SORT: dict[str, Callable[[TensorRecord], Any]] = {
@@ -147,10 +133,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw_list(result: TensorListing | LiveList) -> RenderableType:
-    if isinstance(result, LiveList):
-        return draw_live_list(result)
-    return tensor_table(result.rows, result.total, verdicts=result.verdicts, filters=result.filters, sort=result.sort,
-                        bad=result.bad, dropped=result.dropped, begun=result.begun, symbolic=result.symbolic)
+    return live_view(result) if isinstance(result, LiveList) else tensor_table(result)
 
 
 LT = Command('lt', 'list tensors', 'look', _list, _draw_list, _list_arguments, ('list_tensors',),

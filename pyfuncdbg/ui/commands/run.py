@@ -17,9 +17,10 @@ from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stepping.debugged_runs import RunOrder
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
-from pyfuncdbg.ui.commands.lt import LT, TensorListing
+from pyfuncdbg.ui.commands.lt import LT
 from pyfuncdbg.ui.commands.resume import ResumeReport, debugger_of, draw_resumed, resume, stop_of
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
+from pyfuncdbg.ui.views.tensors.tensors import TensorListing
 
 _TENSORS = 40
 """Lines of the table after a run."""

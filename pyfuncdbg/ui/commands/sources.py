@@ -12,11 +12,13 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.source_map import place
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
 from pyfuncdbg.observers.debug.reports.source_files import (
+    AnnotatedLine,
+    AnnotatedListing,
+    AnnotatedSource,
     FileList,
     LineMark,
+    MarkedNode,
     SourceFile,
     files_of,
     marks_by_line,
@@ -25,6 +27,7 @@ from pyfuncdbg.observers.debug.reports.source_files import (
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import FileText, lines_of
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
@@ -149,7 +152,7 @@ def _own(marks: Sequence[LineMark]) -> float:
     return sum(mark.time.own for mark in marks if mark.role == 'made' and mark.time is not None)
 
 
-def _line(trace: Queries, number: int, text: Mapping[int, str], marks: Sequence[LineMark], most: int,
+def _line(trace: Trace, number: int, text: Mapping[int, str], marks: Sequence[LineMark], most: int,
           run: int | None) -> AnnotatedLine:
     """With the nodes that raised or met NaN first, and then those that cost most."""
     shown = sorted(marks, key=lambda mark: (mark.role != 'function', not _is_bad(mark)))[:most]
@@ -162,7 +165,7 @@ def _is_bad(mark: LineMark) -> bool:
     return time is not None and (time.failed > 0 or time.bad > 0)
 
 
-def _value(trace: Queries, mark: LineMark, run: int | None) -> TensorRecord | None:
+def _value(trace: Trace, mark: LineMark, run: int | None) -> TensorRecord | None:
     if mark.time is None or mark.role != 'made':
         return None
     newest = trace.newest_calls(mark.site, run=run)

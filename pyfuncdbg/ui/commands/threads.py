@@ -1,6 +1,7 @@
-"""`threads` and `switch`: the threads that wait at stops, the calls that run, and which thread has the prompt.
+"""`threads`, `switch` and `interrupt`: the threads that wait at stops, the calls that run, and which thread has the prompt.
 
-On whichever thread asks; a stop of another thread is read, never changed.
+On whichever thread asks; a stop of another thread is read, never changed. `interrupt` is typed by a client of the command
+socket, mostly.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, TypedCommand
 from pyfuncdbg.observers.debug.inspecting.threads import ThreadList, threads_of
+from pyfuncdbg.observers.debug.interrupt_request import interruption
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of
 from pyfuncdbg.ui.views.calls.threads import threads_view
@@ -59,4 +61,29 @@ THREADS = Command('threads', 'the threads that wait at a stop, and the calls tha
 SWITCH = Command('switch', 'give the prompt to another thread that waits', 'look', _switch, _draw_switched,
                  _switch_arguments, needs_program=True,
                  examples=('switch 2',))
-COMMANDS: tuple[Command, ...] = (THREADS, SWITCH)
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptReport:
+    """The program will stop.
+
+    Attributes:
+        at: Where.
+    """
+
+    at: str
+
+
+def _interrupt(context: Context, args: argparse.Namespace) -> InterruptReport:
+    interruption.ask()
+    return InterruptReport('the next wrapped call')
+
+
+def _draw_interrupt(result: InterruptReport) -> RenderableType:
+    return Text(f'stops before {result.at}', 'dim')
+
+
+INTERRUPT = Command('interrupt', 'stop the running program before the next wrapped call of any thread', 'stop',
+                    _interrupt, _draw_interrupt, aliases=('pause',), needs_program=True,
+                    examples=('interrupt',))
+COMMANDS: tuple[Command, ...] = (THREADS, SWITCH, INTERRUPT)

@@ -3,29 +3,18 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
-
-from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.reports.timeline import Timeline, timeline
+from pyfuncdbg.observers.debug.reports.timeline import timeline
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_call
-from pyfuncdbg.ui.views.calls.timeline import timeline_view
+from pyfuncdbg.ui.views.calls.timeline import Window, timeline_view
 
 KINDS = ('python', 'op', 'gradient', 'all')
 MOST = 2_000
 _TIME = re.compile(r'(\d{1,12}(?:\.\d{1,9})?)\s*(us|ms|s)?')
 _UNITS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, None: 1e-3}
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A window of the trace and the filters of its calls."""
-
-    timeline: Timeline
-    filters: dict[str, object]
 
 
 def moment(text: str) -> float:
@@ -71,10 +60,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--levels', metavar='K', type=positive, default=4, help='calls inside of calls, K deep (default 4)')
 
 
-def _draw(result: Window) -> RenderableType:
-    return timeline_view(result.timeline, filters=result.filters)
-
-
-TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, _draw, _arguments,
+TIMELINE = Command('timeline', 'calls by thread over time, as bars', 'look', _window, timeline_view, _arguments,
                    examples=('timeline', 'timeline --run 12'))
 COMMANDS: tuple[Command, ...] = (TIMELINE,)

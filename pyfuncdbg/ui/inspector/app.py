@@ -31,17 +31,14 @@ from pyfuncdbg.ui.inspector.panes.scene import Follower, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
 from pyfuncdbg.ui.inspector.panes.tape import tape_line
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
-from pyfuncdbg.ui.inspector.screen import place_bar
 from pyfuncdbg.ui.inspector.screen.answer_screen import AnswerScreen, is_short
 from pyfuncdbg.ui.inspector.screen.arrangement import arrange
-from pyfuncdbg.ui.inspector.screen.bottom_line import BottomLine
-from pyfuncdbg.ui.inspector.screen.call_search import CallSearch
+from pyfuncdbg.ui.inspector.screen.bars import BottomLine, MessageLine, PlaceBar
+from pyfuncdbg.ui.inspector.screen.call_search import CALL, CallSearch, call_after, flagged_after
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
 from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
 from pyfuncdbg.ui.inspector.screen.keys import ELSEWHERE, IN_FUNCTION, RUNNING, acts_on_stop, bindings
-from pyfuncdbg.ui.inspector.screen.message_lines import MessageLine
-from pyfuncdbg.ui.inspector.screen.next_call import CALL, call_after, flagged_after
 from pyfuncdbg.ui.inspector.screen.palette import PaletteProvider
 from pyfuncdbg.ui.inspector.screen.pane_set import Panes
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout, theme_of
@@ -88,7 +85,7 @@ class Inspector(KeyByKey):
     # ------------------------------------------------------------------ the screen
     def compose(self) -> ComposeResult:
         """Header, panes or a result, what was said, the command line, the keys."""
-        yield place_bar.PlaceBar()
+        yield PlaceBar()
         with ContentSwitcher(initial='panes', id='places'):
             yield Panes(self.desk, self._begun.pane)
             yield AnswerScreen(live=self.desk.live)
@@ -120,7 +117,7 @@ class Inspector(KeyByKey):
         self._title()
 
     def _title(self) -> None:
-        self.query_one(place_bar.PlaceBar).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
+        self.query_one(PlaceBar).tell(self.desk, self.scene, self.panes.info, self.panes.chosen)
 
     @property
     def panes(self) -> Panes:

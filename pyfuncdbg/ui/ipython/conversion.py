@@ -1,22 +1,33 @@
 """Conversion of a command's result to rows, an array or a pandas DataFrame.
 
-Called by `result.CommandResult` on the user's thread. pandas is imported here only, and only when asked for.
+The columns of rows have the headers of the list on the screen, and hold numbers where it has words: times in seconds, but
+for 'time ms'. Called by `result.CommandResult` on the user's thread. pandas is imported here only, and only when asked for.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyfuncdbg.errors import CommandError
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge
+from pyfuncdbg.observers.debug.gradients.tape import TapeEdge
+from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveTensor
+from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
+from pyfuncdbg.observers.debug.reports.node_list import NodeListRow
+from pyfuncdbg.observers.debug.reports.profile import ProfileRow
 from pyfuncdbg.observers.record.dtypes import as_numbers
-from pyfuncdbg.observers.record.records import TensorRecord
+from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.commands.eval import EvaluatedValue
 from pyfuncdbg.ui.commands.print_values import PrintedValue
 from pyfuncdbg.ui.commands.pt import TensorValue
-from pyfuncdbg.ui.ipython.columns import columns_of
+from pyfuncdbg.ui.views.calls.calls import result as outcome, shapes
+from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange
+from pyfuncdbg.ui.views.tensors.tensors import kind_of, made_at, tensor_name
 
 LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')
 """Fields of results that hold their list, the most important first."""
@@ -82,3 +93,92 @@ def frame_of(command: str, data: Any) -> Any:
                            'Take a slice of it, or .to_numpy()')
     numbers = as_numbers(values)
     return pandas.DataFrame(np.atleast_1d(values if numbers is None else numbers))
+
+
+Columns = dict[str, Any]
+_EVERYTHING = 1 << 62
+
+
+def columns_of(row: Any) -> Columns:
+    """One line by the headers of its list; a line of a list that is not among these by the names of its fields."""
+    if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], CallRecord) and isinstance(row[1], TensorRecord):
+        return _tensor(*row)
+    for kind, columns in _COLUMNS.items():
+        if isinstance(row, kind):
+            return columns(row)
+    if dataclasses.is_dataclass(row) and not isinstance(row, type):
+        return {field.name: _cell(getattr(row, field.name)) for field in dataclasses.fields(row) if field.repr}
+    return {'value': _cell(row)}
+
+
+def _cell(value: Any) -> Any:
+    """A float stays one, NaN included: only in JSON must it be text."""
+    return value if isinstance(value, float) else plain(value, _EVERYTHING)
+
+
+def _call(call: CallRecord) -> Columns:
+    return {'number': call.number, 'time ms': call.started * 1e3, 'site': call.label, 'run': call.run,
+            'function': call.site.function or call.site.op_type, 'inputs': shapes(call.inputs, len(call.inputs)).plain,
+            'outputs': shapes(call.outputs, len(call.outputs)).plain, 'duration': call.duration,
+            'result': outcome(call).plain}
+
+
+def _tensor(call: CallRecord, tensor: TensorRecord) -> Columns:
+    return {'time ms': made_at(call, tensor) * 1e3, 'name': tensor_name(call, tensor), 'call': call.number,
+            'kind': kind_of(call, tensor), **_summary(tensor)}
+
+
+def _fed(tensor: TensorRecord) -> Columns:
+    return {'name': tensor.name, **_summary(tensor)}
+
+
+def _live(row: LiveTensor) -> Columns:
+    kind = 'feed' if row.standing == 'fed' else row.op_type
+    return {'name': row.name, 'kind': kind, 'standing': row.standing, **_summary(row.tensor)}
+
+
+def _summary(tensor: TensorRecord | None) -> Columns:
+    stats = tensor.stats if tensor is not None else None
+    numbers = {name: getattr(stats, name, None) for name in ('min', 'max', 'mean', 'std')}
+    known = {'dtype': tensor.dtype, 'shape': tensor.shape, 'bytes': tensor.nbytes} if tensor is not None else {
+        'dtype': None, 'shape': None, 'bytes': None}
+    return {**known, **numbers, 'bad': stats.bad if stats is not None else None,
+            'flags': flag_line(flags(tensor)).plain if tensor is not None else ''}
+
+
+def _finding(finding: NanVerdict) -> Columns:
+    stats, place = finding.tensor.stats, finding.places[0] if finding.places else finding.call.site
+    return {'call': finding.call.number, 'site': finding.call.label, 'verdict': finding.verdict,
+            'certain': finding.certain, 'from': finding.origin, 'slot': finding.slot, 'tensor': finding.tensor.name,
+            'bad': stats.bad if stats is not None else None, 'size': stats.size if stats is not None else None,
+            'first': stats.first_bad if stats is not None else None, 'file': place.filename, 'line': place.line,
+            'of': finding.call.site.function or finding.call.site.op_type}
+
+
+def _edge(edge: TapeEdge) -> Columns:
+    gradient = edge.gradient
+    return {'gradient of': gradient.name, '|grad|': gradient.magnitude, 'log10': gradient.log10,
+            'remarks': ', '.join(gradient.remarks), 'by': edge.source, 'to': edge.target, 'slot': edge.slot}
+
+
+def _checked(edge: CheckedEdge) -> Columns:
+    found = {field.name: _cell(getattr(edge.outcome, field.name)) for field in dataclasses.fields(edge.outcome)}
+    return {'gradient': edge.gradient, 'forward': edge.forward, 'of': edge.name, 'by': edge.tensor, **found}
+
+
+def _node(row: NodeListRow) -> Columns:
+    time, first = row.time, row.value
+    return {'order': row.position, 'name': row.site.name, 'type': row.site.op_type, 'function': row.site.function,
+            'inputs': list(row.inputs), 'users': row.users, 'calls': time.calls if time is not None else 0,
+            'time': time.total if time is not None else None, **_summary(first)}
+
+
+def _cost(cost: ProfileRow) -> Columns:
+    return {'self': cost.own, 'calls': cost.calls, 'mean': cost.mean, 'total': cost.total, 'longest': cost.longest,
+            'nodes': cost.nodes, 'name': cost.name, 'kind': cost.function or cost.op_type, 'file': cost.filename,
+            'line': cost.line, 'raised': cost.failed, 'bad': cost.bad, 'newest': cost.newest}
+
+
+_COLUMNS: Mapping[type, Callable[[Any], Columns]] = {
+    CallRecord: _call, TensorRecord: _fed, LiveTensor: _live, NanVerdict: _finding, TapeEdge: _edge, CheckedEdge: _checked,
+    NodeListRow: _node, ProfileRow: _cost}

@@ -19,7 +19,6 @@ from pyfuncdbg.observers.record.record_contents import load_call, load_run
 from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.lt import TensorListing
 from pyfuncdbg.ui.ipython.conversion import LISTS
 from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
@@ -29,12 +28,12 @@ from pyfuncdbg.ui.ipython.html.tape import tape_html
 from pyfuncdbg.ui.ipython.html.tensors import tensors_html
 from pyfuncdbg.ui.ipython.html.theme import display_html
 from pyfuncdbg.ui.views.calls.call import call_card
-from pyfuncdbg.ui.views.calls.calls import call_table
-from pyfuncdbg.ui.views.calls.run import ELEMENTS, run_view
+from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
+from pyfuncdbg.ui.views.calls.run_card import ELEMENTS, run_view
 from pyfuncdbg.ui.views.numerics.tape import tape_view
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.reports.report import report
-from pyfuncdbg.ui.views.tensors.tensors import tensor_heading
+from pyfuncdbg.ui.views.tensors.tensors import TensorListing, tensor_heading
 from pyfuncdbg.ui.views.tensors.value import value_view
 
 WIDTH = 100
@@ -128,7 +127,7 @@ def _trace(trace: Trace) -> Bundle:
     kind = 'python' if trace.count(kind='python') else None
     calls, total = trace.calls(kind=kind, limit=CALLS), trace.count(kind=kind)
     return _bundle(view, lambda: joined(page_html(view), element('details', element('summary', 'calls'), page_html(
-        call_table(calls, total))) if calls else ''))
+        call_table(CallListing(calls, total)))) if calls else ''))
 
 
 def _tensor(tensor: TensorRecord) -> Page:

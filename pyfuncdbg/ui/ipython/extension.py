@@ -10,9 +10,8 @@ from weakref import WeakKeyDictionary
 
 from pyfuncdbg.hosts import attach_all
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.ui.ipython.cells import ShellCells
 from pyfuncdbg.ui.ipython.completion import matcher
-from pyfuncdbg.ui.ipython.magic import PyfuncMagics, outside
+from pyfuncdbg.ui.ipython.magics import PyfuncMagics, ShellCells, outside
 from pyfuncdbg.ui.ipython.original_error import OriginalError
 from pyfuncdbg.ui.ipython.recordings import Recordings
 from pyfuncdbg.ui.prompt.install import install

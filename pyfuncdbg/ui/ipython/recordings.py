@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, cast
 
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.log.trace_folder import fresh_path
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 from pyfuncdbg.observers.record.records import SiteRecord
@@ -197,7 +196,7 @@ class Recordings:
         """
         return Context(self.trace(), None, width, None if self._opened and not of_program else debugger)
 
-    def trace(self) -> Queries:
+    def trace(self) -> Trace:
         """The trace that commands show, up to now."""
         self.tidy()
         newest = None if self._opened else self._newest()
@@ -205,7 +204,7 @@ class Recordings:
             newest.flush()
             self._show(Trace.open(newest.path), str(newest.path), newest)
         if self._trace is None:
-            return EmptyTrace()
+            return cast(Trace, EmptyTrace())
         if self._recorder is not None:
             self._recorder.flush()
         try:

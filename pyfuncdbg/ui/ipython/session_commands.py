@@ -11,8 +11,8 @@ from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.summary import TraceSummary
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, TableEntry
 from pyfuncdbg.ui.commands.report import REPORT
 from pyfuncdbg.ui.commands.table import TABLE
@@ -20,7 +20,7 @@ from pyfuncdbg.ui.ipython.options import CELL, options_of, recording_arguments
 from pyfuncdbg.ui.ipython.recordings import EmptyTrace, Recordings
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.reports.damage import damage_lines
+from pyfuncdbg.ui.views.reports.info import damage_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _open_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('trace', metavar='TRACE', nargs='?', help='folder of a recording, finished or not')
 
 
-def _status(recordings: Recordings, event: str, trace: Queries) -> Status:
+def _status(recordings: Recordings, event: str, trace: Trace) -> Status:
     path, calls, failed = '', 0, 0
     damage: tuple[str, ...] = ()
     if not isinstance(trace, EmptyTrace):

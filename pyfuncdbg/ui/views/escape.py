@@ -79,5 +79,5 @@ def _escaped(char: str) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(*(label(text, limit=60) for text in ('[bold]norm[/]', 'a\x1b[31mred\rover\tb', '\ud800 \u202e right', 'n' * 500)))

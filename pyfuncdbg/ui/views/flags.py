@@ -68,6 +68,6 @@ def _of_stats(stats: Stats, magnitudes: bool) -> list[Flag]:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     stats = Stats(12, nan=4, zero=6, pos=2, min=0, max=1)
     demo(flag_line(flags(TensorRecord('norm:0', 'float32', (3, 4), 48, 'stats', stats, changed=True, note='over budget'))))

@@ -43,5 +43,5 @@ def _named(filters: Mapping[str, object]) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(heading(412, 'call', shown=50, sort='time', filters={'site': 'norm*', 'failed': True}))

@@ -48,10 +48,3 @@ def print_page(view: RenderableType, console: Console) -> None:
 def unpadded(text: str) -> str:
     """Lines without the blanks at their ends."""
     return ''.join(line.rstrip(' \n') + '\n' * line.endswith('\n') for line in text.splitlines(keepends=True))
-
-
-def demo(*views: RenderableType) -> None:
-    """Print views at 80 columns: what `python -m pyfuncdbg.ui.views.NAME` shows."""
-    console = Console(width=80)
-    for view in views:
-        console.print(view)

@@ -1,8 +1,13 @@
-"""The saved trace of the demos: few calls, one with NaN and one that raised."""
+"""The demos of the views: a saved trace of few calls, and how a view is printed.
+
+One call of the trace has NaN, and one raised.
+"""
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+from rich.console import Console, RenderableType
 
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -14,3 +19,10 @@ def sample() -> Trace:
     trace = Trace.open(PATH)
     trace.path = Path('sample.pfd')             # as reports name it
     return trace
+
+
+def demo(*views: RenderableType) -> None:
+    """Print views at 80 columns: what `python -m pyfuncdbg.ui.views.NAME` shows."""
+    console = Console(width=80)
+    for view in views:
+        console.print(view)

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import agree
 
 LARGEST = np.array([1e308])
 SIGNALING, QUIET = (np.array([bits], np.uint32).view(np.float32) for bits in (0x7f800001, 0x7fc00000))

@@ -10,7 +10,7 @@ import pytest
 from scripted_user import ScriptedUser
 
 import pyfuncdbg
-from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree
+from pyfuncdbg.hosts.tensorflow.sessions.whole_run import agree
 from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context

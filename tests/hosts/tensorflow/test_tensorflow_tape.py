@@ -20,7 +20,7 @@ from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
-from pyfuncdbg.ui.commands.tape import TAPE
+from pyfuncdbg.ui.commands.graph import TAPE
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(120)]
 

@@ -13,7 +13,7 @@ from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.summary import summarized
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.views.reports.run_counts import run_counts, run_numbers
+from pyfuncdbg.ui.views.reports.info import run_counts, run_numbers
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

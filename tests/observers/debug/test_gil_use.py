@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite, Frame, Run
-from pyfuncdbg.hooks.evidence import Place, Spot
+from pyfuncdbg.hooks.diagnosis import Place, Spot
 from pyfuncdbg.observers.debug.diagnosis.gil_use import GilUse
 from pyfuncdbg.observers.record.index.decode import unknown_site
 

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from pyfuncdbg.hooks.call import Frame
-from pyfuncdbg.observers.debug.inspecting.live_error import frame_records, raised_record
+from pyfuncdbg.observers.debug.inspecting.backtrace import frame_records, raised_record
 
 
 def test_frames_that_still_run_have_their_variables():

@@ -13,7 +13,7 @@ from scripted_user import ScriptedUser
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.skipped_call import SkippedCall
+from pyfuncdbg.observers.debug.stepping.replaced_functions import SkippedCall
 
 RAN: list[int] = []
 

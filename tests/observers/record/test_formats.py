@@ -21,8 +21,7 @@ from plain_host import HOST, new_run
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.hooks.call import CallSite, new_call
 from pyfuncdbg.observers.record.index.decode import site_record
-from pyfuncdbg.observers.record.log.call_batch import Batch, decode_msgpack, encode, summary_of
-from pyfuncdbg.observers.record.log.call_flags import RETRY
+from pyfuncdbg.observers.record.log.call_batch import RETRY, Batch, decode_msgpack, encode, summary_of
 from pyfuncdbg.observers.record.log.queued_call import queued_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace

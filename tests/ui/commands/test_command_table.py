@@ -38,6 +38,6 @@ def test_a_command_that_is_asked_for_loads_no_other() -> None:
         'print(*sorted(name for name in sys.modules if name.startswith("pyfuncdbg.")))')],
         capture_output=True, text=True, check=True).stdout.split()
     assert 'pyfuncdbg.ui.commands.break_commands' in loaded
-    assert not {f'pyfuncdbg.ui.commands.{name}' for name in ('pt', 'doctor', 'health', 'timeline', 'tape')} & set(loaded)
+    assert not {f'pyfuncdbg.ui.commands.{name}' for name in ('pt', 'doctor', 'report', 'timeline', 'graph')} & set(loaded)
     others = ('pyfuncdbg.observers.debug.diagnosis', 'pyfuncdbg.ui.views.pictures')
     assert not [name for name in loaded if name.startswith(others)]

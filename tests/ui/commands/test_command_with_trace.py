@@ -17,7 +17,6 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks import call as hooks_call, chain
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -85,7 +84,7 @@ def lines(line, context, width=100):
 
 
 def test_the_trace_answers_the_queries(context):
-    trace: Queries = context.trace
+    trace: Trace = context.trace
     assert [use.site.name for use in sorted(trace.usage(), key=lambda use: use.site.name)] == ['layer/norm', 'scale']
     assert {use.site.name: (use.calls, use.failed, use.finished) for use in trace.usage()} == {
         'layer/norm': (4, 0, 4), 'scale': (4, 1, 4)}

@@ -10,8 +10,7 @@ from inspecting import click, drive, inspector, opened, press, screen, send, set
 from rich.text import Text
 from textual.command import CommandPalette
 
-from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.inspector.desks.desk import Desk, DeskRequest, Reply
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 from pyfuncdbg.ui.inspector.screen.keys import keys
 

@@ -5,7 +5,7 @@ import pytest
 
 from pyfuncdbg.ui.inspector.desks.desk import Reply
 from pyfuncdbg.ui.inspector.lists.links import first_link, link_at, links
-from pyfuncdbg.ui.inspector.screen.screen_history import MOST, ScreenHistory
+from pyfuncdbg.ui.inspector.screen.answer_screen import MOST, ScreenHistory
 
 
 @pytest.mark.parametrize(('text', 'word', 'command'), [

@@ -6,9 +6,8 @@ from inspecting import click, drive, inspector, opened, press, screen, type_line
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart, drawing, narrowed
 from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
-from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
 
 WIDE = (160, 50)
 

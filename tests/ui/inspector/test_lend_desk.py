@@ -16,9 +16,8 @@ import pytest
 from listening import HELLO, STOP, Program, wait_until
 from rich.console import Console
 
-from pyfuncdbg.ui.inspector.desks.desk import Event
+from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event
 from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
 from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostConnectionError
 
 

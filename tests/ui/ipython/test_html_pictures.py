@@ -19,8 +19,8 @@ from pyfuncdbg.ui.ipython.displays import answer_bundle
 from pyfuncdbg.ui.ipython.html.call import call_pictures, load_pictures
 from pyfuncdbg.ui.ipython.html.curve import POINTS, curve_html
 from pyfuncdbg.ui.ipython.html.heatmap import COLUMNS, ROWS, heatmap_html
-from pyfuncdbg.ui.ipython.html.histogram import histogram_html
 from pyfuncdbg.ui.ipython.html.picture import SLICES, picture_html
+from pyfuncdbg.ui.ipython.html.tensors import histogram_html
 from pyfuncdbg.ui.views.sample_trace import sample
 
 

@@ -247,7 +247,7 @@ def test_before_it_is_loaded_it_says_how() -> None:
 def test_importing_in_a_shell_brings_the_stub_and_loads_no_rich() -> None:
     program = ('from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n'
                'import sys\nbefore = set(sys.modules)\nimport pyfuncdbg\nnew = set(sys.modules) - before\n'
-               'print("rich" in new, "pyfuncdbg.ui.ipython.magic" in new)\nshell.run_cell("%pyfunc")')
+               'print("rich" in new, "pyfuncdbg.ui.ipython.magics" in new)\nshell.run_cell("%pyfunc")')
     root = str(Path(pyfuncdbg.__file__).parents[1])
     done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, check=True,
                           env={'PYTHONPATH': root})

@@ -25,8 +25,7 @@ from listening import HELLO, STOP, environment
 from pyfuncdbg.ui.commands.socket.protocol import MOST_HELD, LineBuffer, ProtocolError
 from pyfuncdbg.ui.commands.socket.replies import reply
 from pyfuncdbg.ui.prompt.connecting.connect import PipeReader
-from pyfuncdbg.ui.prompt.connecting.connection import completions_of
-from pyfuncdbg.ui.prompt.connecting.event_queue import Events
+from pyfuncdbg.ui.prompt.connecting.connection import Events, completions_of
 
 NASTY = '\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\r\b\x00\x7f\u202e\ud800\u2028a' + '\u0301' * 500
 """Clipboard, clearing, C1, carriage return, backspace, an override of direction, a lone surrogate, a pile of accents."""

@@ -9,7 +9,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.views.site_label import which
+from pyfuncdbg.ui.views.labels import which
 from pyfuncdbg.ui.views.sources.source import _parameters
 
 v1 = tf.compat.v1

@@ -10,10 +10,14 @@ from written_trace import tensor
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import OutputRecord
 from pyfuncdbg.ui.views.calls.call import call_card, input_titles
-from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
 from pyfuncdbg.ui.views.sample_trace import sample
 
 CALLS = sample().calls()
+
+
+def call_page(calls, total=None, **shown):
+    return call_table(CallListing(calls, len(calls) if total is None else total, **shown))
 
 
 def rows(text):
@@ -21,7 +25,7 @@ def rows(text):
 
 
 def test_one_line_a_call_with_its_result(draw):
-    lines = rows(draw(call_table(CALLS[:4])))
+    lines = rows(draw(call_page(CALLS[:4])))
     assert lines[0] == ['4', 'calls', 'sort:', 'time', 'filter:', 'none']
     assert lines[1] == ['number', 'time', 'ms', 'v', 'site', 'run', 'outputs', 'duration', 'result']
     assert lines[3] == ['#1', '10.00', 'norm[0]', '1', 'float32[3,4]', '210', 'us', 'ok']
@@ -30,36 +34,36 @@ def test_one_line_a_call_with_its_result(draw):
 
 
 def test_the_column_it_is_sorted_by_stays_and_is_marked(draw):
-    lines = rows(draw(call_table(CALLS[:4], sort='run'), 50))
+    lines = rows(draw(call_page(CALLS[:4], sort='run'), 50))
     assert ['number', 'site', 'run', 'v', 'duration', 'result'] in lines
-    assert not any('v' in line for line in rows(draw(call_table(CALLS[:4]), 50))[1:2])
+    assert not any('v' in line for line in rows(draw(call_page(CALLS[:4]), 50))[1:2])
 
 
 def test_wide_consoles_get_function_and_inputs(draw):
-    text = draw(call_table(CALLS[:1]), 160)
+    text = draw(call_page(CALLS[:1]), 160)
     assert 'normalize  model.py:39  float32[3,4]  float32[3,4]    210 us  ok' in text
 
 
 def test_first_line_counts_and_names_filters(draw):
-    text = draw(call_table(CALLS[:2], 412, filters={'site': 'norm*', 'failed': True}, sort='duration', dropped=7))
+    text = draw(call_page(CALLS[:2], 412, filters={'site': 'norm*', 'failed': True}, sort='duration', dropped=7))
     assert text.splitlines()[0] == '412 calls, 2 shown   sort: duration   filter: site norm*, failed   not kept: 7'
-    assert draw(call_table([], 0)) == '0 calls   sort: time   filter: none\n'
+    assert draw(call_page([], 0)) == '0 calls   sort: time   filter: none\n'
 
 
 def test_unfinished_and_failed_calls_say_so(draw):
-    text = draw(call_table([replace(CALLS[0], duration=None, outputs=()), CALLS[4]]), 160)
+    text = draw(call_page([replace(CALLS[0], duration=None, outputs=()), CALLS[4]]), 160)
     assert 'not finished' in text
     assert "raised AttributeError: 'NoneType' object has no attribute 'mean'" in text
 
 
 def test_nan_and_inf_are_told_apart(draw):
     call = replace(CALLS[0], outputs=(tensor('a', np.array([np.nan, np.inf])), tensor('b', np.array([-np.inf]))))
-    assert 'NaN 1, Inf 2' in draw(call_table([call]))
+    assert 'NaN 1, Inf 2' in draw(call_page([call]))
 
 
 def test_what_was_said_is_counted(draw):
     said = (OutputRecord('out', 'x'), OutputRecord('err', 'x'), OutputRecord('warning', 'x'), OutputRecord('fp', 'x'))
-    assert '2 prints, 1 warning' in draw(call_table([replace(CALLS[0], output=said)]), 160)
+    assert '2 prints, 1 warning' in draw(call_page([replace(CALLS[0], output=said)]), 160)
 
 
 def test_card_of_a_call_has_everything(draw):

@@ -18,7 +18,7 @@ FOLDER = Path(pyfuncdbg.ui.views.__file__).parent
 TABLES = ('calls.calls', 'calls.rewind_report', 'calls.threads', 'graph.node', 'graph.node_list', 'numerics.check',
           'numerics.health', 'numerics.tape', 'reports.breakpoints', 'reports.doctor', 'reports.profile',
           'reports.live_counts',
-          'reports.report', 'reports.source_files', 'reports.traces', 'reports.verify', 'tensors.live_tensors',
+          'reports.report', 'reports.source_files', 'reports.traces', 'reports.verify',
           'tensors.tensor_difference', 'tensors.tensors')
 WITHOUT = {'__init__', 'page', 'sample_trace', 'units'}
 
@@ -37,7 +37,7 @@ def test_demo(name):
 def test_at_40_columns_no_column_is_a_letter_wide(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column that is squeezed shows its words from top to bottom, a letter or two a line."""
     shown: list[RenderableType] = []
-    monkeypatch.setattr('pyfuncdbg.ui.views.page.demo', lambda *views: shown.extend(views))
+    monkeypatch.setattr('pyfuncdbg.ui.views.sample_trace.demo', lambda *views: shown.extend(views))
     runpy.run_module(f'pyfuncdbg.ui.views.{name}', run_name='__main__')
     console = Console(width=40, file=io.StringIO(), _environ={})
     for view in shown:

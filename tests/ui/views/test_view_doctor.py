@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from pyfuncdbg.hooks.diagnosis import Finding
-from pyfuncdbg.hooks.evidence import InterpreterUse, Place
+from pyfuncdbg.hooks.diagnosis import Finding, InterpreterUse, Place
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.reports.doctor import NAMES, code, doctor_view
 

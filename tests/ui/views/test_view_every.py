@@ -18,19 +18,26 @@ from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
-from pyfuncdbg.ui.views.calls.call import call_card
-from pyfuncdbg.ui.views.calls.call_output import call_output
-from pyfuncdbg.ui.views.calls.calls import call_table
+from pyfuncdbg.ui.views.calls.call import call_card, call_output
+from pyfuncdbg.ui.views.calls.calls import CallListing, call_table
 from pyfuncdbg.ui.views.calls.run_card import run_card_view, run_end_view
 from pyfuncdbg.ui.views.numerics.origin import origin_view
 from pyfuncdbg.ui.views.reports.info import info_view
 from pyfuncdbg.ui.views.reports.report import report
 from pyfuncdbg.ui.views.sample_trace import sample
-from pyfuncdbg.ui.views.tensors.tensors import tensor_table
+from pyfuncdbg.ui.views.tensors.tensors import TensorListing, tensor_table
 from pyfuncdbg.ui.views.tensors.value import value_view
 
 NASTY = '[red]x[/] \x1b[2J\x07\r\n\u202e\ud800\U0001f600\u200d日本 ' + 'n' * 500
 STYLES = re.compile(r'\x1b\[[\d;]*m')
+
+
+def call_page(calls, total=None, **shown):
+    return call_table(CallListing(calls, len(calls) if total is None else total, **shown))
+
+
+def tensor_page(rows, total=None, **shown):
+    return tensor_table(TensorListing(rows, len(rows) if total is None else total, **shown))
 
 
 def nasty_trace():
@@ -63,7 +70,7 @@ def _run_cards(trace):
             run_card_view(RunCard(1, '', 0, '', 1, '', (), (), 0, 0, NASTY, (), ())),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 1e9, values, '', '', None, NASTY, passed, 10**9, True, typed)),
             run_end_view(RunEnd(1, NASTY, 1, NASTY, 1, 0, (), NASTY, NASTY * 20, failure, '', (), 0, False, typed),
-                         tensor_table(trace.tensors()))]
+                         tensor_page(trace.tensors()))]
 
 
 def views():
@@ -74,9 +81,9 @@ def views():
     cards = [view(call) for call in trace.calls() for view in (call_card, call_output)]
     values = [value_view(one, NASTY, one.to_numpy(), index=NASTY, ranges=((0, 1),), written=NASTY)
               for one in trace.call(4).inputs if one.level == 'full']
-    return [call_table(trace.calls(), filters={NASTY: NASTY}), info_view(info), report(summarized(trace)), *found,
+    return [call_page(trace.calls(), filters={NASTY: NASTY}), info_view(info), report(summarized(trace)), *found,
             *cards, *values, *_run_cards(trace),
-            tensor_table(trace.tensors(), verdicts=judge(trace).by_call()),
+            tensor_page(trace.tensors(), verdicts=judge(trace).by_call()),
             value_view(trace.call(4).inputs[4], NASTY, None)]
 
 
@@ -99,13 +106,13 @@ def test_markup_is_never_read(draw):
 
 
 @pytest.mark.parametrize('view', [report(summarized(sample())), call_card(load_call(sample().call(3))),
-                                  call_table(sample().calls())])
+                                  call_page(sample().calls())])
 def test_colour_adds_no_words(draw, view):
     assert STYLES.sub('', draw(view, 80, color=True)) == draw(view, 80)
 
 
 def test_every_view_displays_in_a_notebook():
-    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), call_table(sample().calls())):
+    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), call_page(sample().calls())):
         bundle = view._repr_mimebundle_([], [])
         assert set(bundle) == {'text/plain', 'text/html'}
         assert 'norm[1]' in bundle['text/plain']
@@ -113,5 +120,5 @@ def test_every_view_displays_in_a_notebook():
 
 
 def test_own_marks_are_ascii_on_an_ascii_console(draw):
-    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), tensor_table(sample().tensors())):
+    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), tensor_page(sample().tensors())):
         assert draw(view, ascii_only=True).isascii()

@@ -8,13 +8,17 @@ from written_trace import tensor
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.ui.views.sample_trace import sample
-from pyfuncdbg.ui.views.tensors.tensors import tensor_name, tensor_table
+from pyfuncdbg.ui.views.tensors.tensors import TensorListing, tensor_name, tensor_table
 
 TRACE = sample()
 
 
+def tensor_page(rows, total=None, **shown):
+    return tensor_table(TensorListing(rows, len(rows) if total is None else total, **shown))
+
+
 def test_born_and_inherited_stand_in_the_flags(draw):
-    text = draw(tensor_table(TRACE.tensors(), verdicts=judge(TRACE).by_call(), bad=2), 160)
+    text = draw(tensor_page(TRACE.tensors(), verdicts=judge(TRACE).by_call(), bad=2), 160)
     lines = text.splitlines()
     assert lines[0] == '4 tensors   sort: time   filter: none   2 non-finite'
     assert lines[1].split() == ['time', 'ms', 'v', 'name', 'call', 'kind', 'shape', 'bytes', 'min', '|hist|', 'max', 'mean',
@@ -26,7 +30,7 @@ def test_born_and_inherited_stand_in_the_flags(draw):
 
 
 def test_a_row_is_a_line_and_fewer_columns_where_there_is_less_room(draw):
-    wide, middle, narrow = (draw(tensor_table(TRACE.tensors()), width) for width in (160, 60, 30))
+    wide, middle, narrow = (draw(tensor_page(TRACE.tensors()), width) for width in (160, 60, 30))
     assert [len(text.splitlines()) for text in (wide, middle)] == [7, 7]
     assert 'kind' in wide
     assert 'min |hist| max' in middle and 'kind' not in middle
@@ -36,20 +40,20 @@ def test_a_row_is_a_line_and_fewer_columns_where_there_is_less_room(draw):
 
 
 def test_the_sorted_column_is_there_at_any_width(draw):
-    assert 'mean v' in draw(tensor_table(TRACE.tensors(), sort='mean'), 60)
-    assert 'mean' not in draw(tensor_table(TRACE.tensors()), 60)
-    assert 'min |hist| max ^' in draw(tensor_table(TRACE.tensors(), sort='max, reversed'), 60)
+    assert 'mean v' in draw(tensor_page(TRACE.tensors(), sort='mean'), 60)
+    assert 'mean' not in draw(tensor_page(TRACE.tensors()), 60)
+    assert 'min |hist| max ^' in draw(tensor_page(TRACE.tensors(), sort='max, reversed'), 60)
 
 
 def test_what_has_nothing_finite_says_so_instead_of_a_range(draw):
     call = TRACE.call(1)
     lost = tensor('lost:0', np.full(3, np.nan))
-    line = draw(tensor_table([(replace(call, outputs=(lost,)), lost)]), 80).splitlines()[-1]
+    line = draw(tensor_page([(replace(call, outputs=(lost,)), lost)]), 80).splitlines()[-1]
     assert line.split()[1:] == ['lost:0', '#1', 'py', '3', '24', 'B', 'nothing', 'finite', 'NaN', '3']
 
 
 def test_no_tensors(draw):
-    assert draw(tensor_table([], 0, filters={'run': 7})) == '0 tensors   sort: time   filter: run 7\n'
+    assert draw(tensor_page([], 0, filters={'run': 7})) == '0 tensors   sort: time   filter: run 7\n'
 
 
 def test_a_tensor_without_a_name_gets_site_and_slot():

@@ -2,6 +2,7 @@
 
 A graph with an `outer` is the body of a function being traced: tensors from outside become captured inputs.
 """
+# long: one class that is TensorFlow's `Graph`; what could be apart is its base class and the objects it holds
 from __future__ import annotations
 
 import weakref
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from pyfuncdbg.errors import NotFoundError
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames, mark_unwrapped
@@ -16,17 +18,16 @@ from pyfuncdbg.hosts.numpy.graph import thread_state
 from pyfuncdbg.hosts.numpy.graph.collections import Collections
 from pyfuncdbg.hosts.numpy.graph.control import ControlStack
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
-from pyfuncdbg.hosts.numpy.graph.default_scope import DefaultScope
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import with_rule
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, lookup
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, is_registered, lookup
 from pyfuncdbg.hosts.numpy.graph.definitions.shape_errors import completed
 from pyfuncdbg.hosts.numpy.graph.device_scopes import DeviceScopes
 from pyfuncdbg.hosts.numpy.graph.element_lookup import element, is_repeated
 from pyfuncdbg.hosts.numpy.graph.naming import GraphNames
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.outside_call import outside_call
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.graph.thread_state import DefaultScope
 
 
 class Graph(Collections):
@@ -309,12 +310,6 @@ class Graph(Collections):
         finally:
             self._names.scope = scope
 
-    @context_hiding_own_frames
-    def outside_scopes_of(self, name: str) -> Iterator[None]:
-        """In a scope below the current one, without control dependencies and devices."""
-        with self._control.entered(None), self.placing.none(), self.name_scope(name):
-            yield
-
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """A node or scope name that is free, in the current scope."""
         return self._names.unique(name, mark_as_used)
@@ -398,3 +393,30 @@ class Graph(Collections):
         if not isinstance(name, str):
             raise TypeError(f'Operation names are strings (or similar), not {type(name).__name__}.')
         return self.as_graph_element(name, allow_tensor=False)  # type: ignore[no-any-return]
+
+
+def outside_call(op_type: str, inputs: Sequence[Any], settings: Mapping[str, Any]) -> tuple[list[Tensor], dict[str, Any]]:
+    """The inputs and the attrs of a node.
+
+    Raises:
+        RuntimeError: There is no such op.
+        TypeError: An input is no tensor.
+    """
+    from pyfuncdbg.hosts.numpy.graph.proto.nodedef import value_of
+    inputs = list(inputs)
+    for place, value in enumerate(inputs):
+        if not isinstance(value, Tensor):
+            raise TypeError(f'Input #{place} is not a tensor: {value}')
+    if not is_registered(op_type):
+        from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import check_known  # the protobuf library takes 60 ms to load
+        try:
+            check_known(op_type)
+        except NotFoundError as error:
+            raise RuntimeError(error.message) from None
+    return inputs, {name: value_of(value) for name, value in (settings.get('attrs') or {}).items()}
+
+
+def owner(element: Operation | SymbolicTensor) -> Graph:
+    """The graph that a node or a tensor is part of."""
+    graph: Any = element.graph
+    return graph  # type: ignore[no-any-return]

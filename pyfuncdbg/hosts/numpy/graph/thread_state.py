@@ -1,6 +1,7 @@
-"""Thread state of graph building: the stacks of graphs and sessions; and the process's defaults.
+"""Thread state of graph building: the stacks of default graphs and sessions, and the process's defaults.
 
-`context` answers questions about it that concern whole graphs.
+`context` answers questions about it that concern whole graphs. The scopes in which a graph or a session is the default one
+end in reverse order.
 """
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import threading
 from typing import Any
 
 from pyfuncdbg.hooks.locks import new_rlock
+from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 
 
 class _ThreadState(threading.local):
@@ -48,3 +50,39 @@ def executing_eagerly_outside_functions() -> bool:
 def default_session() -> Any:
     """The innermost default session of this thread, or None."""
     return state.sessions[-1] if state.sessions else None
+
+
+@hide_own_frames_in_methods
+class DefaultScope:
+    """One entry on a stack of defaults, as long as the context lasts.
+
+    Args:
+        stack: Of this thread.
+        thing: What is the default.
+
+    Attributes:
+        enforce_nesting: Whether it is a mistake if another has been entered meanwhile and is still there.
+    """
+
+    __slots__ = ('_stack', '_thing', 'enforce_nesting')
+
+    def __init__(self, stack: list[Any], thing: Any) -> None:
+        self._stack, self._thing = stack, thing
+        self.enforce_nesting = True
+
+    def __enter__(self) -> Any:
+        self._stack.append(self._thing)
+        return self._thing
+
+    def __exit__(self, *exception: object) -> None:
+        stack = self._stack
+        if not stack:
+            return
+        if not self.enforce_nesting:
+            last = max((i for i, thing in enumerate(stack) if thing is self._thing), default=None)
+            if last is not None:
+                del stack[last]
+        elif stack[-1] is not self._thing:
+            raise AssertionError(f'Nesting violated for default stack of {type(self._thing)} objects')
+        else:
+            stack.pop()

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Frame
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.hooks.graph_context import RETURNED
+from pyfuncdbg.hooks.graph_context import DECLARED_SHAPES, RETURNED
 from pyfuncdbg.hooks.live_objects import class_and_subclasses, find_objects
 from pyfuncdbg.hooks.own_files import is_cell_runner, is_machinery, outside_machinery
 from pyfuncdbg.hooks.patched_code import code_number
@@ -27,7 +27,6 @@ from pyfuncdbg.hosts.tensorflow.nodes.node_facts import surroundings
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, SCRIPTS
 from pyfuncdbg.hosts.tensorflow.nodes.returned_outputs import reads_returned
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import is_function, name_of, outer_tensors, outermost, prefix
-from pyfuncdbg.hosts.tensorflow.python_calls.declared_outputs import declared, declared_shapes, eager_outputs
 from pyfuncdbg.hosts.tensorflow.python_calls.ensured_shapes import EnsuredShape, ensured
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, output_specs, takes_element, user_function
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
@@ -311,3 +310,32 @@ def as_list(result: Any) -> list[Any]:
     if isinstance(result, (list, tuple)):
         return list(result)
     return [] if result is None else [result]
+
+
+def declared(parts: TensorFlowParts, outputs: Sequence[Any]) -> dict[str, Any]:
+    """'Tout' (dtypes by name) and the shapes of an eager call's outputs; nothing where `Tout` holds something else.
+
+    TensorFlow does not check all of it: never a TensorSpec's shape, and of an eager `numpy_function` nothing.
+    """
+    try:
+        names = [parts.dtypes.as_dtype(getattr(output, 'dtype', output)).name for output in outputs]
+    except (TypeError, AttributeError):         # an eager `numpy_function` takes anything as Tout
+        return {}
+    return {'Tout': names, **declared_shapes(outputs)} if names else {}
+
+
+def declared_shapes(specs: Sequence[Any]) -> dict[str, Any]:
+    """The shapes of those outputs that have a TensorSpec with a rank; nothing where there is none."""
+    said: list[Any] = [getattr(spec, 'shape', None) for spec in specs]
+    shapes = [shape.as_list() if getattr(shape, 'rank', None) is not None else None for shape in said]
+    return {DECLARED_SHAPES: shapes} if any(shape is not None for shape in shapes) else {}
+
+
+def eager_outputs(registered: Any) -> tuple[Any, ...]:
+    """The declared outputs of an eager `py_function`: TensorSpecs if `Tout` has nothing else, else dtypes."""
+    return tuple(output_specs(registered) or registered._out_dtypes)
+
+
+def plain_outputs(tout: Any) -> tuple[Any, ...]:
+    """The same of an eager `numpy_function`, by its `Tout`."""
+    return tuple(tout) if isinstance(tout, (list, tuple)) else (tout,)

@@ -1,26 +1,31 @@
 """A run that TensorFlow does in one go, and its values, known afterwards.
 
 The session runs what the program asked for, and is asked for what nodes with state or effects gave beside it. Nodes without
-are computed again, on what they had in the session; where that cannot be known they have no value. On the thread of the run.
+are computed again, on what they had in the session; where that cannot be known they have no value. TensorFlow may run
+several nodes fused, as one, whose kernel does not give exactly what its parts would (oneDNN's MatMul with Relu makes 0 of
+NaN): so the recomputed value is compared with the session's. On the thread of the run.
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hooks.call import current
 from pyfuncdbg.hooks.host import Host
+from pyfuncdbg.hooks.output import numpy_errstate
+from pyfuncdbg.hooks.output.output import Output
 from pyfuncdbg.hooks.unknown_value import UnknownValue
 from pyfuncdbg.hosts.tensorflow.nodes import node_kernel
+from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import eager, eager_attr
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.nodes.value_agreement import agree, remark
-from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, VariableAlias, written_slots
+from pyfuncdbg.hosts.tensorflow.sessions.ref_variable_order import AS_IS, RefVariableOrder, VariableAlias, written_slots
 from pyfuncdbg.hosts.tensorflow.sessions.run_position import PendingRun
 from pyfuncdbg.hosts.tensorflow.sessions.session_plan import Plan
 from pyfuncdbg.hosts.tensorflow.sessions.session_variables import SessionRun, values_of, written
 from pyfuncdbg.hosts.tensorflow.sessions.stepped_values import SteppedValues
-from pyfuncdbg.hosts.tensorflow.sessions.variable_contents import VariableContents
 
 
 class WholeRun:
@@ -205,3 +210,157 @@ class WholeRun:
 
 def _is_missing(value: Any) -> bool:
     return value is None or type(value) is UnknownValue
+
+
+OTHERWISE = 'otherwise'
+"""The remark on a call whose outputs are the session's own, while the node alone gives others."""
+
+
+def agree(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two values are the same up to rounding, NaN and infinities included."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.dtype.hasobject:
+        return bool(one.tolist() == other.tolist())
+    if one.tobytes() == other.tobytes():
+        return True
+    if one.dtype.kind in 'biuSUM':
+        return False
+    token = numpy_errstate.state.set(numpy_errstate.IGNORE)     # the program's would warn or raise in its name
+    try:
+        return _near(one, other)
+    finally:
+        numpy_errstate.state.reset(token)
+
+
+def _near(one: np.ndarray, other: np.ndarray) -> bool:
+    """The same of floating-point numbers."""
+    wide = np.complex128 if one.dtype.kind == 'c' else np.float64
+    first, second = one.astype(wide), other.astype(wide)
+    finite = np.isfinite(first)
+    if not np.array_equal(finite, np.isfinite(second)):
+        return False
+    if not np.array_equal(first[~finite], second[~finite], equal_nan=True):
+        return False
+    first, second = np.abs(first[finite]), np.abs(first[finite] - second[finite])
+    return not first.size or bool(second.max() <= _epsilon(one.dtype) ** 0.5 * max(first.max(), 1e-30))
+
+
+def _epsilon(dtype: np.dtype) -> float:
+    """Of the type's arithmetic; the small floats are not NumPy's own."""
+    return float(np.finfo(dtype).eps) if dtype.kind in 'fc' else 2.0 ** -7
+
+
+def remark() -> None:
+    """Note on the call that goes on here that its node alone gives something else."""
+    call = current.get()
+    if call is None or call.output is not None:
+        return
+    output = call.output = Output(call.started)
+    output.open = True
+    output.add('host', '', OTHERWISE)
+    output.open = False
+
+
+_TWINS = {'AssignAdd': 'AssignAddVariableOp', 'AssignSub': 'AssignSubVariableOp'}
+"""Ops whose like for resources is not called 'Resource...'."""
+
+
+class VariableContents:
+    """Contents of v1 variables during one run, by variable and writing node.
+
+    A version is read before the run, fetched with it, or worked out of the one before it.
+
+    Args:
+        references: Of its plan.
+        before: Values that variables had before it.
+        given: What the session gave, by name.
+    """
+
+    def __init__(self, references: RefVariableOrder, before: Mapping[Any, Any], given: Mapping[str, Any]) -> None:
+        self._references = references
+        self._given = given
+        self._known: dict[tuple[Any, Any], Any] = {(variable, variable): value for variable, value in before.items()}
+
+    def of(self, variable: Any, version: Any) -> Any:
+        """The value of a version; None if it is not known."""
+        known = self._known.get((variable, version))
+        if known is None and version is not None and version is self._references.last(variable):
+            known = self._fetched(variable)
+            if known is not None:
+                self._known[variable, version] = known
+        return known
+
+    def _fetched(self, variable: Any) -> Any:
+        """The value at the end of the run, if the session gave it."""
+        return next((self._given[name] for name in self._references.whole.get(variable, ()) if name in self._given), None)
+
+    def wrote(self, op: Any, inputs: Sequence[Any]) -> None:
+        """A node wrote to variables: remember what they held then.
+
+        Args:
+            op: The node.
+            inputs: What it was given; what it found in the variables is known here.
+        """
+        slots = written_slots(op)
+        owners = [self._references.aliases[op.inputs[slot].name].variables for slot in slots]
+        if any(len(several) > 1 for several in owners):
+            return
+        variables = [several[0] for several in owners]
+        if all(self.of(variable, op) is not None for variable in variables):
+            return
+        taken: list[Any] = list(inputs)
+        for slot, variable in zip(slots, variables, strict=True):
+            taken[slot] = self.of(variable, self._references.version(op, variable))
+        if op.type == 'Assign':
+            written: Sequence[Any] = [taken[1]]
+        elif any(value is None for value in taken):
+            return
+        else:
+            written = applied(op, slots, taken)
+        for variable, value in zip(variables, written, strict=False):
+            if value is not None and type(value) is not UnknownValue:
+                self._known.setdefault((variable, op), value)
+
+
+def applied(op: Any, slots: Sequence[int], inputs: Sequence[Any]) -> list[Any]:
+    """Values that a node writes to v1 variables, computed by the op that does the same to resources; [] if there is none.
+
+    Args:
+        op: The node.
+        slots: Places of the variables among its inputs.
+        inputs: Values; of a variable the one before.
+    """
+    registry: Any = sys.modules['tensorflow.python.framework.op_def_registry']
+    context: Any = sys.modules['tensorflow.python.eager.context']
+    twin = registry.get(_TWINS.get(op.type, f'Resource{op.type}'))
+    if twin is None or len(twin.input_arg) != len(inputs) or any(type(value) is UnknownValue for value in inputs):
+        return []
+    try:
+        with context.eager_mode():
+            return _applied(twin, op, slots, inputs)
+    except Exception:                           # TensorFlow's, whatever it is: what was written is not known then
+        return []
+
+
+def _applied(twin: Any, op: Any, slots: Sequence[int], inputs: Sequence[Any]) -> list[Any]:
+    resources: Any = sys.modules['tensorflow.python.ops.gen_resource_variable_ops']
+    context: Any = sys.modules['tensorflow.python.eager.context']
+    execute: Any = sys.modules['tensorflow.python.eager.execute']
+    values = [eager(value, tensor.dtype.base_dtype) for value, tensor in zip(inputs, op.inputs, strict=True)]
+    handles: dict[int, Any] = {}
+    for slot in slots:
+        handles[slot] = resources.var_handle_op(dtype=values[slot].dtype, shape=values[slot].shape,
+                                                shared_name=context.anonymous_name())
+        resources.assign_variable_op(handles[slot], values[slot])
+    attrs: list[Any] = []
+    own = {attr.name for attr in op.op_def.attr}
+    for attr in twin.attr:
+        source = attr.name if attr.name in own else 'T' if attr.name == 'dtype' else ''
+        if source:
+            attrs += [attr.name, eager_attr(attr.type, op.get_attr(source))]
+    given = [handles.get(slot, value) for slot, value in enumerate(values)]
+    current = context.context()
+    current.ensure_initialized()
+    execute.quick_execute(twin.name, len(twin.output_arg), inputs=given, attrs=tuple(attrs), ctx=current)
+    return [np.array(resources.read_variable_op(handles[slot], values[slot].dtype)) for slot in slots]

@@ -10,7 +10,6 @@ from pyfuncdbg.hooks.chain import current_call, invoke
 from pyfuncdbg.hooks.traits import backward_step_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
-from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
@@ -135,3 +134,22 @@ def input_names(made: LoggedOp, log: ForwardLog | None) -> tuple[str, ...]:
     makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in made.inputs]
     return tuple(f'{maker.name}:{maker.outputs.index(tensor)}' if maker is not None and maker.name else ''
                  for maker, tensor in makers)
+
+
+class ResultList(list[Any]):
+    """The values of a result for hooks; the result itself is handed on unless a hook changes them. Made by `result_list`.
+
+    Attributes:
+        raw: The result itself.
+    """
+
+    __slots__ = ('raw',)
+
+    raw: Any
+
+
+def result_list(raw: Any) -> ResultList:
+    """The values of a result; a function, for calling an `__init__` costs more."""
+    values = ResultList(raw if isinstance(raw, (list, tuple)) else [raw])
+    values.raw = raw
+    return values

@@ -16,8 +16,8 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import Sites
-from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs
+from pyfuncdbg.hosts.tensorflow.tapes.backward_step import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 CUSTOM = 'CustomGradient'

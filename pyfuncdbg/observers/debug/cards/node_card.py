@@ -21,7 +21,6 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     ReturnedOutput,
     TensorUse,
 )
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.lineage import Sort
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -30,6 +29,7 @@ from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.record.trace import Trace
 
 DUMPS = 20
 """Newest calls that are listed."""
@@ -122,7 +122,7 @@ class NodeCard:
     values_of: int | None = None
 
 
-def node_card(trace: Queries, found: FoundNode, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
+def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps: bool = False, all_attrs: bool = False,
               all_frames: bool = False) -> NodeCard:
     """The card of a node that was found."""
     graph, name = found.graph, found.name
@@ -201,7 +201,7 @@ def _returned(node: RecordedNode | None, output: str) -> ReturnedOutput | None:
                                            if node.site.outputs[returned.slot:][:1] == (output,)), None)
 
 
-def _time(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> SiteTime | None:
+def _time(trace: Trace, graph: RecordedGraph, node: RecordedNode | None) -> SiteTime | None:
     """The call count and cost of a node; as a step of the graph where that was recorded."""
     if node is None:
         return None
@@ -209,13 +209,13 @@ def _time(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> Si
     return max(found, key=lambda time: (time.calls, time.total), default=None)
 
 
-def _places(trace: Queries, node: RecordedNode | None) -> int:
+def _places(trace: Trace, node: RecordedNode | None) -> int:
     if node is None:
         return 1
     return sum(site.name == node.name and site.kind == node.site.kind for site in trace.sites())
 
 
-def _first_bad(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> str:
+def _first_bad(trace: Trace, graph: RecordedGraph, node: RecordedNode | None) -> str:
     if node is None:
         return ''
     mine = {(site.process, site.id) for site in node.sites}
@@ -223,7 +223,7 @@ def _first_bad(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) 
     return next((call.number for call in found if (call.process, call.site.id) in mine), '')
 
 
-def _dumps(trace: Queries, graph: RecordedGraph, node: RecordedNode | None) -> tuple[CallRecord, ...]:
+def _dumps(trace: Trace, graph: RecordedGraph, node: RecordedNode | None) -> tuple[CallRecord, ...]:
     if node is None:
         return ()
     for site in node.sites[::-1]:

@@ -18,9 +18,9 @@ from pyfuncdbg.observers.record.sources.source_text import SourceText
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.host import Host
     from pyfuncdbg.observers.debug.debugger import Debugger
-    from pyfuncdbg.observers.debug.queries import Queries
     from pyfuncdbg.observers.debug.stepping.debugged_runs import DebuggedRun
     from pyfuncdbg.observers.debug.stops.stop import Stop
+    from pyfuncdbg.observers.record.trace import Trace
 
 _LOCATED = re.compile(r"\nNode: '[^\n]*'\n(.*?)(?:\nTraceback \(most recent call last\)|\n\t \[\[|\Z)", re.DOTALL)
 NAMES = 100
@@ -143,7 +143,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
                    tuple(breakpoints), tuple(_before(functions)), run.remark)
 
 
-def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Queries) -> RunEnd:
+def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Trace) -> RunEnd:
     """The card of a run that has ended."""
     run, error = call.run, stop.chain[-1] if stop.chain else None       # what the program gets
     debugged = debugger.runs.on_thread(stop.thread)
@@ -185,7 +185,7 @@ def _message(error: BaseException | None) -> str:
         return f'<its text raised {type(failed).__name__}>'
 
 
-def _failure(run: int, error: BaseException | None, name: str, trace: Queries) -> NodeFailure | None:
+def _failure(run: int, error: BaseException | None, name: str, trace: Trace) -> NodeFailure | None:
     """The failing node: as it was watched, else as the host's error names it."""
     if error is None:
         return None

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pyfuncdbg.hooks.diagnosis import Doctor, Finding
-from pyfuncdbg.hooks.evidence import Evidence, InterpreterUse
+from pyfuncdbg.hooks.diagnosis import Doctor, Evidence, Finding, InterpreterUse
 from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.diagnosis.evidence import TraceEvidence
-from pyfuncdbg.observers.debug.queries import Queries
+from pyfuncdbg.observers.record.trace import Trace
 
 LEAST = 0.1
 """Seconds in a function below which its use of the interpreter is not listed."""
@@ -46,7 +45,7 @@ class Diagnosis:
     missing: str = ''
 
 
-def diagnose(trace: Queries, doctors: Sequence[Doctor], tell: Tell | None = None) -> Diagnosis:
+def diagnose(trace: Trace, doctors: Sequence[Doctor], tell: Tell | None = None) -> Diagnosis:
     """Judge a whole trace; `tell` is called with the number of judges that have finished."""
     evidence = TraceEvidence(trace)
     judges = [judge for doctor in doctors for judge in doctor.judges]

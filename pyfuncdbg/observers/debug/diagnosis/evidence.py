@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.hooks.evidence import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot
+from pyfuncdbg.hooks.diagnosis import LAMBDA, InterpreterUse, Place, RecordedFact, SiteView, Spot
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.observers.debug.diagnosis.graph_context_hook import KIND as SURROUNDINGS
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 FACT, STATEMENT = 'fact', 'statement'
 """Kinds of notes in a trace."""
@@ -29,7 +29,7 @@ _FRAMES = 4
 class TraceEvidence:
     """An `Evidence`: one trace, read once."""
 
-    def __init__(self, trace: Queries) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.facts: dict[str, list[RecordedFact]] = {}
         self.sampled: dict[int, float] = {}
@@ -113,7 +113,7 @@ def _use(spot: Spot, facts: Sequence[RecordedFact]) -> InterpreterUse:
                           seconds('waited') / asked if asked > 0 else None)
 
 
-def _spots(trace: Queries, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
+def _spots(trace: Trace, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
     groups: dict[tuple[Any, ...], list[SiteRecord]] = {}
     uses = {(use.site.process, use.site.id): use for use in trace.usage()}
     for site in trace.sites():

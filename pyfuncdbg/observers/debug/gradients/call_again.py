@@ -22,11 +22,11 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import ListChanges
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, obstacle
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.record_contents import load_output
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 FINISHED = ("a finished trace holds no function. Run the program, stop after the call: {run}, then 'return' "
             "and 'health --line {label}'")
@@ -35,7 +35,7 @@ GONE = ('the program keeps its function no longer (a lambda or an inner function
 GRAPH_GONE = 'the graph of the program is gone. Type this at a stop, while the graph exists'
 
 
-def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallSite:
+def live_site(trace: Trace, call: CallRecord, at: Call | None = None) -> CallSite:
     """The site of a recorded call, if its function is alive in this process.
 
     Args:
@@ -54,7 +54,7 @@ def live_site(trace: Queries, call: CallRecord, at: Call | None = None) -> CallS
     return site
 
 
-def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
+def _found_site(trace: Trace, call: CallRecord, at: Call | None) -> CallSite:
     processes = trace.info().processes
     here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
     if here and at is not None and at.site.id == call.site.id:
@@ -67,12 +67,12 @@ def _found_site(trace: Queries, call: CallRecord, at: Call | None) -> CallSite:
     return site
 
 
-def is_here(trace: Queries) -> bool:
+def is_here(trace: Trace) -> bool:
     """Whether a trace is, in part at least, of this process: its functions may be alive."""
     return os.getpid() in trace.info().processes
 
 
-def run_again(trace: Queries, *options: str) -> str:
+def run_again(trace: Trace, *options: str) -> str:
     """The command line that runs a trace's program again."""
     return shlex.join(['pyfuncdbg', 'run', *options, *(trace.info().argv or ('SCRIPT',))])
 

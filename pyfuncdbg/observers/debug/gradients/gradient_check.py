@@ -17,8 +17,8 @@ from pyfuncdbg.observers.debug.gradients.call_again import CallRepeater, Repeate
 from pyfuncdbg.observers.debug.gradients.edge_check import EdgeCheck, EdgeOutcome
 from pyfuncdbg.observers.debug.gradients.finite_differences import Arrays, NoValueError, WeightedOutputs
 from pyfuncdbg.observers.debug.gradients.tape import forward_name, is_source
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 SECONDS = 2.0
 """Time for the calls of one backward step; one pass of directions is finished in any case."""
@@ -71,7 +71,7 @@ class CheckReport:
     host: str = ''
 
 
-def checked(trace: Queries, step: CallRecord, at: Call | None = None,
+def checked(trace: Trace, step: CallRecord, at: Call | None = None,
             before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
     """Check every gradient that one gradient call gave.
 
@@ -125,7 +125,7 @@ def _reason(error: CommandError) -> str:
     return str(error).partition(' cannot be repeated: ')[2] or str(error)
 
 
-def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
+def forward_call(trace: Trace, step: CallRecord) -> CallRecord:
     """The call that a gradient call differentiates.
 
     Raises:
@@ -143,7 +143,7 @@ def forward_call(trace: Queries, step: CallRecord) -> CallRecord:
     raise CommandError(f'its forward call is not in the trace: {_why_missing(trace, step)}')
 
 
-def _why_missing(trace: Queries, step: CallRecord) -> str:
+def _why_missing(trace: Trace, step: CallRecord) -> str:
     if step.site.traits.wraps_python or step.site.traits.backward_of_python:
         return 'it was not recorded'
     if step.site.traits.calls_function and trace.count(kind='op'):
@@ -155,7 +155,7 @@ def _why_missing(trace: Queries, step: CallRecord) -> str:
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
-def _outcomes(trace: Queries, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
+def _outcomes(trace: Trace, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
               before_each: Callable[[], None] | None) -> tuple[dict[int, EdgeOutcome], int]:
     site = live_site(trace, forward, at)
     gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}

@@ -13,9 +13,9 @@ from typing import Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
 from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, has_values, with_values, within_calls
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 Remark = Literal['NaN', 'Inf', 'exactly zero', 'vanishing', 'exploding']
 
@@ -164,7 +164,7 @@ class Tape:
         return tuple(edge for edge in self.edges if not edge.target)
 
 
-def tape_of(trace: Queries, run: int | None = None, tell: Tell | None = None) -> Tape:
+def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> Tape:
     """The tape of a run; of the newest with gradients if None. `tell` is called with the number of backward steps read.
 
     Raises:
@@ -212,7 +212,7 @@ CHECK = 'check'
 """Kind of the notes in which a trace keeps what `check` found."""
 
 
-def checks_of(trace: Queries) -> list[EdgeMark]:
+def checks_of(trace: Trace) -> list[EdgeMark]:
     """The verdicts of `check` that a trace holds, the newest of each gradient; a trace may be hostile."""
     found: dict[tuple[str, int], EdgeMark] = {}
     for note in trace.notes(CHECK):
@@ -260,7 +260,7 @@ def _remarks(stats: Stats | None, magnitude: float | None) -> list[Remark]:
 class _Names:
     """Names of a forward node's inputs: known where it is a node of a graph."""
 
-    def __init__(self, trace: Queries) -> None:
+    def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._inputs: dict[str, Sequence[str]] = {}
         self._functions: dict[str, str] = {}

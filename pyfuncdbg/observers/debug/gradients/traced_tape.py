@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 TRACED = ' is traced'
 """How the label of such a run ends."""
 
 
-def with_values(trace: Queries, mine: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
+def with_values(trace: Trace, mine: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
     """The steps of a traced pass with the values of their nodes when the graph ran last.
 
     Args:
@@ -49,7 +49,7 @@ def within_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
     return found
 
 
-def symbolic(call: CallRecord, tensor: TensorRecord, trace: Queries) -> bool:
+def symbolic(call: CallRecord, tensor: TensorRecord, trace: Trace) -> bool:
     """Whether a recorded tensor is a node of a pass that was traced: a name without a value."""
     if tensor.dtype != 'object' or tensor.stats is not None:
         return False
@@ -62,7 +62,7 @@ def has_values(tensors: Sequence[TensorRecord]) -> bool:
     return any(tensor.stats is not None for tensor in tensors)
 
 
-def _nodes(trace: Queries, wanted: set[str]) -> dict[str, TensorRecord]:
+def _nodes(trace: Trace, wanted: set[str]) -> dict[str, TensorRecord]:
     """The last outputs of nodes, by the name of the tensor."""
     found: dict[str, TensorRecord] = {}
     for site in trace.sites():

@@ -10,12 +10,12 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, RecordedNode, owner
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import described
 from pyfuncdbg.observers.record.dtypes import little_endian
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 _SMALL = 1024
 """Bytes of a value up to which its elements are at hand."""
@@ -32,7 +32,7 @@ class NodeValues:
         node: Of whose newest call the run is, where the graph is of several; '' for the newest run of all.
     """
 
-    def __init__(self, trace: Queries, graph: RecordedGraph, stop: Stop | None = None, node: str = '') -> None:
+    def __init__(self, trace: Trace, graph: RecordedGraph, stop: Stop | None = None, node: str = '') -> None:
         self._trace = trace
         self._graph = graph
         self._stop = stop
@@ -113,7 +113,7 @@ class NodeValues:
         return self._given
 
 
-def call_at(trace: Queries, stop: Stop | None) -> CallRecord | None:
+def call_at(trace: Trace, stop: Stop | None) -> CallRecord | None:
     """The record of the call that a thread is stopped at; None if it is in none, or that was not recorded."""
     if stop is None or stop.call is None or not stop.call.id:
         return None

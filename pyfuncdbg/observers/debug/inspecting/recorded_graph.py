@@ -11,8 +11,8 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.graph_context import RETURNED
 from pyfuncdbg.observers.debug.inspecting.creation_line import twin_key
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, PlanRecord, RunRecord, SiteRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 _JOINED = 100
 """Newest plans whose nodes are put together."""
@@ -163,7 +163,7 @@ def owner(tensor: str) -> str:
     return name if colon and slot.isdecimal() else tensor
 
 
-def graph_of(trace: Queries, plan: PlanRecord, run: int | None = None, *,
+def graph_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
              sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> RecordedGraph:
     """The nodes of a plan; `sites` are those of the trace, if they are at hand.
 
@@ -207,7 +207,7 @@ def _together(plans: Sequence[PlanRecord]) -> PlanRecord:
     return replace(first, sites=tuple(sites), feeds=tuple(feeds), fetches=tuple(fetches), runs=runs)
 
 
-def sites_by_key(trace: Queries) -> dict[tuple[int, int], SiteRecord]:
+def sites_by_key(trace: Trace) -> dict[tuple[int, int], SiteRecord]:
     """All sites by process and id."""
     return {(site.process, site.id): site for site in trace.sites()}
 
@@ -246,7 +246,7 @@ class FoundNode:
     graph: RecordedGraph
 
 
-def find_node(trace: Queries, text: str, run: int | None = None) -> FoundNode:
+def find_node(trace: Trace, text: str, run: int | None = None) -> FoundNode:
     """The node that is meant: by its name, the end of it, one of its tensors, a call ('#17', 'norm[3]'), its function.
 
     It is looked for in the graph of `run`, else in that of each kind of run, the newest first, else among eager calls.
@@ -283,7 +283,7 @@ def find_node(trace: Queries, text: str, run: int | None = None) -> FoundNode:
 class _Graphs:
     """The graphs of a trace, each made when it is asked for, and once."""
 
-    def __init__(self, trace: Queries, sites: Mapping[tuple[int, int], SiteRecord], run: int | None) -> None:
+    def __init__(self, trace: Trace, sites: Mapping[tuple[int, int], SiteRecord], run: int | None) -> None:
         self._trace = trace
         self._sites = sites
         self._run = run
@@ -315,7 +315,7 @@ def _twin(site: SiteRecord) -> tuple[object, ...]:
     return site.process, site.name, site.inputs
 
 
-def plan_of(trace: Queries, run: int | None = None) -> PlanRecord:
+def plan_of(trace: Trace, run: int | None = None) -> PlanRecord:
     """The plan of a run; of the newest that has nodes if None.
 
     Raises:
@@ -354,7 +354,7 @@ def _by_function(graph: RecordedGraph, name: str) -> list[str]:
             if node.site.function and name in (node.site.function, node.site.function.rpartition('.')[2])]
 
 
-def _of_call(trace: Queries, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> FoundNode:
+def _of_call(trace: Trace, call: CallRecord, sites: Mapping[tuple[int, int], SiteRecord], graphs: _Graphs) -> FoundNode:
     """The node of a call, in the graph of the call's own run."""
     name = str(call.site.attrs.get('forward', call.site.name)) if call.site.kind == 'gradient' else call.site.name
     record = trace.run(call.run, call.process)

@@ -7,10 +7,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.stops.location import whereabouts
+from pyfuncdbg.observers.debug.stops.stop import whereabouts
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 _NEWEST = 1000
 """Calls among which those that run are looked for."""
@@ -53,7 +53,7 @@ class ThreadList:
     running: tuple[CallRecord, ...]
 
 
-def threads_of(broker: Broker, trace: Queries) -> ThreadList:
+def threads_of(broker: Broker, trace: Trace) -> ThreadList:
     """The current state of the threads."""
     now, focus = time.monotonic(), broker.focus
     waiting = tuple(WaitingThread(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,

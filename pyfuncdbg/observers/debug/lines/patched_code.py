@@ -58,14 +58,6 @@ def same_interface(base: CodeType, changed: CodeType) -> bool:
                                          for a, b in zip(mine, its, strict=True) for name in _INTERFACE)
 
 
-def counterpart(code: CodeType, base: CodeType, changed: CodeType) -> CodeType | None:
-    """The code in a changed statement for `code` of the program; None if it is not from that text."""
-    for mine, its in zip(nested(base), nested(changed), strict=True):
-        if mine.co_firstlineno == code.co_firstlineno and mine.co_qualname == code.co_qualname and same_code(mine, code):
-            return its
-    return None
-
-
 def has_tests(code: CodeType, marks: Mapping[str, Any]) -> bool:
     """Whether a test is in it or in what is nested in it."""
     return any(const in marks for const in _strings(code)) or any(has_tests(inner, marks) for inner in _inner(code))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 
@@ -28,13 +28,6 @@ class WatchedCode:
 
 Watch = dict[int, WatchedCode]
 """By id of the code."""
-
-
-class LineWatcher(Protocol):
-    """Protocol of the ways to watch lines."""
-
-    def watch(self, watch: Watch) -> bool:
-        """Watch exactly this from now on; False if that is impossible now."""
 
 
 def report_line(frame: FrameType, watched: WatchedCode, line: int) -> None:

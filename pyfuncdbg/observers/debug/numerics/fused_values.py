@@ -5,8 +5,8 @@ such a call may not be what the framework had. Read from a trace, on any thread.
 """
 from __future__ import annotations
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 MOST = 100
 """Calls that are searched for."""
@@ -17,6 +17,6 @@ def is_remarked(call: CallRecord) -> bool:
     return any(record.kind == 'host' and record.category == 'otherwise' for record in call.output)
 
 
-def calls_otherwise(trace: Queries, run: int | None = None) -> tuple[CallRecord, ...]:
+def calls_otherwise(trace: Trace, run: int | None = None) -> tuple[CallRecord, ...]:
     """The first of them."""
     return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if is_remarked(call))

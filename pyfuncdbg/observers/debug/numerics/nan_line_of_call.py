@@ -12,9 +12,9 @@ from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
 from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, kept_inputs, live_site, repeat_calls
 from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, cause, described
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.record.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LineReport:
     changed: tuple[str, ...]
 
 
-def lines_of(trace: Queries, call: CallRecord, at: Call | None = None) -> LineReport:
+def lines_of(trace: Trace, call: CallRecord, at: Call | None = None) -> LineReport:
     """Make a Python call again on its recorded inputs, line by line; `at` is the call that a thread is stopped at.
 
     Raises:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, ReportedLine, judge
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Provenance:
     certain: bool
 
 
-def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Provenance | None:
+def provenance(trace: Trace, call: CallRecord, tensor: TensorRecord) -> Provenance | None:
     """The origin of a tensor's non-finite values; None for a tensor that is finite, and where nothing recorded tells.
 
     Args:
@@ -54,7 +54,7 @@ def provenance(trace: Queries, call: CallRecord, tensor: TensorRecord) -> Proven
     return _began(origin, False, finding.certain) if origin is not None else None
 
 
-def _of_fetch(trace: Queries, health: Health, run: CallRecord, tensor: TensorRecord) -> Provenance | None:
+def _of_fetch(trace: Trace, health: Health, run: CallRecord, tensor: TensorRecord) -> Provenance | None:
     for outcome in outcomes(trace, health):
         for fetch in outcome.fetches:
             if (fetch.run, fetch.process, fetch.tensor.name) == (run.run, run.process, tensor.name):

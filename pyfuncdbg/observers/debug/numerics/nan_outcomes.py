@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 RUNS = 1_000
 """Runs with non-finite feeds or fetches that are looked at, the first ones."""
@@ -86,7 +86,7 @@ class HealthReport:
     stepped: bool = False
 
 
-def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
+def outcomes(trace: Trace, health: Health) -> tuple[NanOutcome, ...]:
     """The consequences of each origin, in order of time."""
     heirs: dict[str, list[NanVerdict]] = {}
     for finding in health.findings:
@@ -109,7 +109,7 @@ def outcomes(trace: Queries, health: Health) -> tuple[NanOutcome, ...]:
     return tuple(result)
 
 
-def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> bool:
+def _is_backward(trace: Trace, call: CallRecord, steps: frozenset[str]) -> bool:
     """Whether it is a backward step, or a node that belongs to one."""
     if call.site.kind == 'gradient':
         return True
@@ -120,7 +120,7 @@ def _is_backward(trace: Queries, call: CallRecord, steps: frozenset[str]) -> boo
     return any(part in steps for part in call.site.name.split('/'))
 
 
-def _fetches(trace: Queries, health: Health) -> dict[str, list[ReachedFetch]]:
+def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
     """The non-finite fetches by the number of the call where their values began."""
     makers: dict[tuple[int, int, str], NanVerdict] = {}
     latest: dict[tuple[int, int], NanVerdict] = {}

@@ -2,6 +2,7 @@
 
 Works on a recorded trace, after the run or during it, on any thread; the views and the commands call it.
 """
+# long: one verdict for each way in which a call can meet a non-finite value
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +12,9 @@ from typing import Literal
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.observers.debug.batched_calls import Tell, part_of, read_calls
-from pyfuncdbg.observers.debug.numerics.bad_feeds import untaken
 from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 Verdict = Literal['born', 'suspected', 'fed', 'entered', 'inherited', 'masked']
 """What a call has to do with non-finite values.
@@ -96,7 +96,7 @@ class Health:
         return {finding.call.number: finding for finding in self.findings}
 
 
-def judge(trace: Queries, limit: int = JUDGED, tell: Tell | None = None) -> Health:
+def judge(trace: Trace, limit: int = JUDGED, tell: Tell | None = None) -> Health:
     """Find where non-finite values began and where they went.
 
     Looks at Python calls, gradient steps, and graph nodes where recorded; `tell` is called with the number read so far.
@@ -119,7 +119,7 @@ def _when(call: CallRecord) -> float:
     return call.started + (call.duration or 0.0) if call.site.kind == 'gradient' else call.started
 
 
-def _suspects(trace: Queries) -> list[CallRecord]:
+def _suspects(trace: Trace) -> list[CallRecord]:
     """Calls with finite or unknown values in which NumPy reported an error and outputs were lost.
 
     Among the first that said anything, and in the first run that fetched or was fed a non-finite value.
@@ -156,7 +156,7 @@ def reported_lines(call: CallRecord) -> tuple[ReportedLine, ...]:
 class _Tracker:
     """Tracker of non-finite values through calls that come in order of time."""
 
-    trace: Queries
+    trace: Trace
     fed_runs: dict[str, int]
     """By number of a run: the slot of a feed that no recorded call took."""
     _made: dict[tuple[int, int, str], str] = field(default_factory=dict)
@@ -355,7 +355,7 @@ def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, .
 class _Above:
     """The calls that a call was made in, the nearest first: in their functions, and in runs inside of them."""
 
-    def __init__(self, trace: Queries, runs: Iterable[CallRecord]) -> None:
+    def __init__(self, trace: Trace, runs: Iterable[CallRecord]) -> None:
         self._trace = trace
         self._runs = {(run.process, run.run): run.parent for run in runs}
         self._parents: dict[str, str] = {}
@@ -394,3 +394,17 @@ def _followed(number: str, inner: dict[str, str]) -> str:
         seen.add(number)
         number = inner[number]
     return number
+
+
+def untaken(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
+    """Those of the runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
+    taken = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
+    found: dict[str, int] = {}
+    for run in runs:
+        # What a backward pass gives are gradients; the arguments of a function may be what another call made.
+        if run.site.traits.backward_pass or (run.parent and not run.site.traits.fed_run):
+            continue
+        for slot, tensor in enumerate(run.inputs):
+            if tensor.stats is not None and tensor.stats.bad and (run.process, run.run, tensor.name) not in taken:
+                found.setdefault(run.number, slot)
+    return found

@@ -10,8 +10,8 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 WINDOW = 3.0
@@ -85,7 +85,7 @@ class LiveCounter:
         pid: Its process.
     """
 
-    def __init__(self, trace: Queries, pid: int) -> None:
+    def __init__(self, trace: Trace, pid: int) -> None:
         self._trace = trace
         self._pid = pid
         self._looks: deque[_Look] = deque()

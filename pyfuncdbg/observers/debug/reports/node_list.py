@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class NodeList:
     values_of: int | None = None
 
 
-def node_rows(trace: Queries, graph: RecordedGraph) -> list[NodeListRow]:
+def node_rows(trace: Trace, graph: RecordedGraph) -> list[NodeListRow]:
     """All nodes, without values."""
     times: dict[tuple[int, int], SiteTime] = {(time.site.process, time.site.id): time for time in trace.profile(graph.run)}
     rows = []

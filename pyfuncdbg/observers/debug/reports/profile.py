@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
+from pyfuncdbg.observers.record.trace import Trace
 
 By = Literal['node', 'function', 'line', 'type', 'file']
 
@@ -128,6 +128,6 @@ def _without_twins(group: list[SiteTime]) -> list[SiteTime]:
     return [time for time in group if time.site.kind != 'python' or twin_key(time.site) not in steps]
 
 
-def were_stepped(trace: Queries, run: int | None = None) -> bool:
+def were_stepped(trace: Trace, run: int | None = None) -> bool:
     """Whether nodes of the graph, or of one run, were recorded although the recording does not have all of them."""
     return not trace.info().ops and trace.count(kind='op', run=run) > 0

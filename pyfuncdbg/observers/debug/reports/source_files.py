@@ -1,6 +1,8 @@
 """Source files of a recorded program: the nodes, functions and calls of each file and line, with their costs.
 
-Made from a trace, on any thread. Reads no file: the text is the views' and the commands' affair.
+Made from a trace, on any thread. Reads no file: the text is the views' and the commands' affair. An annotated source file,
+which `ps` shows, is filled by the command, which reads the text; the trace may be of another machine, or the file another
+than was recorded.
 """
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import Literal
 
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key, unlocated
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
-from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 Role = Literal['made', 'function']
 
@@ -68,7 +70,7 @@ class FileList:
     sort: str
 
 
-def marks_by_line(trace: Queries, run: int | None = None) -> dict[str, dict[int, list[LineMark]]]:
+def marks_by_line(trace: Trace, run: int | None = None) -> dict[str, dict[int, list[LineMark]]]:
     """By file and line: the nodes that were made there, and the functions that begin there; most costly first."""
     sites = trace.sites()
     times = {(time.site.process, time.site.id): time for time in trace.profile(run)}
@@ -98,7 +100,7 @@ class MissingLines:
 NONE_MISSING = MissingLines()
 
 
-def missing(trace: Queries) -> MissingLines:
+def missing(trace: Trace) -> MissingLines:
     """The nodes of a trace whose lines are not known."""
     reasons = [unlocated(site.attrs) for site in _without_twins(trace.sites())]
     return MissingLines(reasons.count('before'), reasons.count('imported'))
@@ -125,3 +127,69 @@ def files_of(marks: Mapping[str, Mapping[int, list[LineMark]]]) -> list[SourceFi
                                 sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
                                 sum(time.own for time in times.values())))
     return sorted(files, key=lambda file: (-file.own, file.filename))
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedNode:
+    """Relation of a line to a node, with the last value of the node's first output."""
+
+    mark: LineMark
+    value: TensorRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedLine:
+    """A source line with its nodes.
+
+    Attributes:
+        number: From 1.
+        text: '' if unknown; `known` says whether it is known.
+        own: Seconds that its nodes took; functions count at the line that made them.
+        nodes: Those that are listed; `more` further ones are not.
+    """
+
+    number: int
+    text: str
+    known: bool
+    own: float
+    nodes: tuple[MarkedNode, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedSource:
+    """Some lines of a file.
+
+    Attributes:
+        filename: As recorded.
+        read: The local file that the text is from; '' if it is from the trace, or unknown.
+        warnings: How that differs from what was recorded.
+        lines: In order; gaps are lines that have nothing to tell.
+        length: Lines of the whole file; 0 if unknown.
+        marked: How many lines have something to tell; `shown` of them are among `lines`.
+        nodes, calls, own: Of the whole file.
+        current: Line that runs next, 0 if none is here.
+        breakpoints: Lines with a breakpoint.
+    """
+
+    filename: str
+    read: str
+    warnings: tuple[str, ...]
+    lines: tuple[AnnotatedLine, ...]
+    length: int
+    marked: int
+    shown: int
+    nodes: int
+    calls: int
+    own: float
+    current: int
+    breakpoints: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedListing:
+    """A file and the options of its listing; `missing` nodes belong to no file."""
+
+    source: AnnotatedSource
+    missing: MissingLines
+    filters: dict[str, object]

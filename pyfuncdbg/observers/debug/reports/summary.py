@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pyfuncdbg.observers.debug.batched_calls import Tell
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import Health, NanVerdict, judge
 from pyfuncdbg.observers.debug.numerics.origin_card import OriginCard, origin_card
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import UNCAUGHT, CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 
 _NUMBER = re.compile(r'[\d.]*\d')
@@ -109,7 +109,7 @@ class TraceSummary:
     """Of the first origin, for the report."""
 
 
-def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
+def summarized(trace: Trace, tell: Tell | None = None) -> TraceSummary:
     """Look through a whole trace once; `tell` is called with the number of calls with non-finite values read so far."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
@@ -136,7 +136,7 @@ def summarized(trace: Queries, tell: Tell | None = None) -> TraceSummary:
                         card=next((origin_card(one.finding, one.heirs, one.likely) for one in origins), None))
 
 
-def _failures(trace: Queries) -> tuple[FailureGroup, ...]:
+def _failures(trace: Trace) -> tuple[FailureGroup, ...]:
     first: dict[tuple[str, ...], CallRecord] = {}
     counts: Counter[tuple[str, ...]] = Counter()
     differing: set[tuple[str, ...]] = set()

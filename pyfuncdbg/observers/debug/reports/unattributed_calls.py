@@ -8,13 +8,13 @@ import glob
 import math
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import SiteRecord
+from pyfuncdbg.observers.record.trace import Trace
 
 _READ = 64
 
 
-def unattributed(trace: Queries, site: SiteRecord, run: int | None) -> int:
+def unattributed(trace: Trace, site: SiteRecord, run: int | None) -> int:
     """The number of calls of a Python site that may be of a run; 0 without a run.
 
     They were made while it went on, in a run that does not announce the site; counted up to a limit.

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from pyfuncdbg.hooks.call_frames import read_entrance
 from pyfuncdbg.hooks.chain import Outputs, hooks
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_values, differences
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.stepping.thread_control import ThreadControl
 from pyfuncdbg.observers.debug.stops.stop import FORWARD, STEPS, Decision, Stop
+
+if TYPE_CHECKING:                               # a program that is only stopped loads no index
+    from pyfuncdbg.observers.record.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ class RetryMark:
             hooks.remove(self)
 
 
-def mark_retry(trace: Queries, run: Run, site: CallSite) -> None:
+def mark_retry(trace: Trace, run: Run, site: CallSite) -> None:
     """Mark the next execution of a node in a run, if its last one was recorded."""
     first: dict[Kind, int] = {}
     pids = trace.info().processes

@@ -1,6 +1,7 @@
 """The broker: one prompt at a time. Threads that stop queue here; the user lists them and switches.
 
-`hold` is called on the thread that stops and returns when the user has decided. The program keeps its main thread.
+`hold` is called on the thread that stops and returns when the user has decided. The program keeps its main thread. A stop
+that no front end can show is logged on the real stderr and noted in every recording, and the program goes on.
 """
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.output import numpy_errstate
-from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb
-from pyfuncdbg.observers.debug.stops.unattended_stop import log_stop
+from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb, whereabouts
+from pyfuncdbg.observers.record.recorder import recorders
 
 _SCREENS = ('inspector', 'debugpy')
 """Front ends that are no prompt."""
@@ -303,3 +304,18 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def log_stop(stop: Stop) -> None:
+    """Say that a stop was passed, and note it."""
+    say(f'not stopped {whereabouts(stop)}: {stop.reason} (no user is connected)')
+    note_stop(stop)
+
+
+def note_stop(stop: Stop) -> None:
+    """Note in every recording that a stop was passed."""
+    place = whereabouts(stop)
+    call = stop.call
+    for recorder in recorders():
+        recorder.note('stop', {'stop': stop.number, 'phase': stop.phase, 'place': place, 'reason': stop.reason,
+                               'call': call.id if call is not None else 0, 'thread': stop.thread, 'asked': False})

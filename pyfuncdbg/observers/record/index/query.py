@@ -14,7 +14,7 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import KINDS
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
 from pyfuncdbg.observers.record.index.trace_index import SiteEntry
-from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED
+from pyfuncdbg.observers.record.log.call_batch import BAD, CHANGED, FAILED, PRINTED
 from pyfuncdbg.observers.record.records import SiteRecord
 
 Sites = Mapping[int, SiteEntry]

@@ -13,7 +13,7 @@ from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.log_reader import DecodedLog
 from pyfuncdbg.observers.record.index.query import CallFilter
 from pyfuncdbg.observers.record.index.tables import SITE_BITS, UNFINISHED, TableView
-from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, RETRY
+from pyfuncdbg.observers.record.log.call_batch import BAD, CHANGED, FAILED, RETRY
 from pyfuncdbg.observers.record.records import SiteRecord
 
 _SOME = 1 << 12

@@ -14,7 +14,7 @@ import numpy as np
 from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites, sort_rows
 from pyfuncdbg.observers.record.index.tables import TableView
 from pyfuncdbg.observers.record.index.trace_index import SiteEntry
-from pyfuncdbg.observers.record.log.call_flags import FAILED, PRINTED
+from pyfuncdbg.observers.record.log.call_batch import FAILED, PRINTED
 from pyfuncdbg.observers.record.records import CallRecord
 
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')

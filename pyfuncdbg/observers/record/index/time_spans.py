@@ -11,7 +11,7 @@ import numpy as np
 from pyfuncdbg.observers.record.index.decode import call_number
 from pyfuncdbg.observers.record.index.query import CallFilter, QueryCancelledError, Sites
 from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
-from pyfuncdbg.observers.record.log.call_flags import BAD, FAILED
+from pyfuncdbg.observers.record.log.call_batch import BAD, FAILED
 
 _STRETCH = 100_000
 """Calls that are looked through at once."""

@@ -15,11 +15,14 @@ import numpy as np
 
 from pyfuncdbg.observers.record.dtypes import dtype_of
 from pyfuncdbg.observers.record.log import columns
-from pyfuncdbg.observers.record.log.call_flags import BAD, CHANGED, FAILED, PRINTED, RETRY
 from pyfuncdbg.observers.record.log.columns import MOST_ROWS, Packed
 from pyfuncdbg.observers.record.log.queued_call import QueuedCall, fields_of
 from pyfuncdbg.observers.record.snapshots.snapshot import SCALARS, Copied, Snapshot
 from pyfuncdbg.observers.record.snapshots.statistics import all_finite
+
+FAILED, BAD, PRINTED, RETRY, CHANGED = 1, 2, 4, 8, 16
+"""Bits of the column `flags`, part of the trace format. `CHANGED` is that of a call whose function wrote to an input."""
+
 
 COLUMNS = ('id', 'run', 'site', 'ordinal', 'thread', 'started', 'finished', 'forward', 'parent')
 """The numbers of a call, in the order of a record. `finished` is 0 for a call that has not returned."""

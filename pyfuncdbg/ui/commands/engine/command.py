@@ -14,8 +14,8 @@ if TYPE_CHECKING:                               # the report of a run needs none
     from rich.console import RenderableType
 
     from pyfuncdbg.observers.debug.debugger import Debugger
-    from pyfuncdbg.observers.debug.queries import Queries
     from pyfuncdbg.observers.debug.stops.stop import Stop
+    from pyfuncdbg.observers.record.trace import Trace
     from pyfuncdbg.ui.views.progress import Tell
 
 Group = Literal['run', 'stop', 'look', 'judge', 'keep']
@@ -35,7 +35,7 @@ class Context:
         table: The commands there are: `execute` puts in the table that it looks in.
     """
 
-    trace: Queries
+    trace: Trace
     stop: Stop | None = None
     width: int = 100
     debugger: Debugger | None = None

@@ -10,10 +10,10 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.inspecting.node_values import call_at
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.slice_syntax import Index, parse_index
 
 _SPEC = re.compile(r'(?P<owner>.+?):(?P<side>in|out)?(?P<slot>\d{1,9})(?P<index>\[.*\])?', re.DOTALL)
@@ -48,7 +48,7 @@ class FoundTensor:
     call: CallRecord
 
 
-def find_call(trace: Queries, text: str, stop: Stop | None = None) -> CallRecord:
+def find_call(trace: Trace, text: str, stop: Stop | None = None) -> CallRecord:
     """Find a call by number, label or node name.
 
     Args:
@@ -70,7 +70,7 @@ def find_call(trace: Queries, text: str, stop: Stop | None = None) -> CallRecord
     return trace.call(name)
 
 
-def _newest(trace: Queries, name: str, run: int | None = None, stop: Stop | None = None) -> list[CallRecord]:
+def _newest(trace: Trace, name: str, run: int | None = None, stop: Stop | None = None) -> list[CallRecord]:
     """The newest calls of a node, that of a stop first; where no node has that name, of the function or the op type."""
     calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)
     calls = [call for call in calls if call.site.name == name] or calls
@@ -101,7 +101,7 @@ def parse_tensor(text: str) -> TensorReference:
     return TensorReference(match['owner'], match['side'] or '', int(match['slot']), index)
 
 
-def find_tensor(trace: Queries, spec: TensorReference, *, run: int | None = None, other_than: int | None = None,
+def find_tensor(trace: Trace, spec: TensorReference, *, run: int | None = None, other_than: int | None = None,
                 stop: Stop | None = None) -> FoundTensor:
     """Find a tensor; of several calls the one at the stop, else the newest.
 
@@ -139,7 +139,7 @@ def find_tensor(trace: Queries, spec: TensorReference, *, run: int | None = None
     return found
 
 
-def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
+def earlier(trace: Trace, found: FoundTensor) -> FoundTensor:
     """The same tensor of the previous call of its site; of a feed or fetch, in the previous run.
 
     Args:
@@ -173,7 +173,7 @@ def earlier(trace: Queries, found: FoundTensor) -> FoundTensor:
     return of_call(before, TensorReference(before.number, side, slot, None))
 
 
-def elements(trace: Queries, spec: TensorReference, found: FoundTensor) -> np.ndarray:
+def elements(trace: Trace, spec: TensorReference, found: FoundTensor) -> np.ndarray:
     """The elements of a tensor.
 
     Args:
@@ -194,7 +194,7 @@ def elements(trace: Queries, spec: TensorReference, found: FoundTensor) -> np.nd
         raise DroppedError(f"{error}{f'. Of run {run} it was kept: --run {run}' if run else ''}") from None
 
 
-def _perhaps(trace: Queries, spec: TensorReference, run: int | None) -> list[str | TypedCommand]:
+def _perhaps(trace: Trace, spec: TensorReference, run: int | None) -> list[str | TypedCommand]:
     """Calls that may be of a run where none is known to be."""
     sites = [site for site in trace.sites() if spec.owner in (site.name, *site.outputs)] if run is not None else []
     calls = sum(unattributed(trace, site, run) for site in sites)
@@ -202,7 +202,7 @@ def _perhaps(trace: Queries, spec: TensorReference, run: int | None) -> list[str
             TypedCommand(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
 
 
-def _newest_kept(trace: Queries, spec: TensorReference, found: FoundTensor) -> int | None:
+def _newest_kept(trace: Trace, spec: TensorReference, found: FoundTensor) -> int | None:
     """The newest run that has the elements of a tensor, where those of `found` were not kept."""
     if _NUMBERED.fullmatch(spec.owner) or spec.side or not found.tensor.name:
         return None
@@ -236,7 +236,7 @@ def of_call(call: CallRecord, spec: TensorReference) -> FoundTensor:
     return FoundTensor(tensors[spec.slot], f'{side} {spec.slot} of call #{call.number} {call.label}', call)
 
 
-def _as_input(trace: Queries, spec: TensorReference, run: int | None, other_than: int | None,
+def _as_input(trace: Trace, spec: TensorReference, run: int | None, other_than: int | None,
               stop: Stop | None) -> FoundTensor | None:
     """A tensor that no recorded call made, as the newest call that got it."""
     for site in trace.sites():
@@ -249,7 +249,7 @@ def _as_input(trace: Queries, spec: TensorReference, run: int | None, other_than
     return None
 
 
-def _in_runs(trace: Queries, spec: TensorReference, number: int | None, other_than: int | None) -> FoundTensor | None:
+def _in_runs(trace: Trace, spec: TensorReference, number: int | None, other_than: int | None) -> FoundTensor | None:
     for run in trace.calls(kind='run', run=number, newest_first=True, limit=RUNS):
         if run.run == other_than:
             continue

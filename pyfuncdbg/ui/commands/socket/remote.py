@@ -16,11 +16,10 @@ from rich.console import Console
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks.source_map import program_code
-from pyfuncdbg.observers.debug.breakpoints import log_action
+from pyfuncdbg.observers.debug.breakpoints import actions
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.stops.location import whereabouts
-from pyfuncdbg.observers.debug.stops.stop import Stop
+from pyfuncdbg.observers.debug.stops.stop import Stop, whereabouts
 from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands
 from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.answer import Answer
@@ -78,7 +77,7 @@ class Remote:
         self._turn = threading.Lock()           # one command at a time: they share the trace and the stop
         self._doing = _Doing()
         self._by = 0
-        log_action.listeners = (*log_action.listeners, self._log)
+        actions.listeners = (*actions.listeners, self._log)
 
     # ------------------------------------------------------------------ as a front end, on the stopped thread
     def usable(self) -> bool:

@@ -1,17 +1,48 @@
 """The desk: Protocol between the inspector and a running program or a saved trace, which answers commands.
 
-The app calls it on worker threads only; `listen` hands events over on a thread of the desk's own.
+The app calls it on worker threads only, and makes and breaks off requests on its main thread; `listen` hands events over on
+a thread of the desk's own.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from rich.console import RenderableType
 
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.observers.record.trace import Trace
+
+
+class DeskRequest:
+    """A command line or a completion that a desk is asked for.
+
+    It may be broken off before and after the desk has begun.
+
+    Attributes:
+        broken_off: Whether the answer is no longer wanted.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._way: Callable[[], None] | None = None
+        self.broken_off = False
+
+    def break_off(self) -> None:
+        """The answer is no longer wanted. Never blocks for long."""
+        with self._lock:
+            self.broken_off, way = True, self._way
+        if way is not None:
+            way()
+
+    def under_way(self, way: Callable[[], None]) -> None:
+        """It has begun, and this breaks it off: at once, where that was asked for already."""
+        with self._lock:
+            self._way = way
+            too_late = self.broken_off
+        if too_late:
+            way()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +91,7 @@ class Desk(Protocol):
         printed: What the program has written to its terminal while that was ours; '' where it is not lent.
     """
 
-    trace: Queries
+    trace: Trace
     live: bool
     title: str
     printed: str

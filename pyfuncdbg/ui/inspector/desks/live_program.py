@@ -16,11 +16,9 @@ from typing import Any, cast
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.execute import name_of
-from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event, Reply
 from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostConnectionError, completions_of
 from pyfuncdbg.ui.views.escape import one_line, styled
 
@@ -64,7 +62,7 @@ class LiveDesk:
         self._stop: dict[str, Any] | None = hello.get('stop')
         self._left: deque[int] = deque(maxlen=_MOST_LEFT)       # numbers of stops that are over
         self._trace = GrowingTrace(connection)
-        self.trace = cast(Queries, self._trace)
+        self.trace = cast(Trace, self._trace)
         self._heard: Callable[[Event], None] = lambda event: None
         self._closed = False
         if attach:

@@ -12,15 +12,13 @@ from typing import Any
 from rich.text import Text
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.index.indexing import Progress
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.engine.to_json import plain
 from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.inspector.desks.desk import Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event, Reply
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that may grow."""
@@ -46,7 +44,7 @@ class SavedDesk:
             TraceError: There is none, or it cannot be read.
         """
         self._trace = Trace.open(path, progress)
-        self.trace: Queries = self._trace
+        self.trace: Trace = self._trace
         self.title = os.fspath(path)
         self._closed = threading.Event()
 

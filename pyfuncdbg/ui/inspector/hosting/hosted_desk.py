@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.observers.debug.queries import Queries
-from pyfuncdbg.ui.inspector.desks.desk import Desk, Event, Reply
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.observers.record.trace import Trace
+from pyfuncdbg.ui.inspector.desks.desk import Desk, DeskRequest, Event, Reply
 from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
 
 
@@ -35,7 +34,7 @@ class HostedDesk:
         self._desk = program
         self._path = path
         self.title = title
-        self.trace: Queries = program.trace
+        self.trace: Trace = program.trace
         self.live = True
 
     def stop(self) -> dict[str, Any] | None:

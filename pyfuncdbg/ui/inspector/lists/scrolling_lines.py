@@ -19,9 +19,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, narrowed
 from pyfuncdbg.ui.inspector.lists.links import first_link
-from pyfuncdbg.ui.inspector.lists.text_filter import narrowed
 from pyfuncdbg.ui.views.escape import one_line
 
 NOT_HERE = 'is not here'

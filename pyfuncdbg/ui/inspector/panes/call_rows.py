@@ -10,8 +10,9 @@ from typing import Any
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.queries import Ordered, Queries
+from pyfuncdbg.observers.record.index.sorted_calls import SortedCalls
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.calls import CALLS
 from pyfuncdbg.ui.commands.engine.arguments import filters_of
 from pyfuncdbg.ui.commands.engine.command import parser_of
@@ -39,7 +40,7 @@ class CallRows:
     columns = COLUMNS
     greatest_first = frozenset(('duration', 'size', 'result'))
 
-    def __init__(self, trace: Callable[[], Queries]) -> None:
+    def __init__(self, trace: Callable[[], Trace]) -> None:
         self._trace = trace
 
     def open(self, query: ListQuery) -> CallPages:
@@ -50,13 +51,13 @@ class CallRows:
 class CallPages:
     """The calls of one query."""
 
-    def __init__(self, trace: Queries, query: ListQuery) -> None:
+    def __init__(self, trace: Trace, query: ListQuery) -> None:
         given = dict(query.filters)
         kind = given.get('kind', _KIND)
         self._trace = trace
         self._where: dict[str, Any] = {**given, 'kind': None if kind == 'all' else kind}
         self._order: dict[str, Any] = {'sort': query.sort, 'newest_first': query.down}
-        self._calls: Ordered = trace.sorted_calls(**self._where, **self._order)
+        self._calls: SortedCalls = trace.sorted_calls(**self._where, **self._order)
         self.shown: Mapping[str, object] = given
         self.dropped = trace.info().dropped.get('calls', 0)
         self.count = 0

@@ -10,8 +10,7 @@ from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRec
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
-from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
-from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.units import count
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rich.text import Text
 from textual.widget import Widget
 
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +70,11 @@ class Pane:
     paint: Painter | None = None
     make: Callable[[Desk], Widget] | None = None
     """Of a pane that is no picture: makes the widget, a `Follower`."""
+
+
+def nothing(name: str, desk: Desk) -> DrawnPicture:
+    """A hint of what to do to see something."""
+    if desk.live:
+        shown = Text('the program runs; "interrupt" stops it before its next call', 'dim', overflow='fold')
+        return DrawnPicture(name, [PicturePart(shown, 'interrupt')])
+    return DrawnPicture(name, [PicturePart(Text('no call was recorded', 'dim'))])

@@ -14,12 +14,10 @@ from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
-from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
-from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place
+from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place, unlocated_text
 from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
-from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 
 def source(desk: Desk, scene: Scene, width: int) -> DrawnPicture:

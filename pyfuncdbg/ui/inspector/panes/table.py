@@ -1,13 +1,12 @@
 """The panes of the inspector, in order."""
 from __future__ import annotations
 
+from pyfuncdbg.ui.inspector.panes.call_panes import output, tensors
 from pyfuncdbg.ui.inspector.panes.calls import CallList
 from pyfuncdbg.ui.inspector.panes.graph import graph
-from pyfuncdbg.ui.inspector.panes.output import output
 from pyfuncdbg.ui.inspector.panes.scene import Pane
 from pyfuncdbg.ui.inspector.panes.source import source
 from pyfuncdbg.ui.inspector.panes.tape import tape
-from pyfuncdbg.ui.inspector.panes.tensors import tensors
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 
 PANES = (Pane('graph', '1', 'the nodes of the run', graph),

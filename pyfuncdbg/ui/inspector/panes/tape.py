@@ -5,12 +5,11 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.gradients.tape import tape_of
-from pyfuncdbg.observers.debug.queries import Queries
 from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
-from pyfuncdbg.ui.inspector.panes.empty_pane import nothing
-from pyfuncdbg.ui.inspector.panes.scene import Scene
+from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
 from pyfuncdbg.ui.views.numerics.tape import tape_view
 
 _MOST = 20_000
@@ -46,7 +45,7 @@ def _newest(desk: Desk) -> DrawnPicture:
     return DrawnPicture('tape', [PicturePart(tape_view(tape_of(desk.trace)))])
 
 
-def tape_line(trace: Queries, call: CallRecord) -> str:
+def tape_line(trace: Trace, call: CallRecord) -> str:
     """The command of the key: the tape of the selected run, or of the one that differentiates the call, or else of the
     newest."""
     run = call.run

@@ -11,13 +11,11 @@ from textual.content import Content
 from textual.message import Message
 
 from pyfuncdbg.ui.inspector.desks.desk import Reply
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPicture, PicturePart, drawing
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, DrawnPicture, PicturePart, drawing, head_of
 from pyfuncdbg.ui.inspector.lists.list_command import ListLine, key_at, list_line
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
-from pyfuncdbg.ui.inspector.lists.text_filter import head_of
 from pyfuncdbg.ui.inspector.panes.stop_panes import offers_of
 from pyfuncdbg.ui.inspector.screen.key_help import key_help
-from pyfuncdbg.ui.inspector.screen.screen_history import ScreenHistory
 from pyfuncdbg.ui.views.escape import one_line
 
 _SHORT = 4
@@ -130,3 +128,55 @@ class AnswerScreen(ScrollingLines):
     def on_resize(self, event: events.Resize) -> None:
         """An answer is drawn for a width."""
         self.show_again()
+
+
+MOST = 50
+
+
+class ScreenHistory:
+    """Answers that have a screen; the panes stand before the first.
+
+    Attributes:
+        position: Of the screen that is shown, -1 for the panes.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[Reply] = []
+        self.position = -1
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    @property
+    def current(self) -> Reply | None:
+        """The screen that is shown, None for the panes."""
+        return self._seen[self.position] if self.position >= 0 else None
+
+    def add(self, reply: Reply) -> None:
+        """Another screen: it follows the one that is shown; those further on are forgotten."""
+        if self.position >= 0:
+            del self._seen[self.position + 1:]
+        self._seen = [*self._seen, reply][-MOST:]
+        self.position = len(self._seen) - 1
+
+    def back(self) -> Reply | None:
+        """One back; before the first stand the panes."""
+        self.position = max(-1, self.position - 1)
+        return self.current
+
+    def forward(self) -> Reply | None:
+        """One forward, if there is one."""
+        self.position = min(len(self._seen) - 1, self.position + 1)
+        return self.current
+
+    def leave(self) -> Reply | None:
+        """To the panes; `last` comes back to where this was."""
+        self.position = -1
+        return None
+
+    def leave_card(self) -> bool:
+        """To the panes if the card of a stop is shown, which says nothing of a program that has gone on; whether it was."""
+        shown = self.current is not None and self.current.command == 'stop'
+        if shown:
+            self.leave()
+        return shown

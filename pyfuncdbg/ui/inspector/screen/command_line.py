@@ -17,8 +17,7 @@ from textual.widgets.option_list import Option
 
 from pyfuncdbg.ui.commands.engine.continuation import LISTED, QUESTION, commands_of, extended, prompt_for_more
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
-from pyfuncdbg.ui.inspector.desks.desk import Desk
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.inspector.desks.desk import Desk, DeskRequest
 from pyfuncdbg.ui.views.escape import one_line
 
 _LEAST = 40

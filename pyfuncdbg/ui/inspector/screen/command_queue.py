@@ -13,8 +13,7 @@ from rich.text import Text
 from textual.app import App
 
 from pyfuncdbg.ui.commands.engine.answer import MOST_LATER
-from pyfuncdbg.ui.inspector.desks.desk import Desk, Reply
-from pyfuncdbg.ui.inspector.desks.request import DeskRequest
+from pyfuncdbg.ui.inspector.desks.desk import Desk, DeskRequest, Reply
 from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, drawing
 from pyfuncdbg.ui.inspector.lists.messages import CommandAnswered
 from pyfuncdbg.ui.inspector.screen.answer_screen import AnswerScreen

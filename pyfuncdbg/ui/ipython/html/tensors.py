@@ -11,9 +11,8 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.ipython.html.element import Html, element, joined
-from pyfuncdbg.ui.ipython.html.histogram import histogram_html
+from pyfuncdbg.ui.ipython.html.page import text_html
 from pyfuncdbg.ui.ipython.html.pages import paged_table
-from pyfuncdbg.ui.ipython.html.styled_text import text_html
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.tensors.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
@@ -69,3 +68,24 @@ def _range(stats: Stats | None) -> tuple[str, str, str]:
     return value(stats.min), histogram_html(stats), value(stats.max)
 
 
+_WIDE, _TALL = 80, 16
+
+
+def histogram_html(stats: Stats) -> Html:
+    """Bars from the least to the greatest finite element; empty if there are none."""
+    counts = [max(0, count) for count in stats.histogram]
+    top = max(counts, default=0)
+    if not top or stats.min is None or stats.max is None:
+        return Html()
+    wide = _WIDE / len(counts)
+    bars = []
+    for i, count in enumerate(counts):
+        if not count:
+            continue
+        tall = max(1.0, count / top * _TALL)
+        low, high = (stats.min + (stats.max - stats.min) * (at / len(counts)) for at in (i, i + 1))
+        title = element('title', f'{value(low)} .. {value(high)}: {count:,}')
+        bars.append(element('rect', title, x=f'{i * wide:.2f}', y=f'{_TALL - tall:.1f}', width=f'{wide:.2f}',
+                            height=f'{tall:.1f}', class_='pf-bar'))
+    return element('svg', *bars, class_='pf-hist', role='img', width=_WIDE, height=_TALL, viewBox=f'0 0 {_WIDE} {_TALL}',
+                   aria_label=f'histogram of {sum(counts)} elements from {value(stats.min)} to {value(stats.max)}')

@@ -16,10 +16,8 @@ from rich.console import Console
 from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.hooks import notice
 from pyfuncdbg.observers.debug.debugger import Debugger
-from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.stops.location import whereabouts
-from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.stops.unattended_stop import note_stop
+from pyfuncdbg.observers.debug.stops.broker import Broker, note_stop
+from pyfuncdbg.observers.debug.stops.stop import Stop, whereabouts
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, KernelCells
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader

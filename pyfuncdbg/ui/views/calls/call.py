@@ -1,4 +1,4 @@
-"""The call card: function, place, time, inputs, outputs and captured output."""
+"""The call card: function, place, time, inputs, outputs and captured output; and the output of a call alone (`out`)."""
 from __future__ import annotations
 
 from rich.padding import Padding
@@ -12,10 +12,9 @@ from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.sources.source import parameters, place
+from pyfuncdbg.ui.views.sources.source import parameters, place, unlocated_text
 from pyfuncdbg.ui.views.tensors.tensor import tensor_card
 from pyfuncdbg.ui.views.units import seconds
-from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 
 def call_card(call: CallRecord) -> Page:
@@ -100,8 +99,14 @@ def _facts(call: CallRecord) -> Table:
     return grid
 
 
+def call_output(call: CallRecord) -> Page:
+    """Everything that one call said, in order."""
+    title = Text.assemble((f'call #{one_line(call.number, 20)} ', 'bold'), label(call.label, 'bold'),
+                          '  ', state(call), overflow='fold')
+    return Page(title, output_view(call.output, call.dropped))
+
+
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_call
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(call_card(load_call(sample().call(3))))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import ConsoleOptions
 from rich.table import Table
@@ -13,32 +14,42 @@ from pyfuncdbg.ui.views.calls.call import state
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.labels import which
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds
 
 
-def call_table(calls: Sequence[CallRecord], total: int | None = None, *, filters: Mapping[str, object] | None = None,
-               sort: str = 'time', dropped: int = 0, alike: Mapping[str, SiteLabel] | None = None) -> Page:
-    """Calls, one a line, under a line with their number and the active filters.
+@dataclass(frozen=True, slots=True)
+class CallListing:
+    """A page of the calls that passed the filters.
 
-    Args:
+    Attributes:
         calls: Those to show, in order.
-        total: How many pass the filters; None: those.
+        total: How many pass the filters.
         filters: What was asked for, by name.
         sort: What they are sorted by.
         dropped: Calls that the trace does not hold.
         alike: By number of a call, which its site is of those that look like it.
     """
-    def draw(options: ConsoleOptions) -> Table:
-        return _table(calls, alike or {}, sort, options)
-    first = heading(len(calls) if total is None else total, 'call', shown=len(calls), filters=filters, sort=sort,
-                    dropped=dropped)
-    return Page(first, draw) if calls else Page(first)
+
+    calls: Sequence[CallRecord]
+    total: int
+    filters: Mapping[str, object] = field(default_factory=dict)
+    sort: str = 'time'
+    dropped: int = 0
+    alike: Mapping[str, SiteLabel] = field(default_factory=dict)
 
 
-def _table(calls: Sequence[CallRecord], alike: Mapping[str, SiteLabel], sort: str, options: ConsoleOptions) -> Table:
+def call_table(found: CallListing) -> Page:
+    """Calls, one a line, under a line with their number and the active filters."""
+    first = heading(found.total, 'call', shown=len(found.calls), filters=found.filters, sort=found.sort,
+                    dropped=found.dropped)
+    return Page(first, lambda options: _table(found, options)) if found.calls else Page(first)
+
+
+def _table(found: CallListing, options: ConsoleOptions) -> Table:
+    calls = found.calls
     durations = [Text('' if call.duration is None else seconds(call.duration)) for call in calls]
     columns = [
         Column('number', [Text('#' + one_line(call.number, 20)) for call in calls], 1, right=True),
@@ -47,12 +58,12 @@ def _table(calls: Sequence[CallRecord], alike: Mapping[str, SiteLabel], sort: st
                least=24 if options.max_width >= 60 else 12),
         Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
         Column('function', [function(call) for call in calls], 6, least=20),
-        Column('made', [which(alike.get(call.number)) for call in calls], 3, least=10),
+        Column('made', [which(found.alike.get(call.number)) for call in calls], 3, least=10),
         Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
         Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
         Column('duration', durations, 3, right=True),
         Column('result', [result(call) for call in calls], 2, least=16, folds=True)]
-    return fitted_table(columns, options, sort=sort)
+    return fitted_table(columns, options, sort=found.sort)
 
 
 def shapes(tensors: Sequence[TensorRecord], most: int = 3) -> Text:
@@ -88,6 +99,6 @@ def result(call: CallRecord) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
-    demo(call_table(sample().calls()))
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
+    calls = sample().calls()
+    demo(call_table(CallListing(calls, len(calls))))

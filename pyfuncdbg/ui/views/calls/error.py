@@ -101,8 +101,7 @@ def _folded(frames: list[Frame]) -> Text:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_error
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     for call in sample().calls(failed=True):
         if call.error is not None:
             demo(error_panel(load_error(call.error), f'call #{call.number} {call.label}'))

@@ -86,8 +86,8 @@ def _elements(tensor: TensorRecord) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_locals
-    from pyfuncdbg.ui.views.page import Page, demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.page import Page
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = sample().call(3)
     found = FrameRecord(0, (LocalRecord('x', 'ndarray', '', call.inputs[0]), LocalRecord('eps', 'float', '1e-06'),
                             LocalRecord('y', 'ndarray', '', call.outputs[0])), 3)

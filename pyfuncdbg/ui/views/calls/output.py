@@ -103,7 +103,6 @@ def _offset(record: OutputRecord) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_call
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = load_call(sample().call(3))
     demo(output_view(call.output, call.dropped))

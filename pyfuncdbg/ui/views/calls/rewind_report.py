@@ -128,7 +128,7 @@ def _arrow(before: str, after: str) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(differences_view((Difference('norm:0', ('float32', 'float32'), ((3, 4), (3, 4)), 4, 0.25, (4, 0)),
                            Difference('loss:0', ('float32', 'float32'), ((), ()), 0, 0.0, (0, 0)))),
          retried_view('norm', ReloadReport('normalize', 'model.py', 39, True)),

@@ -1,4 +1,4 @@
-"""The run card: feeds, fetches and suggested commands before a run, results or the failure after it."""
+"""The run card: feeds, fetches and suggested commands before a run, results or the failure after it; a recorded run."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,10 +11,12 @@ from rich.text import Text
 
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.ordinals import ordinal
+from pyfuncdbg.observers.record.records import RunRecord
+from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.escape import label, one_line, visible
-from pyfuncdbg.ui.views.page import Page
+from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import line_text, place
-from pyfuncdbg.ui.views.tensors.tensor import tensor_line
+from pyfuncdbg.ui.views.tensors.tensor import tensor_card, tensor_line
 from pyfuncdbg.ui.views.units import count, seconds, shape, size
 
 WIDEST = 110
@@ -138,10 +140,35 @@ def _shortened(message: str) -> str:
     return text if len(text) <= _MOST_MESSAGE else f'{text[:_MOST_MESSAGE]}...'
 
 
+TENSORS = 20
+"""Feeds, and fetches, that are shown."""
+ELEMENTS = 24
+"""Elements to load of each."""
+
+
+def run_view(run: RunRecord) -> Page:
+    """Everything about one run."""
+    process = f' of process {run.process}' if run.process != 1 else ''
+    title = Text.assemble((f'run #{run.id}{process}', 'bold'), '  ', label(run.label, limit=200), '  ',
+                          (one_line(run.host, 40), 'cyan'), overflow='fold')
+    took = f'took {seconds(run.duration)}' if run.duration is not None else 'did not end, or was eager code'
+    again = f', retry of run #{one_line(run.retry_of, 20)}' if run.retry_of else ''
+    nodes = count(len(run.sites), 'node')
+    parts: list[Part] = [title, Text(f'{seconds(run.started)} after the start, {took}, {nodes}{again}', 'dim',
+                                     overflow='fold')]
+    for what, tensors in (('feed', run.feeds), ('fetch', run.fetches)):
+        parts += [tensor_card(tensor, what) for tensor in tensors[:TENSORS]]
+        if len(tensors) > TENSORS:
+            parts.append(Text(f'... {len(tensors) - TENSORS:,} more', 'dim'))
+    if run.error is not None:
+        parts.append(error_panel(run.error, f'run #{run.id}'))
+    return Page(*parts)
+
+
 if __name__ == '__main__':
     from pyfuncdbg.hooks.call import Frame
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.observers.record.record_contents import load_run
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     failed = next(call for call in sample().calls(failed=True) if call.error is not None)
     typed = (Suggestion('run', 'run to the end and stop there'), Suggestion('node', 'go node by node'))
     demo(run_card_view(RunCard(12, 'Session.run', 3, 'session 1', 4711, 'MainThread',
@@ -151,4 +178,5 @@ if __name__ == '__main__':
                              failed.error.message if failed.error else '',
                              NodeFailure(failed.site.name, failed.site.op_type, failed.number,
                                          Frame('model.py', 41, 'build'), failed.inputs,
-                                         failed.site.source_at('model.py', 41)), '', (), 0, True, typed)))
+                                         failed.site.source_at('model.py', 41)), '', (), 0, True, typed)),
+         *(run_view(load_run(run, ELEMENTS)) for run in sample().runs()))

@@ -71,8 +71,7 @@ def _state(row: NodeRow) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = sample().call(3)
     demo(node_line(NodeRow('x', 'Placeholder', 'ran', tensor=call.inputs[0])),
          node_line(NodeRow('norm', 'EagerPyFunc', 'here', call, 3, call.outputs[0])),

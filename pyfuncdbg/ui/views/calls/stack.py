@@ -76,7 +76,7 @@ def _row(row: StackRow) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(stack_view((StackRow('python', '<module>', '', 'train.py', 30, 'sess.run(loss, {x: batch})', False, False),
                      StackRow('run', 'run #12 Session.run', 'fetches loss:0', '', 0, '', False, False),
                      StackRow('node', 'loss', 'Mean, waits for norm', 'train.py', 22, 'loss = tf.reduce_mean(y)', False,

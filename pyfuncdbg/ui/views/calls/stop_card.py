@@ -14,9 +14,8 @@ from pyfuncdbg.ui.views.calls.rewind_report import differences_view
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut, listing_view
-from pyfuncdbg.ui.views.sources.source import place
+from pyfuncdbg.ui.views.sources.source import place, unlocated_text
 from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, variables_table
-from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 _MESSAGE = 400
 _LINES = 4
@@ -149,5 +148,5 @@ def demo_cards() -> Sequence[StopCard]:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(*map(stop_view, demo_cards()))

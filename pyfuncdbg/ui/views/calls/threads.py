@@ -56,7 +56,7 @@ def _running(calls: Sequence[CallRecord], options: ConsoleOptions) -> Table:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(threads_view(ThreadList((WaitingThread(3, 8123, 'MainThread', 'before', 'before norm[2]', 'breakpoint 1', 12.5,
                                                 True),
                                WaitingThread(4, 8124, 'Thread-1', 'line', 'load at data.py:41', 'step', 0.25, False)), ())))

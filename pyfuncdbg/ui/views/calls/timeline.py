@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.console import ConsoleOptions
 from rich.text import Text
@@ -25,14 +26,18 @@ _NARROW = 2
 """Columns from the first to the last one of a bar; a call that is narrower is a mark in each."""
 
 
-def timeline_view(found: Timeline, *, filters: Mapping[str, object] | None = None) -> Page:
-    """All threads of a window under the scale of time.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of the trace, and the filters of its calls by name."""
 
-    Args:
-        found: The window.
-        filters: What was asked for, by name.
-    """
-    first = heading(found.total, 'call', shown=found.shown, filters=filters)
+    timeline: Timeline
+    filters: Mapping[str, object]
+
+
+def timeline_view(window: Window) -> Page:
+    """All threads of a window under the scale of time."""
+    found = window.timeline
+    first = heading(found.total, 'call', shown=found.shown, filters=window.filters)
     if found.shown < found.total:
         first.append('   the longest', 'dim')
     first.append(f'   {found.threads} thread{"s" * (found.threads != 1)}, {seconds(found.end - found.start)}')
@@ -139,7 +144,6 @@ def _margin(lane: Lane, several: bool) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.timeline import timeline
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     first, last = sample().extent()
-    demo(timeline_view(timeline(sample().spans_during(first, last)[1], first, last)))
+    demo(timeline_view(Window(timeline(sample().spans_during(first, last)[1], first, last), {})))

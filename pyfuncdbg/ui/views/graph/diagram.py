@@ -28,5 +28,5 @@ class UnwrappedText:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.diagram import Arrow, DiagramBox
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(diagram_text(Diagram('dot', (DiagramBox(('x',), 'feed'), DiagramBox(('mm', 'MatMul'), 'op')), (Arrow(0, 1),))))

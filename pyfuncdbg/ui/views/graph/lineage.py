@@ -115,8 +115,7 @@ if __name__ == '__main__':
     from pyfuncdbg.observers.debug.inspecting.node_values import NodeValues
     from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
     from pyfuncdbg.observers.debug.reports.lineage import lineage
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     node = find_node(sample(), 'scale')
     values = NodeValues(sample(), node.graph, node=node.name)
     demo(lineage_view(lineage(node.graph, node.name, 'inputs', depth=3, limit=20,

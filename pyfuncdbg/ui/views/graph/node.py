@@ -24,10 +24,9 @@ from pyfuncdbg.ui.views.escape import label, one_line, shortened
 from pyfuncdbg.ui.views.graph.lineage import returned_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut, highlighted
-from pyfuncdbg.ui.views.sources.source import line_text, place
+from pyfuncdbg.ui.views.sources.source import line_text, place, unlocated_text
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, typed_as
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds, size, with_retries
-from pyfuncdbg.ui.views.unknown_line import unlocated_text
 
 USERS = 6
 """Consumers of one output that are named."""
@@ -262,6 +261,5 @@ def _dumps(calls: Sequence[CallRecord]) -> Page:
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.cards.node_card import node_card
     from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(node_view(node_card(sample(), find_node(sample(), 'norm'), dumps=True)))

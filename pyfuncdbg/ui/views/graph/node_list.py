@@ -104,7 +104,6 @@ def _value(row: NodeListRow, found: NodeList) -> Text:
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.inspecting.recorded_graph import graph_of, plan_of
     from pyfuncdbg.observers.debug.reports.node_list import node_rows
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     nodes = tuple(node_rows(sample(), graph_of(sample(), plan_of(sample()))))
     demo(node_list_view(NodeList(nodes, 2, 2, 'Session.run', 3, True, False, None, ('mm:0',), ('scale:0',), {}, 'order')))

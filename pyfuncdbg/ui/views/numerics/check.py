@@ -84,7 +84,7 @@ def _number(value: float | None) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     normalize = CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 0, 'mm:0', EdgeOutcome('OK', 2e-9), 60)
     epsilon = CheckedEdge('9', '3', 'norm', 'EagerPyFunc', 'normalize', 1, 'eps:0',
                           EdgeOutcome('BAD', 2.0, (1, 0), -0.5, 0.5), 60)

@@ -13,11 +13,11 @@ from pyfuncdbg.observers.debug.numerics.nan_line_tracer import NonfiniteVariable
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, NanOutcome, ReachedFetch
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord
-from pyfuncdbg.ui.views.call_number import named, numbered
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading, unrecorded
+from pyfuncdbg.ui.views.labels import named, numbered
 from pyfuncdbg.ui.views.numerics.origin import kind_of
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import excerpt, place
@@ -263,8 +263,7 @@ def _later(appearance: NonfiniteVariable) -> Text:
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
     from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     health = judge(sample())
     demo(health_view(HealthReport(health.findings, len(health.findings), {'born': 1, 'inherited': 1},
                                   outcomes(sample(), health), {}, 0, True, False)))

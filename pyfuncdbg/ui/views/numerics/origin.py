@@ -164,6 +164,5 @@ def _row(row: BadRow) -> Part:
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
     from pyfuncdbg.observers.debug.numerics.origin_card import origin_card
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(*(origin_view(origin_card(finding, {'python': 1})) for finding in judge(sample()).origins))

@@ -1,6 +1,7 @@
 """The gradient tape as a tree: each step once, references where it recurs, a bar of its gradient.
 
-The bars stand under one another, so that where a gradient vanishes or explodes is seen at a glance.
+The bars stand under one another, so that where a gradient vanishes or explodes is seen at a glance. Below the tree are the
+sources of the backward pass: those without a gradient and the repair, and the steps behind the other gradients.
 """
 from __future__ import annotations
 
@@ -11,10 +12,9 @@ from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode
+from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, TapeEdge, TapeNode, TapeSource
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.numerics.tape_sources import dead_lines, makers
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.listing import cut
 from pyfuncdbg.ui.views.units import count
@@ -274,12 +274,42 @@ def filled(gradient: Gradient, width: int) -> int:
     return max(1, round(min(1.0, max(0.0, share)) * width))
 
 
+DEAD = 20
+"""Sources without a gradient that are listed."""
+BY = 3
+
+
+def dead_lines(tape: Tape) -> list[Part]:
+    """One line for each source without a gradient, and below it what mends that."""
+    dead = tape.dead
+    if not dead:
+        return []
+    lines: list[Part] = [Text(), Text(f'{count(len(dead), "source")} without a gradient: it is None, not connected',
+                                      'bold yellow', overflow='fold')]
+    for source in dead[:DEAD]:
+        lines.append(Text.assemble(label(source.name, 'bold', 80), f' {one_line(source.kind, 40)}  ',
+                                   (one_line(source.dead, 400), 'yellow'), overflow='fold'))
+        if source.fix:
+            lines.append(Text.assemble('    -> ', (one_line(source.fix, 400), 'green'), overflow='fold'))
+    if len(dead) > DEAD:
+        lines.append(Text(f'... {len(dead) - DEAD:,} more', 'dim'))
+    return lines
+
+
+def makers(tape: Tape, source: TapeSource) -> str:
+    """Names of the forward nodes by which a gradient came."""
+    nodes = {node.number: node.name for node in tape.nodes}
+    names = [nodes.get(edge.source, '') for edge in tape.leaves if edge.gradient.name == source.name]
+    found = [f'{name} x{names.count(name)}' if names.count(name) > 1 else name for name in dict.fromkeys(names) if name]
+    return ', '.join(found[:BY]) + (', ...' if len(found) > BY else '')
+
+
 if __name__ == '__main__':
     import numpy as np
 
     from pyfuncdbg.observers.debug.gradients.tape import gradient_of
     from pyfuncdbg.observers.debug.value import described
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     values = (('loss:0', 1.0), ('w1:0', 3.1e-7), ('w2:0', np.nan))
     one, small, nan = (gradient_of(name, tensor) for name, value in values
                        if (tensor := described(np.full(3, value)).tensor) is not None)

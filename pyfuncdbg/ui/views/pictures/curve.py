@@ -144,7 +144,7 @@ def _ticks(size: int, cells: int, labels: int) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     waves = np.sin(np.linspace(0, 20, 300)) * np.linspace(1, 3, 300)
     waves[120:126], waves[250] = np.nan, np.inf
     demo(Curve(waves), Curve(np.array([1.0, 4, 9, 16, 25])), Curve(np.full(9, np.nan)))

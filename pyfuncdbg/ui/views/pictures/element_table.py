@@ -167,7 +167,7 @@ def _label(prefix: tuple[int, ...], last: tuple[int, ...]) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(preview(np.array([[0.5, np.nan, 1e-9], [np.inf, 0, -3]]), ranges=((-5, -1),)),
          preview(np.arange(10_000.0).reshape(100, 100)), preview(np.array([b'a\x1b', b'\xff' * 50], object)),
          preview(np.zeros((0, 3))), preview(np.array(3.5)))

@@ -225,7 +225,7 @@ def _legend(grid: Grid, shape: tuple[int, ...], low: float, high: float, *, colo
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     angles = np.add.outer(np.linspace(0, 6, 24), np.linspace(0, 9, 60))
     waves = np.sin(angles)
     waves[10, 20:40], waves[3, 5] = np.nan, np.inf

@@ -71,7 +71,7 @@ def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     waves = np.sin(np.linspace(0, 60, 4 * 12 * 40)).reshape(4, 12, 40)
     waves[2, 5, 7] = np.nan
     demo(Picture(waves, near=(2, 5, 7)), Picture(waves[0, 0]))

@@ -4,15 +4,15 @@ from __future__ import annotations
 from rich.console import ConsoleOptions
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.reports.annotated_source import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
+from pyfuncdbg.observers.debug.reports.source_files import AnnotatedLine, AnnotatedListing, AnnotatedSource, MarkedNode
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
 from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.sources.source import unlocated_count
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 from pyfuncdbg.ui.views.units import count, seconds
-from pyfuncdbg.ui.views.unknown_line import unlocated_count
 
 BAR = 5
 NAME = 48
@@ -83,8 +83,7 @@ def _node(node: MarkedNode, width: int) -> Text:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, marks_by_line
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     marks = marks_by_line(sample())['model.py']
     told = tuple(AnnotatedLine(number, text, True, sum(mark.time.own for mark in marks.get(number, ()) if mark.time), tuple(
         MarkedNode(mark, sample().call(2).outputs[0]) for mark in marks.get(number, ())), 0)

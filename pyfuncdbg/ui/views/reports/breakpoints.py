@@ -113,7 +113,7 @@ def _notes(state: BreakpointState) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     norm = BreakpointState(1, 'norm', 'has_nan(out) & ~has_inf(out)', 'after-call', 'stop', False, 3, 0, True, 12, 0, '',
                            ('norm',))
     line = BreakpointState(2, 'model.py:41', 'sd.min() == 0', 'before', 'log', True, 1, 0, False, 1, 2,

@@ -37,5 +37,5 @@ def command_help(text: str) -> Segments:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(command_list((('look', 'lt, list_tensors', 'list tensors'), ('keep', 'info', 'what this trace is'))))

@@ -8,8 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import InterpreterUse
+from pyfuncdbg.hooks.diagnosis import Figure, Finding, InterpreterUse
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
@@ -141,8 +140,8 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.hooks.evidence import Place
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.hooks.diagnosis import Place
+    from pyfuncdbg.ui.views.sample_trace import demo
     lost = Finding('shape', 'load', Place('train.py', 12), 'The output has no shape in the graph, not even a rank; the '
                    'elements of the dataset have none: batch and Keras need it', {'calls seen': 40, 'output 0': '[None, 3]'},
                    'image.set_shape([None, 3])', 'the shape of all 40 calls that were seen, None where it varied')

@@ -1,5 +1,7 @@
-"""The properties of a trace (`info`): writer, time, size, losses."""
+"""The properties of a trace (`info`): writer, time, size, losses, damage; and the counts of its runs. Pure."""
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from rich.table import Table
 from rich.text import Text
@@ -7,11 +9,15 @@ from rich.text import Text
 from pyfuncdbg.hooks.op_cost import OpCost
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.views.calls.output import dropped_line
-from pyfuncdbg.ui.views.escape import label, one_line
+from pyfuncdbg.ui.views.escape import label, one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.reports.damage import damage_lines
-from pyfuncdbg.ui.views.reports.run_counts import run_counts
 from pyfuncdbg.ui.views.units import count, date, seconds, size, with_retries
+
+
+def damage_lines(damage: Iterable[str]) -> list[Text]:
+    """'damaged: 4711-0001.log: ends in the middle of a record at byte 20 of 40', a line for each."""
+    return [Text(f'damaged: {visible(line)}', 'yellow', overflow='fold') for line in damage]
+
 
 _LONGEST_COMMAND = 2_000
 """Characters of a command line that are shown: rich takes a minute to fold some megabytes."""
@@ -47,7 +53,26 @@ def op_cost(cost: OpCost) -> str:
     return f'{count(cost.calls, "op")} handed over: {seconds(cost.seconds)} in callbacks, {size(cost.nbytes)}'
 
 
+def run_counts(info: TraceInfo) -> str:
+    """'44 runs, 44 backward passes, 1,000 elements of datasets': runs, then what else has a number of a run."""
+    counts = []
+    if info.runs or not (info.passes or info.elements):
+        counts.append(with_retries(count(info.runs, 'run'), info.retries[1]))
+    if info.passes:
+        counts.append(count(info.passes, 'backward pass', 'backward passes'))
+    if info.elements:
+        counts.append(f'{count(info.elements, "element")} of datasets')
+    return ', '.join(counts)
+
+
+def run_numbers(info: TraceInfo) -> str:
+    """'run #N counts runs and backward passes, from 2': what the numbers of runs count."""
+    passes = info.passes + info.inner
+    others = [words for words, number in (('backward passes', passes), ('elements of datasets', info.elements)) if number]
+    start = f', from {info.first_run}' if info.first_run > 1 else ''
+    return f'run #N counts {" and ".join([", ".join(["runs", *others[:-1]]), *others[-1:]])}{start}'
+
+
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(info_view(sample().info()))

@@ -103,6 +103,5 @@ def _rate(rate: float) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(live_counts_view(LiveCounter(sample(), 0).take()))

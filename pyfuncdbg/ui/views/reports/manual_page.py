@@ -111,6 +111,6 @@ def topic_list(topics: Sequence[tuple[str, str]], hint: str) -> Page:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(ManualPage('# Stops: where a program waits\n\nSee [help conditions](conditions.md).\n\n```console\n(pfd) p x\n```'),
          topic_list([('stops', 'where a program waits')], "'help TOPIC' shows one"))

@@ -11,9 +11,9 @@ from pyfuncdbg.observers.debug.reports.profile import By, Profile, ProfileRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label
 from pyfuncdbg.ui.views.heading import heading, unrecorded
+from pyfuncdbg.ui.views.labels import which
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
-from pyfuncdbg.ui.views.site_label import which
 from pyfuncdbg.ui.views.sources.source import line_text, place
 from pyfuncdbg.ui.views.units import seconds, with_retries
 
@@ -86,7 +86,6 @@ def _named(rows: Sequence[ProfileRow], by: By, *, wide: bool) -> list[Column]:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.profile import costs
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     found = costs(sample().profile(), sample().sites(), 'node')
     demo(profile_view(Profile(tuple(found), len(found), sum(cost.own for cost in found), 'node', {}, 'self', True)))

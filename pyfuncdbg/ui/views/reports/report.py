@@ -20,12 +20,10 @@ from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.labels import creation_note
 from pyfuncdbg.ui.views.numerics.origin import headline, kind_of, origin_view
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.reports.damage import damage_lines
-from pyfuncdbg.ui.views.reports.info import op_cost
-from pyfuncdbg.ui.views.reports.run_counts import run_counts, run_numbers
-from pyfuncdbg.ui.views.site_label import creation_note
+from pyfuncdbg.ui.views.reports.info import damage_lines, op_cost, run_counts, run_numbers
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, seconds, size, with_retries
 
@@ -340,6 +338,5 @@ def _not_kept(info: TraceInfo) -> Text:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.summary import summarized
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(report(summarized(sample())))

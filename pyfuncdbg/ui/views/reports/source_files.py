@@ -11,8 +11,8 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
+from pyfuncdbg.ui.views.sources.source import unlocated_count
 from pyfuncdbg.ui.views.units import seconds
-from pyfuncdbg.ui.views.unknown_line import unlocated_count
 
 BAR = 8
 
@@ -55,7 +55,6 @@ def _remarks(row: SourceFile) -> Text:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.reports.source_files import NONE_MISSING, files_of, marks_by_line
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     files = files_of(marks_by_line(sample()))
     demo(source_files_view(FileList(tuple(files), len(files), 0, NONE_MISSING, {}, 'time')))

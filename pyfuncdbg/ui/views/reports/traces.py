@@ -53,7 +53,7 @@ def _verdict(trace: TraceEntry) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(traces_view(TraceList('/home/ann', (
         TraceEntry('train-2.pfd', 'train.py --steps 100', 1.77e9, 21_500_000, 26_450, failed=2, bad=311),
         TraceEntry('train.pfd', 'train.py', 1.76e9, 4_096, 12, died='ValueError: no rows'),

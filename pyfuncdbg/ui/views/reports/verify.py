@@ -84,7 +84,7 @@ def _table(costs: Sequence[Any], options: ConsoleOptions) -> Table:
 if __name__ == '__main__':
     from types import SimpleNamespace
 
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     costs = [SimpleNamespace(level=level, seconds=0.2 * ratio, ratio=ratio) for level, ratio in
              (('plain', 1.0), ('hooks', 1.01), ('recording', 1.2))]
     same = {'command': ('train.py', '--fixed'), 'results': 120, 'values': 240, 'stdout': 400, 'stderr': 0, 'exit_code': 0,

@@ -72,7 +72,6 @@ def _syntax() -> Syntax:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     lines = tuple(sample().call(1).site.source.splitlines())
     demo(listing_view(Listing('model.py', 'normalize', 39, lines, current=41, breakpoints=(42,))))

@@ -13,9 +13,11 @@ from rich.text import Text
 from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.hooks.syntax_tree import tree_of
+from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.ui.views.escape import one_line, shortened, visible
+from pyfuncdbg.ui.views.units import count
 
 
 def line_text(source: SourceText, line: int, filename: str = '') -> Text:
@@ -89,9 +91,32 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
+_ATTACH = "attach before the graph is made, or start the program with 'pyfuncdbg run'"
+
+
+def unlocated_text(reason: Unlocated) -> Text | None:
+    """The remark shown instead of the line; None where there is nothing to say."""
+    if not reason:
+        return None
+    words = ('its line is not known, for it was read from a GraphDef or a saved model' if reason == 'imported' else
+             f'its line is not known, for it was made before pyfuncdbg attached: {_ATTACH}')
+    return Text(words, 'yellow', overflow='fold')
+
+
+def unlocated_count(before: int, imported: int) -> Text | None:
+    """The number of nodes that are missing in a list by line; None if none are."""
+    if not before and not imported:
+        return None
+    words = []
+    if before:
+        words.append(f'{count(before, "node")} made before pyfuncdbg attached ({_ATTACH})')
+    if imported:
+        words.append(f'{count(imported, "node")} read from a GraphDef or a saved model')
+    return Text(f'without a line: {" and ".join(words)}', 'yellow', overflow='fold')
+
+
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     site = sample().call(3).site
     demo(place(site.filename, 44), excerpt(site.source_at(site.filename, 44), 44),
          excerpt(site.source_at('other.py', 7), 7))

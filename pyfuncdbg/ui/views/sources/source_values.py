@@ -86,8 +86,7 @@ def tensor_note(name: str, tensor: TensorRecord) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = sample().call(3)
     demo(beside_view(Listing('model.py', 'normalize', 39, tuple(sample().call(1).site.source.splitlines()), current=44),
                      {39: [tensor_note('x', call.inputs[0])], 44: [Text('invalid value encountered in divide', 'yellow')]}))

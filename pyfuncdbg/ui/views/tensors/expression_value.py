@@ -27,6 +27,6 @@ if __name__ == '__main__':
     import numpy as np
 
     from pyfuncdbg.observers.debug.value import described
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(evaluated_view('x * 2', described(np.sin(np.arange(50)))), evaluated_view('x.sum()', described(np.float32(2.5))),
          evaluated_view('[x, 1]', described([np.arange(12.0).reshape(3, 4), 1])))

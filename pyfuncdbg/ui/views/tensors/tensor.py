@@ -91,7 +91,6 @@ def finite_row(stats: Stats, width: int, *, ascii_only: bool = False, magnitudes
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_call
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = load_call(sample().call(3))
     demo(*(tensor_card(tensor) for tensor in (*call.inputs, *call.outputs)))

@@ -118,7 +118,7 @@ def _apart(one: object, two: object) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     old = np.linspace(0, 1, 48).reshape(6, 8)
     new = old.copy()
     new[2, 3:6], new[4, 1] = np.nan, 7

@@ -87,7 +87,6 @@ def _range(tensor: TensorRecord) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.record.record_contents import load_few
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     demo(*(glimpse(load_few(tensor)) for tensor in sample().call(3).outputs),
          glimpse_of_constant(Constant('int32', (9,), (0, 1, 2))))

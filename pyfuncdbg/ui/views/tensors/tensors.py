@@ -1,20 +1,22 @@
-"""The tensor table (`lt`): one line a tensor, with its histogram and its flags."""
+"""The tensor table (`lt`): one line a tensor, with its histogram and its flags. In mid-run, and for feeds, without calls."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.console import ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
+from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor
 from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
-from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
 from pyfuncdbg.ui.views.heading import heading
+from pyfuncdbg.ui.views.labels import numbered
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.pictures.histogram import ranged
 from pyfuncdbg.ui.views.sources.source import place
@@ -26,29 +28,41 @@ COLUMN_OF = {'max': 'min', 'std': 'min'}
 Row = tuple[CallRecord, TensorRecord]
 
 
-def tensor_table(rows: Sequence[Row], total: int | None = None, *, verdicts: Mapping[str, NanVerdict] | None = None,
-                 filters: Mapping[str, object] | None = None, sort: str = 'time', bad: int = 0, dropped: int = 0,
-                 begun: float = 0.0, symbolic: int = 0) -> Page:
-    """Output tensors, one a line.
+@dataclass(frozen=True, slots=True)
+class TensorListing:
+    """Output tensors that passed the filters.
 
-    Args:
-        rows: Each with the call that made it, in order.
-        total: How many pass the filters; None: those.
+    Attributes:
+        rows: Those to show, each with the call that made it, in order.
+        total: How many pass the filters.
+        bad: How many of all are non-finite.
         verdicts: By call number: where non-finite values come from.
         filters: What was asked for, by name.
         sort: What they are sorted by.
-        bad: How many of all are non-finite.
         dropped: Tensors that the trace does not hold.
-        begun: What the times count from, in seconds from the start of the trace.
-        symbolic: Gradients of traced passes that are not listed, for they have no values.
+        begun: What their times count from on the screen, in seconds from the start of the trace: the start of the one run
+            whose tensors they are.
+        symbolic: How many further ones are gradients of passes that were traced into a graph: they have no values.
     """
-    def draw(options: ConsoleOptions) -> Table:
-        return _table(rows, verdicts or {}, sort, begun, options)
-    first = tensor_heading(len(rows) if total is None else total, len(rows), filters=filters, sort=sort, bad=bad,
-                           dropped=dropped)
-    if symbolic:
-        first.append(f'   {symbolic:,} symbolic of traced gradients not listed: tape', 'dim')
-    return Page(first, draw) if rows else Page(first)
+
+    rows: Sequence[Row]
+    total: int
+    bad: int = 0
+    verdicts: Mapping[str, NanVerdict] = field(default_factory=dict)
+    filters: Mapping[str, object] = field(default_factory=dict)
+    sort: str = 'time'
+    dropped: int = 0
+    begun: float = 0.0
+    symbolic: int = 0
+
+
+def tensor_table(found: TensorListing) -> Page:
+    """Output tensors, one a line."""
+    first = tensor_heading(found.total, len(found.rows), filters=found.filters, sort=found.sort, bad=found.bad,
+                           dropped=found.dropped)
+    if found.symbolic:
+        first.append(f'   {found.symbolic:,} symbolic of traced gradients not listed: tape', 'dim')
+    return Page(first, lambda options: _table(found, options)) if found.rows else Page(first)
 
 
 def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | None, sort: str, bad: int,
@@ -58,12 +72,12 @@ def tensor_heading(total: int, shown: int, *, filters: Mapping[str, object] | No
     return first.append(f'   {bad:,} non-finite', 'bold red') if bad else first
 
 
-def _table(rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str, begun: float,
-           options: ConsoleOptions) -> Table:
+def _table(found: TensorListing, options: ConsoleOptions) -> Table:
+    rows = found.rows
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
-        Column('time ms', [Text(milliseconds(made_at(*row) - begun)) for row in rows], 5, right=True),
+        Column('time ms', [Text(milliseconds(made_at(*row) - found.begun)) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
         Column('call', [made_by(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
@@ -71,9 +85,13 @@ def _table(rows: Sequence[Row], verdicts: Mapping[str, NanVerdict], sort: str, b
         Column('bytes', [Text(size(tensor.nbytes)) for _, tensor in rows], 6, right=True),
         Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
         Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 8, right=True),
-        Column('flags', [remarks(*row, verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
+        Column('flags', [remarks(*row, found.verdicts.get(row[0].number)) for row in rows], 1, least=16, folds=True)]
+    return fitted_table(columns, options, sort=_sorted_column(found.sort))
+
+
+def _sorted_column(sort: str) -> str:
     key, turned, way = sort.partition(',')
-    return fitted_table(columns, options, sort=COLUMN_OF.get(key, key) + turned + way)
+    return COLUMN_OF.get(key, key) + turned + way
 
 
 def spread(stats: Stats | None, options: ConsoleOptions, *, wide: bool) -> Text:
@@ -136,8 +154,86 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) 
     return text.append(f' <- {finding.verdict} by input {finding.slot}', 'bold red')
 
 
+_WORDS = {'fed': 'fed', 'here': '', 'dropped': "not kept: 'pt' computes it again if it can",
+          'next': 'not computed yet: next', 'later': 'not computed yet'}
+
+_HANDLE = 'handle, no tensor'
+
+
+@dataclass(frozen=True, slots=True)
+class LiveList:
+    """The tensors of a run under way: `total` pass the filters; these were asked for. `nodes` are all of the run."""
+
+    rows: Sequence[LiveTensor]
+    total: int
+    run: int
+    node: str
+    filters: Mapping[str, object]
+    sort: str
+    nodes: tuple[LiveNode, ...]
+
+
+def live_view(found: LiveList) -> Page:
+    """`lt` in mid-run."""
+    rows = found.rows
+    first = heading(found.total, 'tensor', shown=len(rows), filters=found.filters, sort=found.sort)
+    first.append(f'   run #{found.run} now, ' + (f"at '{one_line(found.node, 60)}'" if found.node else 'at its end'), 'dim')
+
+    def draw(options: ConsoleOptions) -> Table:
+        words = [_HANDLE if row.standing == 'here' and row.tensor is None else _WORDS[row.standing] for row in rows]
+        return _live_table([row.name for row in rows], [row.op_type for row in rows], [row.tensor for row in rows], words,
+                           found.sort, options)
+    return Page(first, draw) if rows else Page(first)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedList:
+    """Feeds of a run; `live` for one under way."""
+
+    run: int
+    label: str
+    rows: Sequence[TensorRecord]
+    live: bool
+
+
+def feeds_view(found: FeedList) -> Page:
+    """`pf`."""
+    rows = found.rows
+    first = Text(f'run #{found.run} {one_line(found.label, 60)}: {len(rows)} feed{"s" * (len(rows) != 1)}', 'bold')
+
+    def draw(options: ConsoleOptions) -> Table:
+        return _live_table([tensor.name for tensor in rows], [''] * len(rows), rows, [''] * len(rows), '', options)
+    return Page(first, draw) if rows else Page(first)
+
+
+def _live_table(names: Sequence[str], kinds: Sequence[str], tensors: Sequence[TensorRecord | None], words: Sequence[str],
+           sort: str, options: ConsoleOptions) -> Table:
+    wide = options.max_width >= WIDE
+    stats = [tensor.stats if tensor is not None else None for tensor in tensors]
+    columns = [
+        Column('name', [label(name) for name in names], 0, least=32 if wide else 20),
+        Column('kind', [label(kind) for kind in kinds], 6, least=8),
+        Column('dtype', [label('' if tensor is None else tensor.dtype, limit=30) for tensor in tensors], 4),
+        Column('shape', [label('' if tensor is None else shape(tensor.shape)) for tensor in tensors], 3, least=8),
+        Column('bytes', [Text('' if tensor is None else size(tensor.nbytes)) for tensor in tensors], 5, right=True),
+        Column('min |hist| max', [spread(one, options, wide=wide) for one in stats], 2),
+        Column('mean', [Text('' if one is None else value(one.mean)) for one in stats], 7, right=True),
+        Column('flags', [_live_remarks(tensor, word) for tensor, word in zip(tensors, words, strict=True)], 1, least=16,
+               folds=True)]
+    return fitted_table(columns, options, sort=_sorted_column(sort))
+
+
+def _live_remarks(tensor: TensorRecord | None, word: str) -> Text:
+    found = flag_line(tuple(flag for flag in flags(tensor) if flag != NOTHING_FINITE)) if tensor is not None else Text()
+    return Text(', ').join(part for part in (Text(word, 'dim'), found) if part)
+
+
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
-    demo(tensor_table(sample().tensors(), verdicts=judge(sample()).by_call()))
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
+    tensors = sample().tensors()
+    own = [tensor for _, tensor in tensors][:2]
+    demo(tensor_table(TensorListing(tensors, len(tensors), verdicts=judge(sample()).by_call())),
+         live_view(LiveList([*(LiveTensor(tensor.name, 'MatMul', 'here', tensor) for tensor in own),
+                             LiveTensor('loss:0', 'Mean', 'later', None)], 3, 12, 'norm', {}, 'time', ())),
+         feeds_view(FeedList(12, 'Session.run', own, live=False)))

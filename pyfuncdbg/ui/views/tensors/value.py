@@ -10,8 +10,8 @@ from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance
 from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.elements import LIMIT
 from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.ui.views.call_number import numbered
 from pyfuncdbg.ui.views.escape import label, one_line, visible
+from pyfuncdbg.ui.views.labels import numbered
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import Ranges, element, preview
 from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture
@@ -138,8 +138,7 @@ def _matches(values: np.ndarray, ranges: Ranges, count: int, found: Sequence[Seq
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.numerics.nan_origin import provenance
-    from pyfuncdbg.ui.views.page import demo
-    from pyfuncdbg.ui.views.sample_trace import sample
+    from pyfuncdbg.ui.views.sample_trace import demo, sample
     call = sample().call(3)
     norm = call.outputs[0]
     demo(value_view(norm, 'output 0 of call #3 norm[1]', norm.to_numpy(), ranges=((-2.0, 0.0),),

@@ -125,7 +125,7 @@ def elements(array: np.ndarray) -> str:
 
 if __name__ == '__main__':
     from pyfuncdbg.observers.debug.value import described
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     x = np.array([[0.5, np.nan, 1e-9], [np.inf, 0, -3]])
     demo(variables_table([NamedValue('x', described(x), 'mm:0'), NamedValue('eps', described(1e-6)),
                           NamedValue('y', described(np.arange(12.0).reshape(3, 4)))]),

@@ -161,17 +161,6 @@ ConfigProto, RunOptions, RunMetadata = map(_message, ('ConfigProto', 'RunOptions
 GPUOptions, GraphOptions, OptimizerOptions = map(_message, ('GPUOptions', 'GraphOptions', 'OptimizerOptions'))
 
 
-def datatype_number(name: str) -> int:
-    """The number of 'DT_FLOAT'."""
-    return _pool.FindEnumTypeByName('tensorflow.DataType').values_by_name[name].number  # type: ignore[no-any-return]
-
-
-def datatype_name(number: int) -> str:
-    """'DT_FLOAT'; '' for a number that means no dtype."""
-    found = _pool.FindEnumTypeByName('tensorflow.DataType').values_by_number.get(number)
-    return '' if found is None else found.name
-
-
 def shape_proto(sizes: Iterable[int | None] | None) -> Any:
     """The TensorShapeProto of static sizes, None for one that is not known; None: the rank is not known."""
     message = TensorShapeProto()

@@ -10,9 +10,8 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import IDENTITY
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.owner import owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite

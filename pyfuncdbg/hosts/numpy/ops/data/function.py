@@ -24,7 +24,7 @@ from pyfuncdbg.hosts.numpy.runtime.autograph.converted_call import converted_cal
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import host_error, kernel_text
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
 from pyfuncdbg.hosts.numpy.runtime.traces.traced_function import TracedFunction, traced
 

@@ -1,4 +1,7 @@
-"""Constants and the conversion of everything to tensors: what every op does to its arguments first."""
+"""Constants and the conversion of everything to tensors: what every op does to its arguments first.
+
+Constants are folded as in TensorFlow: values of constants only are computed once for all runs, when the nodes are made.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -7,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph import context
-from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, Attrs, OpDef, Output, TypedInput, register
-from pyfuncdbg.hosts.numpy.graph.known_value import known_value
+from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, INPUT, Attrs, OpDef, Output, TypedInput, register
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
+from pyfuncdbg.hosts.numpy.graph.known_value import captured, known_value
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import cast_array, to_array
@@ -236,3 +240,45 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     else:
         yield value
+
+
+_DEFAULT = 'PlaceholderWithDefault'
+_MOST = 1_000
+"""Nodes that are looked at: what hangs on more is taken for no constant."""
+
+
+def is_constant(tensor: Any) -> bool:
+    """Whether a tensor of a graph is computed of constants only, by ops without effects.
+
+    In a function also where it has captured them; in a branch if it is known which one runs, and in no loop: TensorFlow puts
+    functions and such branches only in place of their calls.
+    """
+    waiting, seen = [tensor], {id(tensor)}
+    while waiting and len(seen) < _MOST:
+        one = waiting.pop()
+        op = one.op
+        if op.type == INPUT:
+            outer = captured(one)
+            if not isinstance(outer, SymbolicTensor) or not _runs_with(owner(one), owner(outer)):
+                return False
+            needed: Any = (outer,)
+        elif op.type == CONSTANT or op.attrs.get('_py_constant'):
+            continue
+        elif op.definition.stateful or op.definition.in_execution or op.control_inputs or op.type == _DEFAULT:
+            return False
+        else:
+            needed = op.inputs
+            if not needed:
+                return False
+        waiting += [each for each in needed if id(each) not in seen]
+        seen.update(map(id, needed))
+    return not waiting
+
+
+def _runs_with(graph: Graph | None, outer: Graph) -> bool:
+    """Whether a graph runs whenever one around it does, and once."""
+    while graph is not None and graph is not outer:
+        if graph.place and not graph.certain:
+            return False
+        graph = graph.outer
+    return True

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyfuncdbg.errors import OpError
 from pyfuncdbg.hosts.numpy.graph.context import current_graph
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType

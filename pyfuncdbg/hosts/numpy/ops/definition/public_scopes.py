@@ -13,9 +13,8 @@ from pyfuncdbg.errors import InvalidArgumentError
 from pyfuncdbg.hooks.public_function import context_hiding_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.device import canonical, parsed
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.owner import owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types import nest

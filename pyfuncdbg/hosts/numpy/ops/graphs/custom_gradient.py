@@ -14,8 +14,8 @@ from typing import Any
 from pyfuncdbg.hooks.public_function import hide_own_frames
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Node, no_gradient
+from pyfuncdbg.hosts.numpy.graph.graph import owner
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.owner import owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.types import nest
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource

@@ -1,16 +1,21 @@
-"""Graphs as files and parts of graphs: `tf.io.write_graph`, `tf.compat.v1.graph_util`, tensors as messages.
+"""Graphs as messages and files: `tf.import_graph_def`, `tf.io.write_graph`, `tf.compat.v1.graph_util`, tensors as messages.
 
-Programs call it. What needs the protobuf library loads it at the call.
+Programs call it. What needs the protobuf library loads it at the call. Of an imported GraphDef all nodes become nodes of
+the current graph, or none.
 """
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
 
 
 def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
@@ -122,3 +127,99 @@ def make_ndarray(tensor: Any) -> Any:
     """
     from pyfuncdbg.hosts.numpy.graph.proto import tensor_proto
     return np.array(tensor_proto.make_ndarray(tensor))
+
+
+def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any = None, name: str | None = None,
+                     op_dict: Any = None, producer_op_list: Any = None, *, trust: bool = False) -> list[Any] | None:
+    """Add the nodes of a GraphDef to the current graph; if one cannot be added, none is.
+
+    Args:
+        graph_def: The GraphDef.
+        input_map: By name in `graph_def` ('x', 'x:1', '^x'), the tensor to use instead.
+        return_elements: Names of operations ('x') and tensors ('x:0') to give back.
+        name: Prefix of the names, 'import' by default; '' for none.
+        op_dict: Not used any more.
+        producer_op_list: Not used: attrs that are not known are kept.
+        trust: Load the functions that script ops made with `serialize=True` have in their nodes. That runs code of whoever
+            wrote the GraphDef. Without it such a node finds its function only where it was made.
+
+    Returns:
+        The operations and tensors of `return_elements`; None without it.
+
+    Raises:
+        TypeError: An argument is not what it should be.
+        ValueError: The nodes make no graph, or a name is not among them.
+        NotFoundError: An op type is not known.
+    """
+    from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import check_versions  # the protobuf library takes 60 ms to load
+    from pyfuncdbg.hosts.numpy.runtime.traces.function_library import FunctionLibrary
+    from pyfuncdbg.hosts.numpy.runtime.traces.node_import import NodeImport
+    message = _message(graph_def)
+    keys = _checked_keys(input_map)
+    wanted = _checked_elements(return_elements)
+    graph = context.current_graph() or context.get_default_graph()
+    with context.under(graph):
+        with graph.name_scope('import' if name is None else name) if name != '' else nullcontext('') as scope:
+            prefix = scope[:-1] if scope else ''
+            tensors = _converted(keys, prefix)
+        if prefix and any(_is_taken(graph, f'{prefix}/{node.name}') for node in message.node):
+            prefix = graph.unique_name(prefix)
+        check_versions(message.versions)
+        made = NodeImport(graph, prefix, tensors, FunctionLibrary(message.library, trust)).run(message.node, wanted)
+    return None if return_elements is None else made
+
+
+def _message(graph_def: Any) -> Any:
+    from pyfuncdbg.hosts.numpy.graph.proto.messages import GraphDef
+    if isinstance(graph_def, GraphDef):
+        return graph_def
+    if getattr(getattr(graph_def, 'DESCRIPTOR', None), 'name', '') != GraphDef.DESCRIPTOR.name:
+        raise TypeError('Argument `graph_def` must be a GraphDef proto.')
+    try:                                        # a message of TensorFlow's own, or of another pool
+        return GraphDef.FromString(graph_def.SerializeToString())
+    except Exception:                           # whatever it is, it is no GraphDef
+        raise TypeError('Argument `graph_def` must be a GraphDef proto.') from None
+
+
+def _checked_keys(input_map: Any) -> dict[str, Any]:
+    if input_map is None:
+        return {}
+    if not isinstance(input_map, dict):
+        raise TypeError(f'Argument `input_map` must be a dictionary. Obtained {type(input_map).__name__}')
+    if not all(isinstance(key, (str, bytes)) for key in input_map):
+        raise TypeError(f'All keys for argument `input_map` must be strings. Obtained keys: {list(input_map)}')
+    return {key.decode() if isinstance(key, bytes) else key: value for key, value in input_map.items()}
+
+
+def _checked_elements(return_elements: Any) -> list[str]:
+    if return_elements is None:
+        return []
+    found = list(return_elements) if not isinstance(return_elements, bytes) else [return_elements]
+    if not all(isinstance(element, (str, bytes)) for element in found):
+        raise TypeError(f'Argument `return_elements` must be a list of strings. Obtained {return_elements}.')
+    names = [element.decode() if isinstance(element, bytes) else element for element in found]
+    for text in names:
+        if text.count(':') > 1:
+            raise ValueError(f"Cannot convert '{text}' to a tensor name. Tensor names should not contain more than 1 `:`. "
+                             f"Obtained {text.count(':')}")
+        if ':' in text and not text.rpartition(':')[2].isdecimal():
+            raise ValueError(f"Cannot convert '{text}' to a tensor name. Second component of the name following the `:` "
+                             f"should be an int. Got {text.partition(':')[2]}.")
+    return names
+
+
+def _converted(keys: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    if not prefix and not all(isinstance(value, Tensor) for value in keys.values()):
+        raise ValueError('tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try '
+                         'calling tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def().')
+    graph = context.get_default_graph()
+    with graph.name_scope('_inputs') if prefix and keys else nullcontext():
+        return {key: convert_to_tensor(value) for key, value in keys.items()}
+
+
+def _is_taken(graph: Graph, name: str) -> bool:
+    try:
+        graph.get_operation_by_name(name)
+    except (KeyError, ValueError):
+        return False
+    return True

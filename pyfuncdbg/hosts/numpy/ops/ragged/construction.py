@@ -5,7 +5,8 @@ from typing import Any
 
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import as_dtype, int64
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_together
+from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack as stack_tensors
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, convert_together
 from pyfuncdbg.hosts.numpy.ops.ragged import functions, rows
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor, as_values
 
@@ -17,21 +18,16 @@ def range(starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, n
         starts, limits = 0, starts
     first = as_dtype(dtype) if dtype is not None else None
     begin, end, step = convert_together([starts, limits, deltas], ('starts', 'limits', 'deltas')) if first is None else [
-        as_values(value) if isinstance(value, Tensor) else _of(value, first) for value in (starts, limits, deltas)]
+        as_values(value) if isinstance(value, Tensor) else convert_to_tensor(value, first)
+        for value in (starts, limits, deltas)]
     splits, values = rows.ranges(begin, end, step, as_dtype(row_splits_dtype))
     return RaggedTensor(values, splits, internal=True)
-
-
-def _of(value: Any, dtype: Any) -> Any:
-    from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-    return convert_to_tensor(value, dtype)
 
 
 def stack(values: Any, axis: int = 0, name: Any = None) -> Any:
     """Tensors and ragged tensors side by side along a new axis, as a ragged tensor."""
     parts = [as_values(value) for value in values]
     if all(isinstance(part, Tensor) and part.shape.rank == 0 for part in parts):
-        from pyfuncdbg.hosts.numpy.ops.arrays.joining import stack as stack_tensors
         return stack_tensors(parts)
     return functions.stacked(parts, axis)
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.types.spec import CompositeTypeSpec, TensorSpec
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.ragged.tensor import RaggedTensor
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedTensorValue

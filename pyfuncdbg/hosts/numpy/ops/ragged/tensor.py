@@ -2,6 +2,7 @@
 
 The values may be ragged themselves. Programs make them in eager code, graphs and traced functions.
 """
+# long: one class, TensorFlow's `RaggedTensor`: its factory methods are a third of it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -18,14 +19,13 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.arrays.filling import fill
 from pyfuncdbg.hosts.numpy.ops.arrays.shaping import shape as shape_of
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
-from pyfuncdbg.hosts.numpy.ops.definition.constant import constant_value
+from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, constant_value, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.ragged import rows
-from pyfuncdbg.hosts.numpy.ops.ragged.factory import RaggedFactory, count_of
 from pyfuncdbg.hosts.numpy.ops.ragged.value import RaggedFetch, RaggedTensorValue
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 
 
-class RaggedTensor(RaggedFactory):
+class RaggedTensor:
     """Rows of values. Made by the class methods `from_...` and by `tf.ragged.constant`.
 
     Attributes:
@@ -57,6 +57,115 @@ class RaggedTensor(RaggedFactory):
         self.values = values
         self.row_splits = row_partition
         self.uniform_row_length = uniform
+
+    # ------------------------------------------------------------------ made of values and rows
+    @classmethod
+    def _made(cls, values: Any, splits: Tensor, validate: bool, uniform: Any = None) -> RaggedTensor:
+        if isinstance(values, RaggedTensor) and values.row_splits.dtype is not splits.dtype:
+            raise ValueError('Argument `row_partition` of RaggedTensor with name: partition must have same dtype as '
+                             f'Argument `values`. ({splits.dtype} vs. {values.row_splits.dtype}).')
+        if validate:
+            splits = rows.checked_size(splits, count_of(values, splits.dtype))
+        return cls(values, splits, True, uniform)
+
+    @classmethod
+    def _parts(cls, values: Any, partition: Any, name: str, validate: Any, rank: int = 1) -> tuple[Any, Tensor]:
+        """The values, and the argument that parts them into rows, as tensors."""
+        _check_flag(validate)
+        values = cls.as_values(values)
+        splits_dtype = values.row_splits.dtype if isinstance(values, RaggedTensor) else None
+        tensor = rows.as_partition(partition, name, splits_dtype)
+        tensor.shape.assert_has_rank(rank)
+        return values, tensor
+
+    @classmethod
+    def from_row_splits(cls, values: Any, row_splits: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
+        """Rows that begin at `row_splits[:-1]`."""
+        _check_flag(validate)
+        if isinstance(row_splits, (list, tuple)) and not row_splits:
+            raise ValueError('row_splits tensor may not be empty.')
+        values, splits = cls._parts(values, row_splits, 'row_splits', validate)
+        return cls._made(values, rows.checked_splits(splits) if validate else splits, validate)
+
+    @classmethod
+    def from_row_lengths(cls, values: Any, row_lengths: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
+        """Rows of these lengths."""
+        values, lengths = cls._parts(values, row_lengths, 'row_lengths', validate)
+        return cls._made(values, rows.of_lengths(lengths, validate), validate)
+
+    @classmethod
+    def from_row_starts(cls, values: Any, row_starts: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
+        """Rows that begin at `row_starts`."""
+        values, starts = cls._parts(values, row_starts, 'row_starts', validate)
+        return cls._made(values, rows.of_starts(starts, count_of(values, starts.dtype), validate), validate)
+
+    @classmethod
+    def from_row_limits(cls, values: Any, row_limits: Any, name: Any = None, validate: bool = True) -> RaggedTensor:
+        """Rows that end at `row_limits`."""
+        values, limits = cls._parts(values, row_limits, 'row_limits', validate)
+        return cls._made(values, rows.of_limits(limits, validate), validate)
+
+    @classmethod
+    def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: Any = None,
+                          validate: bool = True) -> RaggedTensor:
+        """Rows by the number of the row of each value; `nrows` of them, by default up to the last one with a value."""
+        values, numbers = cls._parts(values, value_rowids, 'value_rowids', validate)
+        values.shape[:1].assert_is_compatible_with(numbers.shape)
+        return cls._made(values, rows.of_numbers(numbers, nrows, validate), validate)
+
+    @classmethod
+    def from_uniform_row_length(cls, values: Any, uniform_row_length: Any, nrows: Any = None, validate: bool = True,
+                                name: Any = None) -> RaggedTensor:
+        """Rows of one length; the size of that axis is then known."""
+        values, length = cls._parts(values, uniform_row_length, 'uniform_row_length', validate, rank=0)
+        splits = rows.of_uniform_length(length, nrows, count_of(values, length.dtype), validate)
+        return cls._made(values, splits, validate, length)
+
+    @classmethod
+    def from_nested_row_splits(cls, flat_values: Any, nested_row_splits: Any, name: Any = None,
+                               validate: bool = True) -> Any:
+        """One level per vector of splits, outermost first."""
+        _check_flag(validate)
+        _check_list('nested_row_splits', nested_row_splits)
+        for splits in reversed(nested_row_splits):
+            flat_values = cls.from_row_splits(flat_values, splits, validate=validate)
+        return flat_values
+
+    @classmethod
+    def from_nested_row_lengths(cls, flat_values: Any, nested_row_lengths: Any, name: Any = None,
+                                validate: bool = True) -> Any:
+        """One level per vector of lengths, outermost first."""
+        _check_flag(validate)
+        _check_list('nested_row_lengths', nested_row_lengths)
+        for lengths in reversed(nested_row_lengths):
+            flat_values = cls.from_row_lengths(flat_values, lengths, validate=validate)
+        return flat_values
+
+    @classmethod
+    def from_nested_value_rowids(cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None,
+                                 name: Any = None, validate: bool = True) -> Any:
+        """One level per vector of row numbers, outermost first."""
+        _check_flag(validate)
+        _check_list('nested_value_rowids', nested_value_rowids)
+        if nested_nrows is None:
+            nested_nrows = [None] * len(nested_value_rowids)
+        _check_list('nested_nrows', nested_nrows)
+        if len(nested_nrows) != len(nested_value_rowids):
+            raise ValueError('Argument `nested_nrows` must have the same length as argument `nested_value_rowids`. '
+                             f'len(nested_nrows) = {len(nested_nrows)} vs. len(nested_values_rowids) = '
+                             f'{len(nested_value_rowids)}.')
+        for numbers, nrows in reversed(list(zip(nested_value_rowids, nested_nrows, strict=True))):
+            flat_values = cls.from_value_rowids(flat_values, numbers, nrows, validate=validate)
+        return flat_values
+
+    @classmethod
+    def as_values(cls, value: Any) -> Any:
+        """A value converted to one that a ragged tensor can have as values."""
+        if isinstance(value, (RaggedTensor, Tensor)):
+            return value
+        if isinstance(value, RaggedTensorValue):
+            return cls.from_nested_row_splits(value.flat_values, value.nested_row_splits, validate=False)
+        return convert_to_tensor(value, name='values')
 
     # ------------------------------------------------------------------ what it is
     @property
@@ -254,6 +363,24 @@ class RaggedTensor(RaggedFactory):
                         strict=False))
 
 
+def count_of(values: Any, dtype: DType) -> Tensor:
+    """The number of values."""
+    if isinstance(values, RaggedTensor):
+        return values.nrows(dtype)
+    known = values.shape[0] if values.shape.rank else None
+    return shape_of(values, out_type=dtype)[0] if known is None else constant(known, dtype)
+
+
+def _check_flag(validate: Any) -> None:
+    if not isinstance(validate, bool):
+        raise TypeError(f'Argument `validate` must have type bool. Received {validate}.')
+
+
+def _check_list(name: str, value: Any) -> None:
+    if isinstance(value, Tensor):
+        raise TypeError(f'Argument `{name}` must be a list of Tensors. Received {value}.')
+
+
 as_values = RaggedTensor.as_values
 
 
@@ -281,5 +408,3 @@ def listed(value: Any) -> str:
         return '[]' if value.ndim < 2 else str(value.tolist())
     return np.array2string(value, separator=', ', formatter={'all': listed})
 
-
-__all__ = ['RaggedTensor', 'as_values', 'count_of', 'is_ragged']

@@ -16,15 +16,14 @@ from pyfuncdbg.hosts.numpy.graph.graph import Graph
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite import is_composite
-from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor
-from pyfuncdbg.hosts.numpy.ops.definition.constant_folding import is_constant
+from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor, is_constant
 from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout, flat_inputs, laid_out, or_decorator
 from pyfuncdbg.hosts.numpy.ops.script.captures import captured_variables
 from pyfuncdbg.hosts.numpy.ops.script.errors import word_for_eager
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
 from pyfuncdbg.hosts.numpy.ops.script.kernel import call_eagerly
-from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, output_types
+from pyfuncdbg.hosts.numpy.ops.script.results import ANY, output_types
 from pyfuncdbg.hosts.numpy.ops.script.stored_function import ATTR, stored
 from pyfuncdbg.hosts.numpy.ops.script.structure import filled, is_row, leaves
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable

@@ -29,9 +29,9 @@ from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import float64
 from pyfuncdbg.hosts.numpy.ops.script import registry, results
 from pyfuncdbg.hosts.numpy.ops.script.arguments import ArgumentLayout
+from pyfuncdbg.hosts.numpy.ops.script.gradient import RecordCollector
 from pyfuncdbg.hosts.numpy.ops.script.graph_context import readable
-from pyfuncdbg.hosts.numpy.ops.script.outputs import ANY, OutputTypes, output_types
-from pyfuncdbg.hosts.numpy.ops.script.record import RecordCollector
+from pyfuncdbg.hosts.numpy.ops.script.results import ANY, OutputTypes, output_types
 from pyfuncdbg.hosts.numpy.ops.variables.variable import Variable, bound
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import active
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

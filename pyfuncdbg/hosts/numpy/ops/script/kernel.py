@@ -18,8 +18,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.script import registry
 from pyfuncdbg.hosts.numpy.ops.script.errors import is_refusal, op_error
 from pyfuncdbg.hosts.numpy.ops.script.function import EAGER, NUMPY, STATELESS, PythonFunction
-from pyfuncdbg.hosts.numpy.ops.script.gradient import gradient, hidden
-from pyfuncdbg.hosts.numpy.ops.script.record import RecordCollector
+from pyfuncdbg.hosts.numpy.ops.script.gradient import RecordCollector, gradient, hidden
 from pyfuncdbg.hosts.numpy.ops.script.stored_function import restored
 from pyfuncdbg.hosts.numpy.ops.variables.handles import Storage
 from pyfuncdbg.hosts.numpy.runtime.eager.tape_recording import RecordedResult

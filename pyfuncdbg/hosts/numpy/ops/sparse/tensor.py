@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import evaluated
-from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int64
 from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape, as_shape
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.types.spec import CompositeTypeSpec, TensorSpec
 from pyfuncdbg.hosts.numpy.ops.arrays.gathering import gather_nd
 from pyfuncdbg.hosts.numpy.ops.definition.broadcast import broadcast_to
 from pyfuncdbg.hosts.numpy.ops.definition.constant import convert_to_tensor

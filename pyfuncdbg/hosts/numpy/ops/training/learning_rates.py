@@ -12,8 +12,7 @@ from typing import Any
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
-from pyfuncdbg.hosts.numpy.ops.control.case import case
-from pyfuncdbg.hosts.numpy.ops.control.cond import cond
+from pyfuncdbg.hosts.numpy.ops.control.cond import case, cond
 from pyfuncdbg.hosts.numpy.ops.definition.cast import cast
 from pyfuncdbg.hosts.numpy.ops.definition.constant import constant, convert_to_tensor
 from pyfuncdbg.hosts.numpy.ops.definition.node_scope import scope

@@ -13,8 +13,7 @@ from pyfuncdbg.errors import OutOfRangeError
 from pyfuncdbg.hooks.public_function import hide_own_frames_in_methods
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.ops.variables.collections import global_variables_initializer, local_variables_initializer
-from pyfuncdbg.hosts.numpy.runtime.sessions.base_session import BaseSession
-from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
+from pyfuncdbg.hosts.numpy.runtime.sessions.session import BaseSession, Session
 
 
 class SessionRunArgs(NamedTuple):

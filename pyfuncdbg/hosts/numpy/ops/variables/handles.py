@@ -19,7 +19,7 @@ from pyfuncdbg.hosts.numpy.graph.types.shapes import TensorShape
 from pyfuncdbg.hosts.numpy.ops.definition.shape_rules import merged
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import storages
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import storages
 
 _SUMMARISED = 1 << 22
 """Elements of the largest variable whose range is shown."""

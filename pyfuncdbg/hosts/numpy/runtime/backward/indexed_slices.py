@@ -13,11 +13,10 @@ from pyfuncdbg.hosts.numpy.graph.definitions.registry import CAST, CONCAT, CONST
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.composite import ABSENT
-from pyfuncdbg.hosts.numpy.graph.types.composite_spec import CompositeTypeSpec
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import DType, as_dtype, float32, int32, int64, resource
 from pyfuncdbg.hosts.numpy.graph.types.shapes import UNKNOWN, TensorShape, as_shape, unknown
-from pyfuncdbg.hosts.numpy.graph.types.spec import TensorSpec
+from pyfuncdbg.hosts.numpy.graph.types.spec import CompositeTypeSpec, TensorSpec
 from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 
 _LARGE = 100_000_000

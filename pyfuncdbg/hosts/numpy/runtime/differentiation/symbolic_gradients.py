@@ -10,9 +10,8 @@ from pyfuncdbg.hooks.facts import fact_counter
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.definitions.gradient_rules import NO_RULE
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import CONSTANT, FILL, IDENTITY, INPUT, SHAPE, no_gradient
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.operation import Operation
-from pyfuncdbg.hosts.numpy.graph.owner import owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.convert import to_array

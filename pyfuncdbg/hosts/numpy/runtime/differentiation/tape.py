@@ -25,8 +25,7 @@ from pyfuncdbg.hosts.numpy.runtime.backward.backward_pass import (
     plain_step,
 )
 from pyfuncdbg.hosts.numpy.runtime.backward.cut_gradients import count_lost, in_tape
-from pyfuncdbg.hosts.numpy.runtime.backward.gradient_calls import watched_step
-from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step
+from pyfuncdbg.hosts.numpy.runtime.backward.gradient_step import graph_step, watched_step
 from pyfuncdbg.hosts.numpy.runtime.backward.unconnected_gradient import UnconnectedGradients, connected_or, zeros_of
 from pyfuncdbg.hosts.numpy.runtime.eager import tape_recording
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor

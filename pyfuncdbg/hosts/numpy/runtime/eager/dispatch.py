@@ -17,8 +17,7 @@ from pyfuncdbg.hooks.traits import op_traits
 from pyfuncdbg.hosts.numpy.graph import context
 from pyfuncdbg.hosts.numpy.graph.creation_stack import creation_stack
 from pyfuncdbg.hosts.numpy.graph.definitions.registry import Attrs, OpDef, kernel_for, lookup
-from pyfuncdbg.hosts.numpy.graph.graph import Graph
-from pyfuncdbg.hosts.numpy.graph.owner import owner
+from pyfuncdbg.hosts.numpy.graph.graph import Graph, owner
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
 from pyfuncdbg.hosts.numpy.graph.tensor import Tensor
 from pyfuncdbg.hosts.numpy.graph.types.dtypes import resource, variant

@@ -10,7 +10,7 @@ import numpy as np
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.host import EAGER_TENSORS, ListChanges
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
-from pyfuncdbg.hosts.numpy.runtime.execution import state_guard
+from pyfuncdbg.hosts.numpy.runtime.execution import resources
 from pyfuncdbg.hosts.numpy.runtime.execution.eager_tensor import EagerTensor
 from pyfuncdbg.hosts.numpy.runtime.execution.resources import EAGER_RESOURCES
 
@@ -99,7 +99,7 @@ class GraphHost:
         Returns:
             A context manager; it gives a function that tells which variables have changed.
         """
-        return state_guard.untouched(self)
+        return resources.untouched(self)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
         """Call another function at a Python site from its next call on.
@@ -149,15 +149,3 @@ class GraphHost:
 
 host = GraphHost()
 EAGER_TENSORS.append(EagerTensor)
-
-
-def tensor_names(tensors: Sequence[Any]) -> tuple[str, ...]:
-    """Names of symbolic tensors.
-
-    Args:
-        tensors: Any values.
-
-    Returns:
-        'node:slot' of each symbolic tensor, '' of others.
-    """
-    return tuple(t.name if isinstance(t, SymbolicTensor) else '' for t in tensors)

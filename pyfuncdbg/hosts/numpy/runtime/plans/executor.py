@@ -1,7 +1,8 @@
-"""Stepwise executor of a plan, which a cursor pauses and moves.
+"""Stepwise executor of a plan, which a cursor pauses and moves; and the execution of a plan for a program.
 
 A plan hands over to it after a Python call when a pause was requested; with hooks on op calls a run starts in it. It
-runs on the thread of the run. Same kernels, same order, same values as the plan.
+runs on the thread of the run. Same kernels, same order, same values as the plan. A kernel's error becomes the program's
+error, which names the node, inside the run's own call, so that hooks on runs see that error too.
 """
 from __future__ import annotations
 
@@ -10,12 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from pyfuncdbg.errors import OpError
+from pyfuncdbg.hooks.call_frames import mark_failure_frame
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.run_cursor import RunCursor
 from pyfuncdbg.hosts.numpy.graph.graph import Graph
+from pyfuncdbg.hosts.numpy.graph.operation import Operation
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
+from pyfuncdbg.hosts.numpy.runtime.execution.failure import KERNEL_ERRORS
 from pyfuncdbg.hosts.numpy.runtime.plans.execution_history import CallMark, ExecutionHistory, has_effects
-from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, op_site
+from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, failed_in, op_site
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed, unpacked
 from pyfuncdbg.hosts.numpy.runtime.plans.step import Step
 
@@ -249,3 +254,33 @@ def _of_plan(frame: FrameType, execution: Execution) -> ExecutionHistory | None:
 
 
 Execution.locator = sys.modules[__name__]
+
+
+@mark_failure_frame(failed_in)
+def run_plan(plan: CompiledPlan, execution: Execution, values: Sequence[Any],
+             error_of: Callable[[Exception, Operation], OpError],
+             pooled: Callable[[Sequence[Any]], tuple[Any, ...]] | None = None) -> tuple[Any, ...]:
+    """The results of a plan.
+
+    Args:
+        plan: What to run.
+        execution: What it is part of.
+        values: Those of its feeds.
+        error_of: Makes the program's error of what a kernel raised, or completes that, and of the node.
+        pooled: Runs it where it is not to be run step after step on this thread.
+
+    Raises:
+        OpError: A node failed.
+    """
+    try:
+        return pooled(values) if pooled is not None else execute(plan, execution, values)
+    except KERNEL_ERRORS as error:
+        step = execution.failed or plan.failed_step(error)
+        if step is None:
+            raise
+        raised: Any = error_of(error, step.op)
+        if raised is error:
+            raise
+        raise raised from raised.__cause__ or error
+    finally:
+        raised = None                           # its traceback leads here: a cycle that would keep the run's arrays

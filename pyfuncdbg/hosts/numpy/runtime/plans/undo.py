@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
-from pyfuncdbg.hosts.numpy.runtime.execution.resources import saved
-from pyfuncdbg.hosts.numpy.runtime.execution.state_guard import storages as every_storage
+from pyfuncdbg.hosts.numpy.runtime.execution.resources import saved, storages as every_storage
 
 
 class SavedState:

@@ -25,9 +25,8 @@ from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import session_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.hosts.numpy.runtime.execution.node_facts import is_constant
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, needed_ops
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.plans.plan_source import own, own_feed
 from pyfuncdbg.hosts.numpy.runtime.sessions.feeding import converter, feed_tensor, flat_feeds
 from pyfuncdbg.hosts.numpy.runtime.sessions.fetching import Fetches, bytes_at_rank_0

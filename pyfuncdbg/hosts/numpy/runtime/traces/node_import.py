@@ -4,7 +4,8 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pyfuncdbg.errors import OpError
@@ -23,7 +24,6 @@ from pyfuncdbg.hosts.numpy.graph.proto.graphdef_checks import (
     place,
 )
 from pyfuncdbg.hosts.numpy.graph.symbolic_tensor import SymbolicTensor
-from pyfuncdbg.hosts.numpy.graph.transaction import all_or_nothing
 
 
 class NodeImport:
@@ -163,3 +163,25 @@ def _groups(message: Any) -> list[str]:
         return []
     names = [name.decode(errors='replace') for name in message.attr['_class'].list.s]
     return [name.removeprefix('loc:@') for name in names if name.startswith('loc:@')]
+
+
+@contextmanager
+def all_or_nothing(graph: Graph) -> Iterator[None]:
+    """Take back every node that was made inside if an exception comes out; no other thread builds meanwhile."""
+    with graph._lock:
+        count, used = len(graph._ops), dict(graph._names._used)
+        resources, sites = len(graph.resources), set(graph.sites)
+        try:
+            yield
+        except BaseException:
+            for op in graph._ops[count:]:
+                del graph._by_name[op.name]
+                for group in graph._control.groups:
+                    group.made.discard(op)
+            del graph._ops[count:], graph.resources[resources:]
+            graph._names._used.clear()
+            graph._names._used.update(used)
+            for serial in graph.sites.keys() - sites:
+                del graph.sites[serial]
+            graph.changed()
+            raise

@@ -46,9 +46,8 @@ from pyfuncdbg.hosts.numpy.runtime.eager.dispatch import apply
 from pyfuncdbg.hosts.numpy.runtime.execution.execution import Execution, eager_execution
 from pyfuncdbg.hosts.numpy.runtime.execution.failure import function_error
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
-from pyfuncdbg.hosts.numpy.runtime.plans.executor import take_over
+from pyfuncdbg.hosts.numpy.runtime.plans.executor import run_plan, take_over
 from pyfuncdbg.hosts.numpy.runtime.plans.plan import CompiledPlan, compiled, overlaps
-from pyfuncdbg.hosts.numpy.runtime.plans.plan_run import run_plan
 from pyfuncdbg.hosts.numpy.runtime.traces.call_arguments import CallArguments
 from pyfuncdbg.hosts.numpy.runtime.traces.function_threads import function_threads
 from pyfuncdbg.hosts.numpy.runtime.traces.tracing_errors import in_user_code

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Finding
-from pyfuncdbg.hooks.evidence import Evidence
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding
 from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import parameter
 
 

@@ -9,8 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Finding
-from pyfuncdbg.hooks.evidence import Evidence, Place, Spot
+from pyfuncdbg.hooks.diagnosis import Evidence, Finding, Place, Spot
 from pyfuncdbg.hooks.syntax_tree import tree_of
 
 _RAISED = re.compile(

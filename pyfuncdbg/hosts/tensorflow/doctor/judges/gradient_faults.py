@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import CallView, Evidence, Place
+from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Figure, Finding, Place
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_at
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Place, RecordedFact
+from pyfuncdbg.hooks.diagnosis import Evidence, Figure, Finding, Place, RecordedFact
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at
 
 FEWEST, LEAST = 10, 1 << 20

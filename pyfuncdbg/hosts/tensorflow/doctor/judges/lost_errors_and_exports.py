@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, Place, RecordedFact, Spot
+from pyfuncdbg.hooks.diagnosis import Evidence, Figure, Finding, Place, RecordedFact, Spot
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_at
 
 _SWALLOWED = {'SystemExit': 'sys.exit', 'KeyboardInterrupt': 'Ctrl-C'}

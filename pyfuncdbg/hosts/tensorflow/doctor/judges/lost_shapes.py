@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pyfuncdbg.hooks.declared_outputs import declared_shape, matches_shape
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import CallView, Evidence, SiteView, Spot
+from pyfuncdbg.hooks.diagnosis import CallView, Evidence, Figure, Finding, SiteView, Spot
 from pyfuncdbg.hooks.graph_context import DATASET, DECLARED_SHAPES
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, call_at, call_of
 

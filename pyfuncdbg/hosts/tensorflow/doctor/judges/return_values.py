@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyfuncdbg.hooks.declared_outputs import declared_dtype
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, RecordedFact, Spot
+from pyfuncdbg.hooks.diagnosis import Evidence, Figure, Finding, RecordedFact, Spot
 from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 

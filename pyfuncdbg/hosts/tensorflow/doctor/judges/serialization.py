@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyfuncdbg.hooks.diagnosis import Figure, Finding
-from pyfuncdbg.hooks.evidence import Evidence, InterpreterUse, Place, Spot
+from pyfuncdbg.hooks.diagnosis import Evidence, Figure, Finding, InterpreterUse, Place, Spot
 from pyfuncdbg.hooks.graph_context import DATASET
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_stateless
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of

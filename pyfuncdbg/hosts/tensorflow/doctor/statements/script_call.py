@@ -8,7 +8,7 @@ import ast
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pyfuncdbg.hooks.evidence import LAMBDA, Evidence, Place, Spot
+from pyfuncdbg.hooks.diagnosis import LAMBDA, Evidence, Place, Spot
 from pyfuncdbg.hooks.syntax_tree import tree_of
 
 _SCRIPTS = ('py_function', 'numpy_function', 'py_func')

@@ -1,14 +1,15 @@
-"""The snapshot action (`--do snap`) at a line. It keeps the arrays among the frame's variables, whole, as the inputs of a
-call of 'model.py:41'.
+"""Actions of breakpoints: `--do log` and `--do snap`.
 
-On the thread that came to the line, before it is run. The call is within the wrapped call around, so `calls`, `lt` and `pt`
-show it as any other.
+The log action writes one line to the real stderr and a note into every active recording, on the thread of the call or line;
+the program's own `sys.stderr`, which it may have replaced, is left alone. The snapshot action at a line keeps the arrays
+among the frame's variables, whole, as the inputs of a call of 'model.py:41', before the line is run. The call is within the
+wrapped call around, so `calls`, `lt` and `pt` show it as any other.
 """
 from __future__ import annotations
 
 import os.path
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter_ns
 from types import FrameType
@@ -18,10 +19,63 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import CallSite, Frame, Run, current, new_call
 from pyfuncdbg.hooks.locks import new_lock
+from pyfuncdbg.hooks.notice import printable, say
 from pyfuncdbg.hooks.source_map import program_code
+from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.conditions.past_calls import copied_value
-from pyfuncdbg.observers.debug.value import array_of
-from pyfuncdbg.observers.record.recorder import Recorder
+from pyfuncdbg.observers.debug.value import array_of, array_text, bounded
+from pyfuncdbg.observers.record.dtypes import as_numbers
+from pyfuncdbg.observers.record.recorder import Recorder, recorders
+from pyfuncdbg.observers.record.snapshots.statistics import stats_of
+
+listeners: tuple[Callable[[str], None], ...] = ()
+"""Who gets each line too, on the thread of the call: users that do not see the program's stderr."""
+
+_FEW = 8
+_MOST = 1 << 22
+
+
+def log(breakpoint: Breakpoint, where: str, call: int, values: Mapping[str, Any]) -> None:
+    """Write that a breakpoint was hit.
+
+    Args:
+        breakpoint: Which.
+        where: The call or line, 'norm[3]'.
+        call: Number of the call, 0 if unknown.
+        values: What to show, by name.
+    """
+    shown = ' '.join(f'{name}={_text(value)}' for name, value in values.items())
+    number = f'#{call} ' if call else ''
+    line = f'{number}{where} breakpoint {breakpoint.number}{": " if shown else ""}{shown}'
+    say(line)
+    for listener in listeners:
+        listener(printable(f'pyfuncdbg: {line}'))
+    for recorder in recorders():
+        recorder.note('log', {'breakpoint': breakpoint.number, 'spec': breakpoint.spec.text, 'where': where, 'call': call,
+                              'values': {name: _text(value) for name, value in values.items()}})
+
+
+def _text(value: Any) -> str:
+    array = array_of(value)
+    if array is None:
+        return bounded(value, longest=200)
+    numbers = as_numbers(array) if array.dtype != bool else array
+    if numbers is None or not array.size or not array.ndim:
+        return array_text(array)
+    if array.size <= _FEW:
+        values = numbers.ravel().tolist()
+        return f'{array_text(array)} [{", ".join(str(v) if isinstance(v, bool) else f"{v:.6g}" for v in values)}]'
+    if array.size > _MOST:
+        return array_text(array)
+    stats = stats_of(array)
+    if stats is None:
+        return array_text(array)
+    if stats.min is None or stats.max is None or stats.mean is None:
+        return f'{array_text(array)} no finite element, {stats.nan:,} NaN' if stats.bad else array_text(array)
+    counts = {'NaN': stats.nan, 'inf': stats.pos_inf + stats.neg_inf}
+    bad = ', '.join(f'{count:,} {name}' for name, count in counts.items() if count)
+    return f'{array_text(array)} {stats.min:g}..{stats.max:g} mean {stats.mean:g}{", " if bad else ""}{bad}'
+
 
 OP_TYPE = 'Line'
 """Of the sites; no function is called there."""

@@ -1,20 +1,28 @@
-"""The lines above the panes: the selected call or stop, and on a small terminal the names of the panes. Main thread of the
-app."""
+"""The lines around the panes: the selected call or stop above; messages and keys below. Main thread of the app.
+
+On a small terminal the names of the panes stand above too. Messages are short answers, mistakes, what the program logs; of
+the keys there are as many as the terminal has room for, help and leaving always.
+"""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len
+from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Footer, Static
+from textual.widgets._footer import FooterKey
 
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.inspector.desks.desk import Desk
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnLine
 from pyfuncdbg.ui.inspector.panes.scene import Pane, Scene
 from pyfuncdbg.ui.inspector.panes.table import PANES
-from pyfuncdbg.ui.views.escape import one_line
+from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.units import count, size
 
 
@@ -70,3 +78,55 @@ def bar(panes: tuple[Pane, ...], chosen: str) -> Content:
     names = [Content.from_markup(f"[@click=app.pane('{pane.name}')]{pane.key} {pane.name}[/]") for pane in panes]
     return Content(' ').join([Content.assemble('[', name, ']').stylize('reverse') if pane.name == chosen else
                               Content.assemble(' ', name, ' ') for pane, name in zip(panes, names, strict=True)])
+
+
+_FIRST_TO_GO = ':aluRdiD.wrhgtfbpN&/csn'
+"""Keys that are left out where there is no room, the first one first; the line above says what ':' does."""
+
+
+class BottomLine(Footer):
+    """The keys that act now."""
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False, compact=True)
+        self._width = 0
+
+    def compose(self) -> ComposeResult:
+        """Those that there is room for."""
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        too_long = sum(_length(key) for key in keys) - 1 - self._width
+        for shown in _FIRST_TO_GO:
+            gone = next((key for key in keys if key.key_display == shown), None)
+            if too_long > 0 and gone is not None:
+                keys.remove(gone)
+                too_long -= _length(gone)
+        yield from keys
+
+    def on_resize(self, event: events.Resize) -> None:
+        """There is room for more, or for less."""
+        if event.size.width != self._width:
+            self._width = event.size.width
+            self.call_after_refresh(self.recompose)
+
+
+def _length(key: FooterKey) -> int:
+    return cell_len(f'{key.key_display} {key.description} ')
+
+
+class MessageLine(Static):
+    """The last message to the user; without one it takes no line."""
+
+    DEFAULT_CSS = """
+    MessageLine { height: auto; max-height: 5; padding: 0 1; background: $surface; display: none; }
+    """
+
+    def say(self, text: str, style: str = '') -> None:
+        """Say this; '' takes away what was said."""
+        self.display = text != ''
+        self.update(Text(visible(text), style, overflow='fold'))
+
+    def show(self, lines: Sequence[DrawnLine]) -> None:
+        """A short answer."""
+        self.display = bool(lines)
+        self.update(Text('\n').join(Text.assemble(*((segment.text, segment.style or '') for segment in line.strip))
+                                    for line in lines))

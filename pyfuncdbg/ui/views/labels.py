@@ -1,11 +1,24 @@
-"""Label of a site among those of the same name, function and line."""
+"""Names of calls and sites in a line: '#17 norm[3]', 'run #4', '2nd of 3'."""
 from __future__ import annotations
 
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.ordinals import ordinal
 from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel
+from pyfuncdbg.observers.record.records import CallRecord
+from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.sources.source import place
+
+
+def numbered(number: str) -> str:
+    """'#17', or 'run #4': the number of a run is one below zero."""
+    own = number.rpartition('.')[2]
+    return one_line(f'run #{own[1:]}' if own.startswith('-') else f'#{number}', 21)
+
+
+def named(call: CallRecord, limit: int = 40) -> str:
+    """The number, and the label of what has one."""
+    return numbered(call.number) + ('' if call.site.kind == 'run' else f' {one_line(call.label, limit)}')
 
 
 def which(alike: SiteLabel | None) -> Text:
@@ -21,5 +34,5 @@ def creation_note(alike: SiteLabel | None) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.ui.views.page import demo
+    from pyfuncdbg.ui.views.sample_trace import demo
     demo(Text.assemble('norm  model.py:5', creation_note(SiteLabel('train.py', 12, 1, 2))), which(SiteLabel('', 0, 2, 3)))
