@@ -322,6 +322,20 @@ def test_a_search_waits_for_the_rows() -> None:
     asyncio.run(run())
 
 
+def test_a_key_that_comes_before_the_rows_selects_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Page, 'preview', lambda page, count: [])
+
+    async def run() -> None:
+        app = Lists(Numbers())
+        app.numbers.hold.clear()
+        async with app.run_test(size=(80, 22)) as pilot:
+            await pilot.press('home')
+            await pilot.pause(0.4)              # longer than a cursor must rest
+            app.numbers.hold.set()
+            await until(pilot, lambda: app.picked == ['n0'])
+    asyncio.run(run())
+
+
 def test_a_long_search_says_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1_000))
     monkeypatch.setattr(list_feed, 'monotonic', lambda: float(next(clock)))
