@@ -308,7 +308,7 @@ class VirtualList(ScrollView, can_focus=True):
         line = self._line(self.cursor)
         if line is not None:
             self.post_message(CallSelected(line.key))
-        elif not self._goal and (self.cursor < self.count or self._feed.opened is None and not self._failed):
+        elif not self._goal and (self.cursor < self.count or (self._feed.opened is None and not self._failed)):
             self._fetch()
             self._moved()                       # its row is being fetched, or all of them
 
