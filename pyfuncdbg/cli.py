@@ -137,7 +137,7 @@ def _debug(options: argparse.Namespace) -> None:
     """Set what shall stop the program. Where nothing is asked for nothing is loaded, and nothing is slower."""
     if not (options.breaks or options.catch or options.commands or options.ui is not None or options.on_eof != 'cont'):
         return                                  # `breakpoint()` in the program brings along what it needs
-    from pyfuncdbg.observers.debug.breakpoints.listing import pending
+    from pyfuncdbg.observers.debug.breakpoints.listing import pending_note
     from pyfuncdbg.observers.debug.debugger import debugger
     from pyfuncdbg.ui.commands.break_commands import breakpoint_of
     from pyfuncdbg.ui.prompt.install import install
@@ -146,7 +146,7 @@ def _debug(options: argparse.Namespace) -> None:
     for place, condition in options.breaks:
         spec, when, settings = breakpoint_of(place, condition)
         made = debugger.breakpoints.set(spec, when, **settings)
-        if note := pending(made.number, debugger.breakpoints):
+        if note := pending_note(made.number, debugger.breakpoints):
             print(f'pyfuncdbg: {note}', file=sys.stderr)
     debugger.catching = options.catch
     debugger.broker.lost = options.on_eof

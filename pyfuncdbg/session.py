@@ -124,19 +124,19 @@ class DebugSession:
         """As the wrapped session's `run`."""
         if not self._policy.on:
             return self._session.run(fetches, feed_dict, options, run_metadata)
-        with policies.applied(self._policy):
+        with policies.apply(self._policy):
             return self._session.run(fetches, feed_dict, options, run_metadata)
 
     @hide_own_frames
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """As the wrapped session's."""
-        with policies.applied(self._policy):
+        with policies.apply(self._policy):
             return self._session.partial_run_setup(fetches, feeds)
 
     @hide_own_frames
     def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         """As the wrapped session's; each step is a run."""
-        with policies.applied(self._policy):
+        with policies.apply(self._policy):
             return self._session.partial_run(handle, fetches, feed_dict)
 
     @hide_own_frames
@@ -146,7 +146,7 @@ class DebugSession:
 
         @hide_own_frames
         def call(*values: Any, **options: Any) -> Any:
-            with policies.applied(self._policy):
+            with policies.apply(self._policy):
                 return made(*values, **options)
         return call
 
@@ -388,13 +388,13 @@ def _block(title: str, ui: Ui, progress: tuple[int, RunOrder | None] = (0, None)
     wanted.go_on(progress)
     debugger.plan(thread).next_call = wanted.stops and wanted.order is None
     try:
-        with policies.applied(wanted):
+        with policies.apply(wanted):
             yield wanted
     finally:
         plan = debugger.plan(thread)
         plan.next_call = plan.entering = False
         if not stepping:
             plan.stepper.disarm()
-        if plan.idle:
+        if plan.is_idle:
             debugger.plans.pop(thread, None)
         _blocks.leave()

@@ -55,7 +55,7 @@ def say(what: str, *seconds: float) -> None:
 
 async def measure(path: str, began: float) -> None:
     """Everything, in this process."""
-    from pyfuncdbg.observers.debug.reports.summary import summarized
+    from pyfuncdbg.observers.debug.reports.summary import summarize
     from pyfuncdbg.ui.inspector.screen.garbage_collector import spare_loaded, wait
     wait()                                      # as `open_trace` does
     from pyfuncdbg.ui.inspector.app import Inspector
@@ -133,7 +133,7 @@ async def measure(path: str, began: float) -> None:
         await heart.during('timeline: 12 times closer, then all', zoom())
         memory('\nmemory at the end')
     began = time.perf_counter()
-    summarized(desk.trace)                      # each of its NaN calls stands in another batch
+    summarize(desk.trace)                      # each of its NaN calls stands in another batch
     say('the report', time.perf_counter() - began)
     desk.close()
 

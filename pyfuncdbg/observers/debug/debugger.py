@@ -26,11 +26,11 @@ from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints, Hit, Tests
 from pyfuncdbg.observers.debug.conditions.session_variables import session_variables
 from pyfuncdbg.observers.debug.inspecting.saved_inputs import restore, save
 from pyfuncdbg.observers.debug.inspecting.stack import nearest_entrance, selected_frame
-from pyfuncdbg.observers.debug.inspecting.tensor_differences import arrays, differences
+from pyfuncdbg.observers.debug.inspecting.tensor_differences import copied_outputs, differences
 from pyfuncdbg.observers.debug.live_trace import LiveTrace
 from pyfuncdbg.observers.debug.stepping import debugged_runs, node_stepper
-from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, stops_inside
-from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, settle
+from pyfuncdbg.observers.debug.stepping.function_start import is_at_start, is_enterable, stops_inside
+from pyfuncdbg.observers.debug.stepping.python_stepper import ExitError, Stepper, program_around, restore_tracing
 from pyfuncdbg.observers.debug.stepping.replaced_functions import SwappedFunctions
 from pyfuncdbg.observers.debug.stepping.thread_plan import ThreadPlan, ThreadPlans
 from pyfuncdbg.observers.debug.stops.broker import Broker
@@ -112,7 +112,7 @@ class Debugger:
         """A recording that is on."""
         return self.live.recorder()
 
-    def swapped(self, site: CallSite, original: Any, count: int) -> None:
+    def note_swap(self, site: CallSite, original: Any, count: int) -> None:
         """A site calls another function than `original` now, until the user leaves debugging."""
         self.swaps.note(site, original, count)
         self.breakpoints.forget_sites()         # conditions name the parameters of the new one
@@ -139,7 +139,7 @@ class Debugger:
         if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
                 self.runs.sessions is not None and site.kind == 'run'):
             return True
-        return _calls_us(site.function) or self.breakpoints.wants(site, run)
+        return _has_breakpoint_call(site.function) or self.breakpoints.wants(site, run)
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         if call.site.kind == 'run':
@@ -153,7 +153,7 @@ class Debugger:
         try:
             policy = self.runs.policy_of(call)
             plan = self.plans.get(call.thread)
-            if policy is None and plan is not None and plan.ops and not plan.asking and node_stepper.pausable(call.run):
+            if policy is None and plan is not None and plan.ops and not plan.asking and node_stepper.can_pause(call.run):
                 node_stepper.pause(self, call.run, Decision('node'))
             return policy.around(self, call, proceed) if policy is not None else self._around_call(call, proceed)
         finally:
@@ -165,53 +165,53 @@ class Debugger:
         plan = self.plans.of(call, self.plan) if self.plans else None
         if plan is not None and plan.asking:
             return proceed()
-        hits: Sequence[Hit] = () if tests is None else tests.before(call) if plan is None else _tested(
+        hits: Sequence[Hit] = () if tests is None else tests.before(call) if plan is None else _test(
             plan, lambda: tests.before(call))
         if hits or plan is not None:
-            self._before(call, hits)
+            self._stop_before(call, hits)
         if call.site.kind == 'python' and call.saved_inputs is None and (
                 hits or plan is not None or self._catching or (tests is not None and tests.later)
-                or self.breakpoints.at_lines or _calls_us(call.site.function)):
+                or self.breakpoints.at_lines or _has_breakpoint_call(call.site.function)):
             call.saved_inputs = save(call.inputs)      # it may stop in there or after it, and be retried then
         try:
-            return self._executed(call, tests, proceed)
+            return self._execute(call, tests, proceed)
         finally:
             call.saved_inputs = None
 
-    def _executed(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
+    def _execute(self, call: Call, tests: Tests | None, proceed: Callable[[], Outputs]) -> Outputs:
         """Execute a call until the user does not want it again."""
         while True:
             try:
                 outputs = proceed()
             except BaseException as error:
-                if not self._again_after(call, tests, error):
+                if not self._retry_after_error(call, tests, error):
                     raise
-                self._renewed(call, tests, error)
+                self._renew(call, tests, error)
                 continue
             # A line of the function may have begun to step the thread: a condition that is false costs no more than this.
-            plan = self._made(call) if self.plans else None
+            plan = self._plan_after(call) if self.plans else None
             hits: Sequence[Hit] = ()
             if tests is not None and tests.later:
-                hits = tests.after(call, outputs) if plan is None else _tested(plan, partial(tests.after, call, outputs))
+                hits = tests.after(call, outputs) if plan is None else _test(plan, partial(tests.after, call, outputs))
             if not hits and plan is None:
                 return outputs
-            if (result := self._after(call, hits, list(outputs))) is not None:
+            if (result := self._stop_after(call, hits, list(outputs))) is not None:
                 return result
-            self._renewed(call, tests)
+            self._renew(call, tests)
 
-    def _renewed(self, call: Call, tests: Tests | None, error: BaseException | None = None) -> None:
+    def _renew(self, call: Call, tests: Tests | None, error: BaseException | None = None) -> None:
         """A call is to be executed once more: on its inputs as they were, with a record of its own, and a stop after."""
         if isinstance(error, Retried) and not error.begun:
-            self._begun_anew(call)
+            self._begin_again(call)
             return
         restore(call)
         begin_retry(call)
         self.plan(call.thread).after = call.id
         if tests is not None:
             tests.begin(call)
-        self._before(call, ())                  # `step` may enter it
+        self._stop_before(call, ())                  # `step` may enter it
 
-    def _begun_anew(self, call: Call) -> None:
+    def _begin_again(self, call: Call) -> None:
         """A call whose function has not begun is to be executed: on its inputs as they are now, under its number."""
         reset_call(call, perf_counter_ns())
         call.saved_inputs = save(call.inputs)
@@ -221,42 +221,42 @@ class Debugger:
         if is_enterable(call.site):
             plan.stepper.begin(decided.verb, None if asks else decided)
         elif asks:                              # another function, without Python code
-            self._before(call, (), decided.verb)
+            self._stop_before(call, (), decided.verb)
         elif decided.verb in STEPS:             # skipped: no line runs
             plan.after = call.id
         else:
-            self.carry_on(decided, call.run, call.thread)
+            self.apply_decision(decided, call.run, call.thread)
 
-    def _made(self, call: Call) -> ThreadPlan | None:
+    def _plan_after(self, call: Call) -> ThreadPlan | None:
         """The plan for the thread of a call that is over; its function may not have begun, where a stop was to be."""
         plan = self.plans.get(call.thread)
         if plan is not None:
-            plan.stepper.begun_not()
+            plan.stepper.clear_begin()
             self._forget_idle(call.thread)
         return self.plans.get(call.thread)
 
-    def _again_after(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
+    def _retry_after_error(self, call: Call, tests: Tests | None, error: BaseException) -> bool:
         """Handle an error that came out of a call; returns whether the call is made again."""
-        settle()
+        restore_tracing()
         if isinstance(error, Exception):
-            self._made(call)
-            return self._failed(call, tests, error)
+            self._plan_after(call)
+            return self._stop_at_error(call, tests, error)
         plan = self.plans.get(call.thread)
         if plan is not None:
             plan.stepper.left = 0               # no stop after it: the steps go on in the caller
         return isinstance(error, Retried) and error.call == call.id
 
-    def _before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
+    def _stop_before(self, call: Call, hits: Sequence[Hit], reason: str = '') -> None:
         """Stop before the call if there is a reason, and arm what the user wants of it."""
         plan = self.plans.get(call.thread)
-        wanted = plan is not None and plan.next_call and (call.site.kind == 'python' or (
-            plan.ops and call.site.kind != 'run' and not node_stepper.pausable(call.run)))
+        is_wanted = plan is not None and plan.next_call and (call.site.kind == 'python' or (
+            plan.ops and call.site.kind != 'run' and not node_stepper.can_pause(call.run)))
         if hits and stops_inside(call.site, hits):
             if call.run.control is not None:
                 call.run.control.mark()
-            self.plan(call.thread).stepper.begin(_why(hits))
+            self.plan(call.thread).stepper.begin(_hit_reason(hits))
             return
-        if not hits and not wanted and not reason:
+        if not hits and not is_wanted and not reason:
             if plan is not None and plan.entering and call.site.kind == 'python':
                 plan.entering = False
                 plan.after = call.id
@@ -264,11 +264,11 @@ class Debugger:
             return
         if plan is not None:
             plan.next_call = False
-        reason = _why(hits) or reason or 'node'
+        reason = _hit_reason(hits) or reason or 'node'
         decision = self.stopped(Stop('before', call=call, frame=sys._getframe(), hits=hits, reason=reason))
         if call.site.kind == 'python' and call.run.control is not None:
             call.run.control.mark()
-        if decision.verb in ('step', 'into') and call.site.can_be_entered and node_stepper.pausable(call.run):
+        if decision.verb in ('step', 'into') and call.site.can_be_entered and node_stepper.can_pause(call.run):
             node_stepper.pause(self, call.run, Decision('node'))        # before its first node
         elif decision.verb in STEPS or (decision.verb == 'into' and call.site.kind == 'python'):
             plan = self.plan(call.thread)
@@ -276,53 +276,54 @@ class Debugger:
             if decision.verb in ('step', 'into') and call.site.kind == 'python':
                 plan.stepper.enter(decision.verb)
         else:
-            self.carry_on(decision, call.run, call.thread)
+            self.apply_decision(decision, call.run, call.thread)
 
-    def _after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
+    def _stop_after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
         """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
         plan = self.plans.get(call.thread)
         if not hits and not (plan is not None and plan.ends(call)):
             return outputs
-        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_why(hits) or 'return', outputs=outputs)
+        stop = Stop('after', call=call, frame=sys._getframe(), hits=hits, reason=_hit_reason(hits) or 'return',
+                    outputs=outputs)
         if plan is not None and plan.compare:
-            stop.differences = differences(plan.compare, arrays(call.site.host, call.site.outputs, outputs))
+            stop.differences = differences(plan.compare, copied_outputs(call.site.host, call.site.outputs, outputs))
         decision = self.stopped(stop)
         if decision.verb == 'retry':
-            self._again(call, decision, arrays(call.site.host, call.site.outputs, outputs))
+            self._prepare_retry(call, decision, copied_outputs(call.site.host, call.site.outputs, outputs))
             return None
-        self.carry_on(decision, call.run, call.thread)
+        self.apply_decision(decision, call.run, call.thread)
         return outputs
 
-    def _again(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
+    def _prepare_retry(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
         """The call is made once more: stop in it if that is wanted, and after it, and compare."""
         plan = self.plan(call.thread)
         plan.entering = decision.argument == 'into'
         plan.compare = before
 
-    def _failed(self, call: Call, tests: Tests | None, error: Exception) -> bool:
+    def _stop_at_error(self, call: Call, tests: Tests | None, error: Exception) -> bool:
         """Stop where the call raised if there is a reason; whether the user wants it again."""
         plan = self.plans.get(call.thread)
-        hits = _tested(plan, lambda: tests.error(call, error)) if tests is not None else ()
+        hits = _test(plan, lambda: tests.error(call, error)) if tests is not None else ()
         caught = self.catching and call.site.kind == 'python'
         if not hits and not caught and not (plan is not None and plan.ends(call)):
             return False
-        reason = _why(hits) or f'raised {type(error).__name__}'
+        reason = _hit_reason(hits) or f'raised {type(error).__name__}'
         decision = self.stopped(Stop('error', call=call, frame=sys._getframe(), hits=hits, reason=reason, error=error))
         if decision.verb in (*STEPS, 'node', 'into') and self.step_out(decision, call.thread):
             return False                        # the stepper continues where the error is handled
         if decision.verb == 'retry':
-            self._again(call, decision, {})
+            self._prepare_retry(call, decision, {})
         else:
-            self.carry_on(decision, call.run, call.thread)
+            self.apply_decision(decision, call.run, call.thread)
         return decision.verb == 'retry'
 
     # ------------------------------------------------------------------ stops
     def plan(self, thread: int) -> ThreadPlan:
         """The plan for a thread, made if there is none."""
-        found = self.plans.get(thread)
-        if found is None:
-            found = self.plans[thread] = ThreadPlan(Stepper(self._at_line, self))
-        return found
+        plan = self.plans.get(thread)
+        if plan is None:
+            plan = self.plans[thread] = ThreadPlan(Stepper(self._at_line, self))
+        return plan
 
     def stopped(self, stop: Stop) -> Decision:
         """Hold the thread until the user has decided; on the thread itself.
@@ -340,7 +341,7 @@ class Debugger:
         if stop.phase not in PYTHON:
             plan.stepper.disarm()
         plan.asking = True
-        began = perf_counter_ns()
+        started = perf_counter_ns()
         try:
             decision = self.broker.hold(stop)
         finally:
@@ -348,7 +349,7 @@ class Debugger:
             self._forget_idle(stop.thread)
             call = stop.call or current.get()
             if call is not None and call.site.kind == 'python' and not call.finished:
-                call.started += perf_counter_ns() - began           # exclude the time that the user took
+                call.started += perf_counter_ns() - started           # exclude the time that the user took
         if decision.verb == 'abort':
             plan.stepper.disarm()
             self._forget_idle(stop.thread)
@@ -362,19 +363,19 @@ class Debugger:
         return decision
 
     def _forget_idle(self, thread: int) -> None:
-        if (plan := self.plans.get(thread)) is not None and plan.idle:
+        if (plan := self.plans.get(thread)) is not None and plan.is_idle:
             self.plans.pop(thread, None)
 
-    def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
+    def apply_decision(self, decision: Decision, run: Run | None, thread: int) -> None:
         """Apply a decision, made at the boundary of a call, to the rest of the run."""
         verb = decision.verb
         if verb in ('cont', 'run', 'quit'):
             node_stepper.resume(run)            # the stop may have interrupted 'to' or 'node'
         elif verb == 'retry':
             return
-        elif verb == 'into' and not node_stepper.paused(run):      # the next function may be in this run or after it
+        elif verb == 'into' and not node_stepper.is_paused(run):      # the next function may be in this run or after it
             self.plan(thread).entering = True
-        elif node_stepper.pausable(run):
+        elif node_stepper.can_pause(run):
             node_stepper.pause(self, run, decision)
         elif verb not in STEPS or not self.step_out(decision, thread):
             self.stop_at_next_call(thread)
@@ -385,13 +386,13 @@ class Debugger:
         plan.next_call = plan.ops = True
         self._changed()
 
-    def told(self, error: BaseException) -> bool:
+    def was_stopped_for(self, error: BaseException) -> bool:
         """Whether the last stop of this thread was about this error, or the one that it was raised from."""
         last = self._told.get(threading.get_native_id())
-        known: BaseException | None = error
-        while known is not None and id(known) != last:
-            known = known.__cause__
-        return known is not None
+        cause: BaseException | None = error
+        while cause is not None and id(cause) != last:
+            cause = cause.__cause__
+        return cause is not None
 
     def step_out(self, decision: Decision, thread: int) -> bool:
         """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
@@ -436,33 +437,33 @@ class Debugger:
             if stop.anew:
                 self.plan(stop.thread).decided = decision
             else:
-                self._again(call, decision, {})
+                self._prepare_retry(call, decision, {})
             raise Retried(call.id, begun=not stop.anew)
-        if decision.verb == 'into' and at_start(stop):
+        if decision.verb == 'into' and is_at_start(stop):
             decision = Decision('step', times=decision.times)
         # Past the end of a function that no hook is around: its call cannot stop after it, the run can.
-        over = phase == 'return' and call is None and node_stepper.pausable(run) and is_function_frame(frame)
+        over = phase == 'return' and call is None and node_stepper.can_pause(run) and is_function_frame(frame)
         outermost = phase == 'return' and call is None and not over and not program_around(frame)
         if over or outermost:                   # no frame of the program is left to step in
             plan.stepper.disarm()
         else:
             plan.stepper.follow(decision, selected_frame(stop) or frame)
         if over or decision.verb not in STEPS:
-            self.carry_on(decision, run, stop.thread)
+            self.apply_decision(decision, run, stop.thread)
         self._forget_idle(stop.thread)
 
 
-def _tested(plan: ThreadPlan | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
+def _test(plan: ThreadPlan | None, test: Callable[[], Sequence[Hit]]) -> Sequence[Hit]:
     """Test a breakpoint; the user's predicate is not stepped through."""
-    return test() if plan is None else plan.stepper.unseen(test)
+    return test() if plan is None else plan.stepper.run_unseen(test)
 
 
-def _calls_us(function: Any) -> bool:
+def _has_breakpoint_call(function: Any) -> bool:
     """Whether a function has a `breakpoint()` in it: stopped there one asks for its call."""
     return not {'breakpoint', 'set_trace'}.isdisjoint(getattr(getattr(function, '__code__', None), 'co_names', ()))
 
 
-def _why(hits: Sequence[Hit]) -> str:
+def _hit_reason(hits: Sequence[Hit]) -> str:
     return ', '.join(hit.reason for hit in hits)
 
 

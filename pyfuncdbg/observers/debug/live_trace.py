@@ -62,10 +62,10 @@ class LiveTrace:
     def end(self) -> None:
         """End the debugger's own recording: the next one is new."""
         with self._lock:
-            ended, self._own = self._own, None
+            recorder, self._own = self._own, None
             self._asleep = False
-        if ended is not None:
-            ended.stop()
+        if recorder is not None:
+            recorder.stop()
 
     def _wake(self) -> None:
         if self._asleep and self._own is not None and self._own in recorders():

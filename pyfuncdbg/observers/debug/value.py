@@ -66,7 +66,7 @@ def array_of(value: Any, host: Host | None = None) -> np.ndarray | None:
     return None
 
 
-def described(value: Any, host: Host | None = None, *, items: int = 20, counted: int = MOST_COUNTED) -> Value:
+def describe_value(value: Any, host: Host | None = None, *, items: int = 20, counted: int = MOST_COUNTED) -> Value:
     """A value as data.
 
     Args:
@@ -85,7 +85,7 @@ def described(value: Any, host: Host | None = None, *, items: int = 20, counted:
     parts = _parts(value, items) if items else None
     if parts is not None and any(array_of(part, host) is not None for _, part in parts):
         return Value(kind, bounded(value, host), items=tuple(
-            (label, described(part, host, items=0, counted=counted)) for label, part in parts))
+            (label, describe_value(part, host, items=0, counted=counted)) for label, part in parts))
     return Value(kind, bounded(value, host))
 
 

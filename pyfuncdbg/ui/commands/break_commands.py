@@ -19,7 +19,7 @@ from pyfuncdbg.observers.debug.breakpoints import file as dotfile
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS
 from pyfuncdbg.observers.debug.breakpoints.file import FileReport
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, state_of, states
-from pyfuncdbg.observers.debug.breakpoints.program_names import functions
+from pyfuncdbg.observers.debug.breakpoints.program_names import program_functions
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.ui.commands.breakpoint_place import selected_line, selected_place
@@ -77,7 +77,7 @@ def _break(context: Context, args: argparse.Namespace, once: bool = False) -> Ch
     _learn(context, breakpoints)
     args.once = args.once or once
     options = _settings(args)
-    alike = breakpoints.alike(where, condition or None, **options)
+    alike = breakpoints.find_equal(where, condition or None, **options)
     if alike is not None:
         return ChangedBreakpoints('is there already', (state_of(breakpoints.entry(alike), breakpoints),))
     made = breakpoints.set(where, condition or None, **options)
@@ -170,14 +170,14 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
         if call is not None and 0 < where.number <= call.id:
             return f'call #{where.number} is over already: this is #{call.id}, and numbers only grow'
         return ''
-    if where.kind != 'name' or breakpoints.known.meant(where):
+    if where.kind != 'name' or breakpoints.known.matching_sites(where):
         return ''
     recorded = context.trace.sites()
     if where.fits(name for site in recorded for name in (
             (site.function,) if where.function else (site.name, site.op_type, site.function)) if name):
         return ''
     what = 'no wrapped function' if where.function else 'nothing'
-    hint = breakpoints.known.near(where, functions(), recorded)
+    hint = breakpoints.known.near(where, program_functions(), recorded)
     return f'{what} of that name is known yet: it waits for one.{hint}'
 
 

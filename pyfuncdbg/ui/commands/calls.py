@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyfuncdbg.observers.debug.reports.site_labels import alike
+from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.record.index.query import SORTS
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
@@ -27,7 +27,7 @@ def _list(context: Context, args: argparse.Namespace) -> CallListing:
     if args.kind != 'python':
         filters['kind'] = args.kind
     sort = f'{args.sort}, newest first' if args.newest and args.sort == 'time' else args.sort + ', reversed' * args.newest
-    known = alike(context.trace.sites())
+    known = labels_by_site(context.trace.sites())
     which = {call.number: one for call in calls if (one := known.get((call.site.process, call.site.id))) is not None}
     return CallListing(calls, context.trace.count(**where), filters, sort, context.trace.info().dropped.get('calls', 0),
                        which)

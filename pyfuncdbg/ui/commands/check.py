@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from pyfuncdbg.errors import CommandError, TypedCommand
-from pyfuncdbg.observers.debug.gradients.call_again import is_here, run_again
-from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, checked
+from pyfuncdbg.observers.debug.gradients.call_again import is_of_this_process, rerun_command
+from pyfuncdbg.observers.debug.gradients.gradient_check import CheckedEdge, CheckReport, check_step
 from pyfuncdbg.observers.debug.gradients.tape import CHECK as NOTE, is_source
 from pyfuncdbg.observers.record.recorder import recorders
 from pyfuncdbg.observers.record.records import CallRecord
@@ -39,14 +39,14 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
             raise CommandError(f'run #{args.run} has no gradients to check; ', TypedCommand('tape'),
                                ' lists the runs that have some')
         raise CommandError('no gradients were recorded: none were computed during the recording')
-    if not is_here(trace):
+    if not is_of_this_process(trace):
         raise CommandError("check repeats calls, and a finished trace holds no functions. Run the program, stop after "
-                           f"the gradients and type: {run_again(trace, '--ops', '--break', 'SPEC')}, then 'check'")
+                           f"the gradients and type: {rerun_command(trace, '--ops', '--break', 'SPEC')}, then 'check'")
     at = context.stop.call if context.stop is not None else None
     edges: list[CheckedEdge] = []
     with context.progress('checking gradients, backward steps') as tell:
         for number, step in enumerate(steps[:args.n]):
-            edges += checked(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
+            edges += check_step(trace, step, at, None if tell is None else partial(tell, number, len(steps[:args.n])))
     _keep(trace, edges)
     return CheckReport(tuple(edges), dict(Counter(edge.outcome.verdict for edge in edges)), len(steps[:args.n]), len(steps),
                        filters_of(args, 'run', 'call'), len(foreign) if args.call is None else 0,

@@ -16,9 +16,9 @@ from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, evaluate, without_colons
+from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, evaluate, replace_tensor_names
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.commands.array_files import written
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -166,7 +166,7 @@ def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
         stop = context.stop
         ended = stop.run.id if stop.phase == 'end' and stop.run is not None else None
         if ended is not None:                   # its values exist only in the recording
-            text, plain = without_colons(text, tensors_of(context))
+            text, plain = replace_tensor_names(text, tensors_of(context))
             read |= {word: partial(recorded, context, tensor, ended) for word, tensor in plain.items()}
         text, names = scope_of(stop, text)
         host = host_of(stop)
@@ -174,11 +174,11 @@ def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
             names = EndedNames(TraceNames(context, ended, text), names)
     else:
         names = TraceNames(context, args.run, text)
-        text, plain = without_colons(text, tensors_of(context))
+        text, plain = replace_tensor_names(text, tensors_of(context))
         for word, tensor in plain.items():
             read[word] = _reader(context, tensor, args.run)
     try:
-        value = described(evaluate(text, QuotedNames(read, names, context if at_stop else None)), host)
+        value = describe_value(evaluate(text, QuotedNames(read, names, context if at_stop else None)), host)
     except CommandError as error:
         raise CommandError(_as_typed(str(error), text, args.expression)) from None
     if args.write and value.array is None:

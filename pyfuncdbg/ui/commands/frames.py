@@ -16,16 +16,16 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.source_map import frame_line, program_code
 from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow, created_at, raised_record, rows_of, selected_row
 from pyfuncdbg.observers.debug.inspecting.evaluate import evaluate
-from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_around, scope_of
+from pyfuncdbg.observers.debug.inspecting.scope import host_of, object_named, scope_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import (
     Listing,
     Marks,
     context as context_of_stops,
     listing,
     source_lines,
-    whole,
+    whole_listing,
 )
-from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move, selected_entry
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, move_selection, selected_entry
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Stop
 from pyfuncdbg.observers.record.records import ErrorRecord
 from pyfuncdbg.ui.commands.engine.arguments import positive
@@ -86,7 +86,7 @@ def _backtrace_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _moved(context: Context, by: int) -> StackRow | None:
     stop = stop_of(context)
-    move(stop, by)
+    move_selection(stop, by)
     return selected_row(stop)
 
 
@@ -156,15 +156,15 @@ def _longlist(context: Context, args: argparse.Namespace) -> Listing:
     entry = selected_entry(stop)
     _, current, raised, _ = _at(entry, stop)
     if isinstance(entry, FrameEntry):
-        return whole(entry.frame.f_code, current, raised, marks_of(context))
+        return whole_listing(entry.frame.f_code, current, raised, marks_of(context))
     code = getattr(entry.site.function, '__code__', None) if isinstance(entry, NodeEntry) else None
     if code is None:
         raise CommandError('this node calls no Python function; "list" shows where it was created')
-    return whole(code, marks=marks_of(context))
+    return whole_listing(code, marks=marks_of(context))
 
 
 def _source(context: Context, args: argparse.Namespace) -> Listing:
-    value = object_around(stop_of(context), args.expression)
+    value = object_named(stop_of(context), args.expression)
     if value is None:
         text, names = scope_of(stop_of(context), args.expression)
         value = evaluate(text, names)

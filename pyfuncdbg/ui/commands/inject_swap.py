@@ -14,17 +14,17 @@ from rich.console import RenderableType
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.observers.debug.breakpoints.spec import names_of as names_of_site
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.conditions.function_parameters import parameter_names
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, evaluate, is_python
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors, scope_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference, copied_values
-from pyfuncdbg.observers.debug.stepping.function_start import at_start, is_enterable, parameter_at
-from pyfuncdbg.observers.debug.stepping.injection import stand_in
+from pyfuncdbg.observers.debug.stepping.function_start import is_at_start, is_enterable, parameter_at
+from pyfuncdbg.observers.debug.stepping.injection import replacement_value
 from pyfuncdbg.observers.debug.stepping.node_stepper import Rerun
 from pyfuncdbg.observers.debug.stepping.replaced_functions import SkippedCall
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
 from pyfuncdbg.ui.commands.to_rewind_retry import Restored, RunPlace, inputs_again, refuse_next_element
@@ -102,12 +102,13 @@ def _inject(context: Context, args: argparse.Namespace) -> Injection:
     if not places:
         raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{_instead(args.tensor, _known(stop))}')
     old = places[0].value
-    new = stand_in(evaluate(text, names), old, host, args.tensor)
+    new = replacement_value(evaluate(text, names), old, host, args.tensor)
     for place in places:
         place.put(new)
-    if at_start(stop):
+    if is_at_start(stop):
         stop.anew = True                        # the function has got the old one already
-    return Injection(args.tensor, described(old, host), described(new, host), ' and '.join(place.what for place in places))
+    return Injection(args.tensor, describe_value(old, host), describe_value(new, host),
+                     ' and '.join(place.what for place in places))
 
 
 @dataclass(slots=True)
@@ -122,7 +123,7 @@ class _Holder:
 def _places(stop: Stop, name: str) -> Iterator[_Holder]:
     """The places that hold a tensor at a stop."""
     call, run = stop.call, stop.run
-    if call is not None and (stop.phase == 'before' or (at_start(stop) and is_enterable(call.site))):
+    if call is not None and (stop.phase == 'before' or (is_at_start(stop) and is_enterable(call.site))):
         for index, labels in enumerate(_inputs(call)):
             if name in labels:
                 yield _input(stop, call, index)
@@ -151,7 +152,7 @@ def _put_into(control: Any, name: str, value: Any) -> None:
 
 def _input(stop: Stop, call: Call, index: int) -> _Holder:
     """An input of a call, and where its function begins the variable that has it."""
-    variable = parameter_at(stop, index) if at_start(stop) else ''
+    variable = parameter_at(stop, index) if is_at_start(stop) else ''
 
     def put(new: Any) -> None:
         call.inputs[index] = new
@@ -169,7 +170,7 @@ def _holder(what: str, values: list[Any], index: int) -> _Holder:
 def _inputs(call: Call) -> Iterator[tuple[str, ...]]:
     """The names of each input of a call: 'in0', the parameter, the tensor."""
     nested = call.site.attrs.get('_arguments') is not None
-    parameters = () if nested else (names_of(call.site.function) or ())
+    parameters = () if nested else (parameter_names(call.site.function) or ())
     for index in range(len(call.inputs)):
         yield (f'in{index}', *call.site.inputs[index:index + 1], *parameters[index:index + 1])
 
@@ -189,7 +190,7 @@ def _instead(name: str, known: list[str]) -> str:
 def _known(stop: Stop) -> list[str]:
     """Names that can be given to `inject` at a stop."""
     found: list[str] = []
-    if stop.call is not None and (stop.phase == 'before' or at_start(stop)):
+    if stop.call is not None and (stop.phase == 'before' or is_at_start(stop)):
         found += [name for names in _inputs(stop.call) for name in names]
     if stop.call is not None and stop.phase == 'after':
         found += [name for names in _outputs(stop.call, len(stop.outputs or ())) for name in names]
@@ -225,7 +226,7 @@ def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
         control.swap(site, function)
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
-    debugger.swapped(site, original, len(site.inputs))
+    debugger.note_swap(site, original, len(site.inputs))
     again = 'run' if position < done or stop.error is not None else ''
     if again:
         stop.decide('swap', Rerun(done, kept))
@@ -237,12 +238,12 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Fun
     original, before = call.site.function, _name(call.site.function)
     if stop.phase != 'before':
         refuse_next_element(call.site)
-    begins = at_start(stop)
+    begins = is_at_start(stop)
     try:
         call.site.host.replace(call.site, function, len(call.inputs))
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
-    debugger.swapped(call.site, original, len(call.inputs))
+    debugger.note_swap(call.site, original, len(call.inputs))
     if begins:
         stop.anew = True
         stop.decide('swap')
@@ -256,7 +257,7 @@ def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> Fun
 # ---------------------------------------------------------------- skip
 def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
     stop = stop_of(context)
-    call, begins = stop.call, at_start(stop)
+    call, begins = stop.call, is_at_start(stop)
     if call is None or call.site.kind != 'python' or not (stop.phase == 'before' or begins):
         raise CommandError('no call of a Python function is next here: skip one before it, or where its function begins')
     value = _evaluated(stop, args.value)
@@ -266,7 +267,7 @@ def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
         raise CommandError(f'{error}. Nothing was changed.') from None
     stop.anew = begins
     stop.decide('next')
-    return SkipReport(call.site.name, described(value, call.site.host))
+    return SkipReport(call.site.name, describe_value(value, call.site.host))
 
 
 def _evaluated(stop: Stop, expression: str) -> Any:

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 from pyfuncdbg.observers.debug.inspecting.run_tensors import live_nodes, live_tensors, view_of
 from pyfuncdbg.observers.debug.inspecting.scope import RunTensors
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.observers.debug.value import describe_value
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -77,7 +77,7 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
         if spec.name not in known.names() or _recorded(context, spec, stop):
             return None
         raise
-    found = described(value, stop.run.host)
+    found = describe_value(value, stop.run.host)
     if found.tensor is None or found.array is None:
         raise CommandError(f'{spec.name} does not hold values but a {found.type}')
     return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
@@ -103,7 +103,7 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
             given = dict(zip(run.feeds, stop.call.inputs, strict=False))
         else:
             given = {name: tensors.value(name) for name in names}
-        records = ((name, described(value, run.host).tensor) for name, value in given.items())
+        records = ((name, describe_value(value, run.host).tensor) for name, value in given.items())
         rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
         return FeedList(run.id, run.label, rows, True)
     found = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
@@ -149,7 +149,7 @@ def value_passes(test: TensorTest, value: Any, host: Host | None, name: str) -> 
     Raises:
         CommandError: The condition raised.
     """
-    array = described(value, host, items=0, counted=0).array
+    array = describe_value(value, host, items=0, counted=0).array
     return array is not None and _asked(test, array, name)
 
 

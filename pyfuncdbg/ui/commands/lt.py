@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from pyfuncdbg.observers.debug.batched_calls import BATCH
 from pyfuncdbg.observers.debug.conditions.tensor_condition import TensorTest
-from pyfuncdbg.observers.debug.gradients.traced_tape import symbolic
+from pyfuncdbg.observers.debug.gradients.traced_tape import is_symbolic
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -86,7 +86,7 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
         cut = context.trace.count(site=args.site, run=args.run, bad=only) > LOOKED_AT
         filters[f'outputs of the first {LOOKED_AT:,} calls' if cut else 'outputs of calls'] = True
     rows = [row for row in rows if not row[1].absent]
-    valued = [row for row in rows if not symbolic(*row, context.trace)]
+    valued = [row for row in rows if not is_symbolic(*row, context.trace)]
     rows, left = valued, len(rows) - len(valued)
     if args.type is not None:
         rows = [row for row in rows if fnmatchcase(kind_of(*row), args.type)]

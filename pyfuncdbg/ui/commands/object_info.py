@@ -12,8 +12,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.inspecting.scope import object_around
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.inspecting.scope import object_named
+from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.print_values import value_of
 from pyfuncdbg.ui.commands.resume import stop_of
@@ -51,14 +51,14 @@ class ObjectInfo:
 
 
 def _info(context: Context, args: argparse.Namespace, whole: bool) -> ObjectInfo:
-    around = object_around(stop_of(context), args.expression)
+    around = object_named(stop_of(context), args.expression)
     value = value_of(context, args.expression) if around is None else around
     kind = type(value)
     known = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
     file, source = _source(inspect.unwrap(value) if callable(value) else value) if known else ('', '')
     doc = inspect.getdoc(value) if known or whole else None
     text = (doc or '')[:_LONGEST] if whole else _beginning((doc or '')[:_LONGEST], args.expression)
-    return ObjectInfo(args.expression, f'{kind.__module__}.{kind.__qualname__}', described(value), _signature(value),
+    return ObjectInfo(args.expression, f'{kind.__module__}.{kind.__qualname__}', describe_value(value), _signature(value),
                       text, file, source[:_LONGEST] if whole else '')
 
 

@@ -23,7 +23,7 @@ from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, carry_out, evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs, scope_of
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, selected_entry
-from pyfuncdbg.observers.debug.value import Value, array_of, array_text, bounded, described
+from pyfuncdbg.observers.debug.value import Value, array_of, array_text, bounded, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import find_tensor, parse_tensor
 from pyfuncdbg.ui.commands.resume import stop_of
@@ -89,13 +89,13 @@ def _printed(context: Context, expression: str) -> Any:
 
 
 def _print(context: Context, args: argparse.Namespace) -> PrintedValue:
-    return PrintedValue(args.expression, described(_printed(context, args.expression), host_of(stop_of(context))))
+    return PrintedValue(args.expression, describe_value(_printed(context, args.expression), host_of(stop_of(context))))
 
 
 def _pretty(context: Context, args: argparse.Namespace) -> PrintedValue:
     host = host_of(stop_of(context))
     value = _printed(context, args.expression)
-    found = described(value, host)
+    found = describe_value(value, host)
     if found.tensor is not None or found.items:
         return PrintedValue(args.expression, found)
     lines = _Pretty(host).pformat(value).splitlines()
@@ -144,7 +144,7 @@ def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
                 for index, (name, tensor, read) in enumerate(node_inputs(stop, entry))]
     if isinstance(entry, RunEntry):
         feeds = value_of(context, 'feeds')
-        return [NamedTensor(name, described(value, host, items=0)) for name, value in feeds.items()]
+        return [NamedTensor(name, describe_value(value, host, items=0)) for name, value in feeds.items()]
     if entry is None:
         return []
     frame = entry.frame
@@ -152,13 +152,14 @@ def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     count = its_code.co_argcount + its_code.co_kwonlyargcount
     count += bool(its_code.co_flags & 4) + bool(its_code.co_flags & 8)
     return [NamedTensor(name,
-                        described(names[name], host, items=0)) for name in its_code.co_varnames[:count] if name in names]
+                        describe_value(names[name], host,
+                                       items=0)) for name in its_code.co_varnames[:count] if name in names]
 
 
 def _input(read: Callable[[], Any], host: Any) -> Value:
     """An input of a node; of one that cannot be had, why."""
     try:
-        return described(read(), host, items=0)
+        return describe_value(read(), host, items=0)
     except CommandError as error:
         return Value('', str(error).partition('\n')[0])
 
@@ -169,7 +170,7 @@ def _locals(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     if not isinstance(entry, FrameEntry):
         return _args(context, args)
     host = host_of(stop)
-    return [NamedTensor(name, described(value, host, items=0)) for name, value in local_values(entry.frame).items()]
+    return [NamedTensor(name, describe_value(value, host, items=0)) for name, value in local_values(entry.frame).items()]
 
 
 def _draw_named(rows: list[NamedTensor]) -> RenderableType:
@@ -182,11 +183,11 @@ def _returned(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
     stop = stop_of(context)
     host = host_of(stop)
     if stop.returns:
-        return [NamedTensor('returns', described(stop.result, host, items=0))]
+        return [NamedTensor('returns', describe_value(stop.result, host, items=0))]
     if stop.outputs is None:
         raise CommandError('retval: no value was returned here; it exists where a function returns, and after a call')
     names = stop.call.site.outputs if stop.call is not None else ()
-    return [NamedTensor(names[i] if i < len(names) else f'out {i}', described(value, host, items=0))
+    return [NamedTensor(names[i] if i < len(names) else f'out {i}', describe_value(value, host, items=0))
             for i, value in enumerate(stop.outputs)]
 
 
@@ -213,7 +214,7 @@ def _python(context: Context, args: argparse.Namespace) -> PrintedValue:
     value = carry_out(text, names)
     if value is not None:
         stop.printed = (value,)
-    return PrintedValue(args.statement, described(value, host_of(stop)) if value is not None else None,
+    return PrintedValue(args.statement, describe_value(value, host_of(stop)) if value is not None else None,
                         tuple(dict.fromkeys(names.kept)))
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at
-from pyfuncdbg.observers.debug.reports.profile import Profile, ProfileRow, costs, were_stepped
+from pyfuncdbg.observers.debug.inspecting.creation_line import creation_line, forward_sites
+from pyfuncdbg.observers.debug.reports.profile import Profile, ProfileRow, profile_rows, were_stepped
 from pyfuncdbg.observers.record.index.query import site_matches
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
@@ -44,11 +44,11 @@ def _profile(context: Context, args: argparse.Namespace) -> Profile:
     if args.run is not None:
         trace.run(args.run)                     # raises an error that lists the runs
     sites = trace.sites()
-    forward = by_name(sites)
+    forward = forward_sites(sites)
     times = [time for time in trace.profile(args.run) if args.kind in ('all', time.site.kind)
              and (args.site is None or site_matches(args.site, time.site))
              and (args.file is None or _is_in(time.site, forward, args.file))]
-    rows = [row for row in costs(times, sites, args.by) if row.own >= args.over]
+    rows = [row for row in profile_rows(times, sites, args.by) if row.own >= args.over]
     rows.sort(key=SORTS[args.sort], reverse=args.reverse)
     filters = filters_of(args, 'site', 'file', 'run')
     if args.kind != 'all':
@@ -60,7 +60,7 @@ def _profile(context: Context, args: argparse.Namespace) -> Profile:
 
 
 def _is_in(site: SiteRecord, forward: dict[tuple[int, str], SiteRecord], name: str) -> bool:
-    frame = made_at(site, forward)
+    frame = creation_line(site, forward)
     return frame is not None and ('/' + frame.filename.replace('\\', '/')).endswith('/' + name.replace('\\', '/'))
 
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from rich.console import RenderableType
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
-from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, lines_of
+from pyfuncdbg.observers.debug.numerics.fused_values import fused_calls
+from pyfuncdbg.observers.debug.numerics.nan_line_of_call import LineReport, trace_lines
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.reports.profile import were_stepped
-from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarized
+from pyfuncdbg.observers.debug.reports.summary import TraceSummary, summarize
 from pyfuncdbg.observers.record.trace_info import TraceInfo
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -28,7 +28,7 @@ from pyfuncdbg.ui.views.reports.report import report
 
 def _report(context: Context, args: argparse.Namespace) -> TraceSummary:
     with context.progress(LOOKING) as tell:
-        return replace(summarized(context.trace, tell), live=context.debugger is not None)
+        return replace(summarize(context.trace, tell), live=context.debugger is not None)
 
 
 def _info(context: Context, args: argparse.Namespace) -> TraceInfo:
@@ -50,7 +50,7 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
         if args.run is not None or args.call is not None:
             raise CommandError('--line repeats one call and takes no other filter')
         at = context.stop.call if context.stop is not None else None
-        return lines_of(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
+        return trace_lines(trace, find_call(trace, args.line, context.stop if at is not None and at.finished else None), at)
     asked = None if args.call is None else find_call(trace, args.call, context.stop).number
     if args.run is not None and not any(run.id == args.run for run in trace.runs()):
         trace.run(args.run)                     # raises an error that lists the runs
@@ -62,7 +62,7 @@ def _health(context: Context, args: argparse.Namespace) -> HealthReport | LineRe
     return HealthReport(tuple(found[:args.n]), len(found), dict(Counter(finding.verdict for finding in found)),
                         tuple(outcome for outcome in outcomes(trace, health) if outcome.origin.call.number in origins),
                         filters_of(args, 'run', 'call'), health.unjudged, trace.info().ops,
-                        context.stop is not None, calls_otherwise(trace, args.run), were_stepped(trace, args.run))
+                        context.stop is not None, fused_calls(trace, args.run), were_stepped(trace, args.run))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from pyfuncdbg.observers.debug.reports.source_files import (
     SourceFile,
     files_of,
     marks_by_line,
-    missing,
+    missing_lines,
 )
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import TensorRecord
@@ -57,7 +57,7 @@ def _list(context: Context, args: argparse.Namespace) -> FileList:
     mine = files if args.all else [file for file in files if file.users]
     mine.sort(key=SORTS[args.sort])
     rows = tuple(replace(file, missing=context.trace.source(file.filename).missing) for file in mine[:args.n])
-    return FileList(rows, len(mine), len(files) - len(mine), missing(context.trace),
+    return FileList(rows, len(mine), len(files) - len(mine), missing_lines(context.trace),
                     filters_of(args, 'path', 'run', 'all'), args.sort)
 
 
@@ -95,7 +95,7 @@ def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
         sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
         sum(mark.time.calls for mark in made.values() if mark.time is not None),
         sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
-        missing(trace), filters_of(args, 'run', 'all'))
+        missing_lines(trace), filters_of(args, 'run', 'all'))
 
 
 def _named(text: str, marks: Mapping[str, Marks]) -> tuple[str, int | None]:

@@ -13,7 +13,7 @@ from types import CodeType
 from rich.console import RenderableType
 from rich.text import Text
 
-from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, carry_out, repeated
+from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, carry_out, repeatable
 from pyfuncdbg.observers.debug.inspecting.scope import scope_of
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
@@ -48,7 +48,7 @@ class Timing:
 def _timeit(context: Context, args: argparse.Namespace) -> Timing:
     text, names = scope_of(stop_of(context), args.statement)
     carry_out(text, names)                      # reports errors of the statement as usual
-    code = repeated(text)
+    code = repeatable(text)
     rounds = args.rounds or _ROUNDS
     loops = args.loops or _loops(code, names)
     times = [_round(code, names, loops) / loops for _ in range(rounds)]

@@ -13,12 +13,12 @@ from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import RunView
-from pyfuncdbg.observers.debug.inspecting.saved_inputs import changes
+from pyfuncdbg.observers.debug.inspecting.saved_inputs import changed_inputs
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
-from pyfuncdbg.observers.debug.stepping.function_start import at_start
-from pyfuncdbg.observers.debug.stepping.held_state import as_left, element_refusal
-from pyfuncdbg.observers.debug.stepping.node_stepper import pausable
-from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport, reloaded
+from pyfuncdbg.observers.debug.stepping.function_start import is_at_start
+from pyfuncdbg.observers.debug.stepping.held_state import consumables, element_refusal
+from pyfuncdbg.observers.debug.stepping.node_stepper import can_pause
+from pyfuncdbg.observers.debug.stepping.reloaded_function import ReloadReport, reload_function
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
@@ -99,10 +99,10 @@ class RunPlace:
     """
 
     def __init__(self, stop: Stop) -> None:
-        if not pausable(stop.run) and stop.run is not None and len(stop.run.sites) > 1:
+        if not can_pause(stop.run) and stop.run is not None and len(stop.run.sites) > 1:
             raise CommandError("this run cannot stop between nodes, unlike those of a DebugSession: 'break NODE' and "
                                "'cont' stop where a node calls a Python function")
-        if not pausable(stop.run):
+        if not can_pause(stop.run):
             raise CommandError("no graph runs here: 'node' goes on to the next call, 'step' and 'next' to the next line")
         run: Any = stop.run
         self.view: RunView | None = run.control.look()
@@ -231,14 +231,14 @@ def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
     refuse_next_element(site)
     if args.into and site.function is None:
         raise CommandError(f"{site.name!r} calls no Python function to step into: 'retry' repeats it")
-    found = reloaded(site.function) if site.function is not None else None
-    if at_start(stop):                          # no line of it has run
+    found = reload_function(site.function) if site.function is not None else None
+    if is_at_start(stop):                          # no line of it has run
         stop.anew = True
         stop.decide('retry')
         return RetryReport('retry', site.name, found, 'not begun')
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return RetryReport('retry', site.name, found, inputs, changed, as_left(site.function), _took(stop))
+    return RetryReport('retry', site.name, found, inputs, changed, consumables(site.function), _took(stop))
 
 
 def _took(stop: Stop) -> float | None:
@@ -264,7 +264,7 @@ def inputs_again(stop: Stop) -> tuple[Restored, tuple[Difference, ...]]:
     call = stop.call
     if call is None or call.site.kind != 'python':
         return '', ()                           # between two nodes the run holds the values
-    return ('as left', ()) if call.saved_inputs is None else ('restored', changes(call))
+    return ('as left', ()) if call.saved_inputs is None else ('restored', changed_inputs(call))
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:

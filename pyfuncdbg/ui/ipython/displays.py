@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 
 from pyfuncdbg.errors import DroppedError
 from pyfuncdbg.observers.debug.gradients.tape import Tape
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.record_contents import load_call, load_run
 from pyfuncdbg.observers.record.records import CallRecord, Level, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -123,7 +123,7 @@ def _html(data: Any, view: RenderableType) -> Html:
 
 def _trace(trace: Trace) -> Bundle:
     """The report, and the first calls of a notebook's."""
-    view = report(summarized(trace))
+    view = report(summarize(trace))
     kind = 'python' if trace.count(kind='python') else None
     calls, total = trace.calls(kind=kind, limit=CALLS), trace.count(kind=kind)
     return _bundle(view, lambda: joined(page_html(view), element('details', element('summary', 'calls'), page_html(

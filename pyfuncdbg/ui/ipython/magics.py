@@ -20,7 +20,7 @@ from IPython.display import display
 from pyfuncdbg.errors import CommandError, PyfuncdbgError
 from pyfuncdbg.hooks import notebook_cell, notebook_cell as cell_now
 from pyfuncdbg.hooks.notice import say
-from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute, name_of
@@ -220,7 +220,7 @@ class ShellCells:
 
     def finish(self, begun: CellRecording) -> None:
         """End a recording and show the report."""
-        missed = unhit(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
+        missed = unhit_warnings(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
         try:
             context = Context(self._recordings.end(begun), None, WIDTH, debugger)
             answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)

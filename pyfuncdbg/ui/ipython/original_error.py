@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from pyfuncdbg.hooks.own_files import is_machinery
-from pyfuncdbg.observers.debug.inspecting.stack import original_of
+from pyfuncdbg.observers.debug.inspecting.stack import original_error
 
 
 class OriginalError:
@@ -29,7 +29,7 @@ class OriginalError:
 
     def __call__(self, force: bool = False) -> Any:
         shown = getattr(sys, 'last_exc', None) or getattr(sys, 'last_value', None)
-        original = original_of(shown) if isinstance(shown, BaseException) else None
+        original = original_error(shown) if isinstance(shown, BaseException) else None
         if shown is None or original is None or original is shown:
             return self._debugger(force=force)
         with _in_place_of(shown, original), self._without_traceback():

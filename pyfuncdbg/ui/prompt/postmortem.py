@@ -9,7 +9,7 @@ import threading
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, original_of, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, original_error, stack_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.ui.commands.frames import chain_of
 from pyfuncdbg.ui.prompt import install
@@ -31,7 +31,7 @@ def pm(error: BaseException | None = None) -> None:
     if error.__traceback__ is None:
         raise CommandError(f'pm: this {type(error).__name__} was never raised: it has no frames')
     chain = tuple(chain_of(error))
-    shown = original_of(error)
+    shown = original_error(error)
     stop = Stop('post-mortem', error=shown, reason=f'raised {type(shown).__name__}')
     stop.chain = chain
     node = getattr(getattr(error, 'op', None), 'name', '')

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.own_files import is_own_file
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import parts
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.injection import stand_in
+from pyfuncdbg.observers.debug.stepping.injection import replacement_value
 
 pytestmark = pytest.mark.tensorflow
 
@@ -464,7 +464,7 @@ def test_a_call_made_again_gets_what_tensorflow_gives(tf: Any, given: Any) -> No
 
 def test_what_replaces_a_string_is_bytes_too(tf: Any) -> None:
     host = TensorFlowHost(parts())
-    replaced = stand_in(b'ab\0', b'long', host, 'raw')
+    replaced = replacement_value(b'ab\0', b'long', host, 'raw')
     assert type(replaced) is bytes and replaced == b'ab\0'
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.observers.debug.reports.source_files import MissingLines, missing
+from pyfuncdbg.observers.debug.reports.source_files import MissingLines, missing_lines
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
@@ -106,7 +106,7 @@ def test_why_a_line_is_not_known_is_said_where_one_looks(tf: Any, tmp_path: Path
     with Trace.open(tmp_path / 'old.pfd') as trace:
         lines = 'ni relu', 'ni old', 'ni read', 'ni new', 'ls'
         shown = {line: execute(line, Context(trace)).text(200) for line in lines}
-        assert missing(trace) == MissingLines(before=2, imported=1)
+        assert missing_lines(trace) == MissingLines(before=2, imported=1)
     for name in ('relu', 'old'):
         assert 'made before pyfuncdbg attached: attach before' in shown[f'ni {name}']
     assert 'read from a GraphDef' in shown['ni read']

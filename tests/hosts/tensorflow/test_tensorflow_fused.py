@@ -11,7 +11,7 @@ from scripted_user import ScriptedUser
 
 import pyfuncdbg
 from pyfuncdbg.hosts.tensorflow.sessions.whole_run import agree
-from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
+from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
@@ -64,7 +64,7 @@ def test_what_a_python_function_got_is_shown(tf: Any, tmp_path: Any, act: str, e
         assert shown.outputs[0].to_numpy().tobytes() == plain.tobytes()
         again = getattr(tf.nn, act)(shown.inputs[0].to_numpy())
         differs = not agree(plain, again.numpy())
-        assert is_remarked(shown) is differs
+        assert has_fused_remark(shown) is differs
         assert ('computed again it differs' in table) is ('act[0] the session had another value' in health) is differs
         card = execute('ni act', Context(trace)).text(160)
         assert ('this node gives something else' in card) is differs
@@ -113,4 +113,4 @@ def test_what_was_written_to_a_variable_is_shown(tf: Any, tmp_path: Any, resourc
     with Trace.open(tmp_path / 'written.pfd') as trace:
         shown, = trace.calls(kind='op', site='act')
         assert shown.outputs[0].to_numpy().tobytes() == value.tobytes()
-        assert is_remarked(shown) is not bool(agree(value, tf.nn.relu(shown.inputs[0].to_numpy()).numpy()))
+        assert has_fused_remark(shown) is not bool(agree(value, tf.nn.relu(shown.inputs[0].to_numpy()).numpy()))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyfuncdbg
-from pyfuncdbg.observers.debug.numerics.fused_values import calls_otherwise
+from pyfuncdbg.observers.debug.numerics.fused_values import fused_calls
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict, judge
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -65,6 +65,6 @@ def test_a_step_that_spoils_its_variable_has_spoiled_nothing_before(tf: Any, tmp
             assert session.run([loss, train], {x: 3.0})[0] == 25
     with Trace.open(path) as trace:
         shown = {call.site.name: call.outputs[0].to_numpy() for site in ('h', 'loss') for call in trace.calls(site=site)}
-        assert shown == {'h': 6, 'loss': 25} and not calls_otherwise(trace)
+        assert shown == {'h': 6, 'loss': 25} and not fused_calls(trace)
         assert [finding.call.site.op_type for finding in judge(trace).findings] == (
             [] if resource else ['ApplyGradientDescent'])

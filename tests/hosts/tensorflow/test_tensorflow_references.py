@@ -19,7 +19,7 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import find_node
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.inspecting.scope import node_inputs
 from pyfuncdbg.observers.debug.inspecting.stack import NodeEntry, stack_of
-from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
+from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -179,7 +179,7 @@ def test_where_the_order_is_open_what_a_node_used_is_shown_or_nothing(tf: Any, t
             fetched = program.run([program.reads, program.writes])[0]
         with Trace.open(tmp_path / f'{seed}.pfd') as trace:
             shown = of(trace, max(run.id for run in trace.runs()))
-            assert not [call.label for call in shown.values() if is_remarked(call)]
+            assert not [call.label for call in shown.values() if has_fused_remark(call)]
             for tensor, value in zip(program.reads, fetched, strict=True):
                 call = shown[tensor.op.name]
                 np.testing.assert_array_equal(call.outputs[0].to_numpy(), value)

@@ -14,10 +14,10 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.hooks.own_files import is_own_file
-from pyfuncdbg.observers.debug.gradients.gradient_check import checked
+from pyfuncdbg.observers.debug.gradients.gradient_check import check_step
 from pyfuncdbg.observers.debug.gradients.tape import Tape, tape_of
 from pyfuncdbg.observers.debug.reports.diagram import tape_diagram
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.graph import TAPE
@@ -355,7 +355,7 @@ def test_a_function_in_a_traced_one_is_a_part_of_its_step(tf: Any, tmp_path: Pat
         for _ in range(2):
             program()
         with trace() as reading:
-            tape, summary = tape_of(reading), summarized(reading)
+            tape, summary = tape_of(reading), summarize(reading)
             others = [tape_of(reading, run) for run, _ in tape.others]
             ends = sum(len(one.sources) for one in (tape, *others))
     names = {node.number: node.name for node in tape.nodes}
@@ -568,7 +568,7 @@ def test_a_step_that_made_nodes_of_a_backward_function_is_unchecked_for_that(tf:
         tape.gradient(loss, w)
     with Trace.open(tmp_path / 'tape.pfd') as trace:
         steps = [step for step in trace.calls(kind='gradient') if step.site.op_type == 'EagerPyFunc']
-        reasons = [[edge.outcome.reason for edge in checked(trace, step)] for step in steps
+        reasons = [[edge.outcome.reason for edge in check_step(trace, step)] for step in steps
                    if all(tensor.dtype == 'object' for tensor in step.outputs)]
     assert reasons == [['it created nodes of a backward pass, which have values only when they run']]
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hosts.numpy.runtime.execution.host import host
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, HitCount
 from pyfuncdbg.observers.debug.breakpoints.listing import states
-from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
 from pyfuncdbg.observers.debug.breakpoints.spec import function_names, spec
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.debugger import debugger as the_debugger
@@ -506,13 +506,13 @@ def test_a_condition_that_raises_stops_once_and_is_counted(place, condition, oth
         assert len(front_end.stops) == 1 and 'Error: ' in front_end.stops[0][2]
         (state,) = states(table)
         assert (state.hits, state.failures) == (0, total) and state.failure in front_end.stops[0][2]
-        (told,) = unhit(table, {1})
+        (told,) = unhit_warnings(table, {1})
         assert told == (f'breakpoint 1 ({place}): its condition {condition} raised {total} times, the first time '
                         f'{state.failure}.')
         table.change(1, other)                  # begins anew
         call(3)
         assert len(front_end.stops) == 2 and front_end.stops[1][2] == 'breakpoint 1'
-        assert states(table)[0].failures == 0 and not unhit(table, {1})
+        assert states(table)[0].failures == 0 and not unhit_warnings(table, {1})
         table.change(1, condition)
         call(2)
         table.enable(1, False)
@@ -537,10 +537,10 @@ def test_once_acts_again_after_it_was_enabled_again(place):
 
 def test_once_acts_once_on_threads_that_come_before_it_is_disabled():
     count, once = HitCount(), Breakpoint(1, spec('norm'), once=True)
-    assert [count.acts(once) for _ in range(3)] == [True, False, False]
+    assert [count.count_hit(once) for _ in range(3)] == [True, False, False]
     assert count.hits == 1
     count.arm()
-    assert [count.acts(once) for _ in range(2)] == [True, False]
+    assert [count.count_hit(once) for _ in range(2)] == [True, False]
 
 
 def test_a_line_is_refused_what_it_cannot_do():

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import RETURNED, LineTracer, cause
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import RETURNED, LineTracer, find_cause
 from pyfuncdbg.observers.debug.numerics.statement_names import statements_of
 
 
@@ -23,7 +23,7 @@ def traced(function, *args):
 
 
 def way(tracer):
-    return [(tracer.appearances[i].function, tracer.appearances[i].variable) for i in cause(tracer)]
+    return [(tracer.appearances[i].function, tracer.appearances[i].variable) for i in find_cause(tracer)]
 
 
 def test_the_way_goes_back_through_names_to_finite_operands():

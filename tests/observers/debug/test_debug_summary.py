@@ -11,14 +11,14 @@ import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.views.reports.info import run_counts, run_numbers
 from pyfuncdbg.ui.views.sample_trace import sample
 
 
 def test_sites_with_their_times_and_failures():
-    uses = {use.site.name: use for use in summarized(sample()).sites}
+    uses = {use.site.name: use for use in summarize(sample()).sites}
     assert list(uses) == ['norm', 'scale']
     assert (uses['norm'].calls, uses['norm'].failed) == (3, 1)
     assert uses['norm'].total == pytest.approx(6.3e-4)
@@ -26,13 +26,13 @@ def test_sites_with_their_times_and_failures():
 
 
 def test_unfinished_calls_have_no_time():
-    summary = summarized(trace_of([replace(sample().call(1), duration=None)], ()))
+    summary = summarize(trace_of([replace(sample().call(1), duration=None)], ()))
     assert summary.unfinished == 1
     assert (summary.sites[0].total, summary.sites[0].mean) == (0.0, None)
 
 
 def test_origins_with_heirs():
-    (origin,) = summarized(sample()).origins
+    (origin,) = summarize(sample()).origins
     assert (origin.finding.call.number, origin.heirs) == ('3', {'python': 1})
 
 
@@ -46,7 +46,7 @@ def test_heirs_are_the_steps_that_the_title_counts():
     source = replace(heir, number='13', site=replace(site, id=9, name='x_grad', attrs={'source': True}),
                      started=born.started + 2)
     trace = trace_of((born, heir, source), ())
-    summary = summarized(trace)
+    summary = summarize(trace)
     assert summary.calls == {'gradient': 2} and [origin.heirs for origin in summary.origins] == [{'gradient': 1}]
     assert [outcome.heirs for outcome in outcomes(trace, judge(trace))] == [1]
 
@@ -57,36 +57,36 @@ def test_an_origin_that_was_masked_at_once_leads_only_alone():
                     site=replace(born.site, id=31, name='early'))
     mask = replace(early, number='2', started=0.1, inputs=early.outputs, outputs=(tensor('mask:0', np.array([0.0])),),
                    site=replace(born.site, id=32, name='mask'))
-    summary = summarized(trace_of((early, mask, born, heir), ()))
+    summary = summarize(trace_of((early, mask, born, heir), ()))
     assert [origin.finding.call.number for origin in summary.origins] == ['3', '1'] and summary.masked == 1
-    assert [origin.finding.call.number for origin in summarized(trace_of((early, mask), ())).origins] == ['1']
+    assert [origin.finding.call.number for origin in summarize(trace_of((early, mask), ())).origins] == ['1']
 
 
 def test_failures_are_grouped_by_site_type_and_function():
     failed = sample().call(5)
     other = replace(failed, number='8', error=replace(failed.error, type='ValueError'))
-    groups = summarized(trace_of([failed, replace(failed, number='7'), other], ())).failures
+    groups = summarize(trace_of([failed, replace(failed, number='7'), other], ())).failures
     assert [(group.call.number, group.count) for group in groups] == [('5', 2), ('8', 1)]
 
 
 def test_bad_fetches_name_the_first_run():
     runs = [replace(sample().run(1), id=n, fetches=(tensor('loss:0', np.array(value)), tensor('k:0', np.array(1.0))))
             for n, value in ((1, 0.5), (2, np.nan), (3, np.inf))]
-    (fetch,) = summarized(trace_of((), runs)).fetches
+    (fetch,) = summarize(trace_of((), runs)).fetches
     assert (fetch.run, fetch.tensor.name, fetch.runs) == (2, 'loss:0', 2)
 
 
 def test_results_of_one_run_are_one_run_whatever_their_names():
     bad = [tensor(name, np.array(np.nan)) for name in ('', '', '', 'loss:0', 'loss:0')]
     runs = [replace(sample().run(1), id=n, label='step', fetches=tuple(bad)) for n in (1, 2)]
-    fetches = summarized(trace_of((), runs)).fetches
+    fetches = summarize(trace_of((), runs)).fetches
     assert [(fetch.run, fetch.tensor.name, fetch.runs) for fetch in fetches] == [(1, '', 2), (1, 'loss:0', 2)]
 
 
 def test_nameless_results_are_told_apart_by_their_run():
     runs = [replace(sample().run(1), id=n, label=label, fetches=(tensor('', np.array(np.nan)),))
             for n, label in ((1, 'step'), (2, 'GradientTape.gradient'), (3, 'step'))]
-    fetches = summarized(trace_of((), runs)).fetches
+    fetches = summarize(trace_of((), runs)).fetches
     assert [(fetch.run, fetch.source, fetch.runs) for fetch in fetches] == [(1, 'step', 2), (2, 'GradientTape.gradient', 1)]
 
 
@@ -99,7 +99,7 @@ def test_runs_are_those_that_a_user_counts(tmp_path):
             for step in range(4):
                 session.run(gradient, {x: [step, np.nan if step == 3 else 1]})
     with Trace.open(tmp_path / 'session.pfd') as trace:
-        info, summary = trace.info(), summarized(trace)
+        info, summary = trace.info(), summarize(trace)
         assert run_counts(info) == '4 runs'
         first = trace.runs()[0].id
         assert info.first_run == first > 1
@@ -116,7 +116,7 @@ def test_runs_are_those_that_a_user_counts(tmp_path):
         tf.function(lambda v: tf.numpy_function(np.sin, [v], tf.float32))(x)
         list(tf.data.Dataset.range(5).map(lambda n: tf.numpy_function(np.square, [n], tf.int64)))
     with Trace.open(tmp_path / 'eager.pfd') as trace:
-        info, summary = trace.info(), summarized(trace)
+        info, summary = trace.info(), summarize(trace)
         assert run_counts(info) == '2 runs, 3 backward passes, 5 elements of datasets'      # eager code, and the function
         assert run_numbers(replace(info, first_run=1)) == 'run #N counts runs, backward passes and elements of datasets'
         assert {fetch.source: fetch.runs for fetch in summary.fetches}['GradientTape.gradient'] == 1

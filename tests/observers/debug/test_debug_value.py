@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.observers.debug.value import describe_value
 
 
 class Untouchable(np.ndarray):
@@ -25,20 +25,20 @@ class Untouchable(np.ndarray):
      {'.indices': [[0, 1], [1, 0]], '.values': [1, 2], '.dense_shape': [2, 2]}),
 ])
 def test_composites_are_shown_by_their_tensors(make, text, items):
-    value = described(make())
+    value = describe_value(make())
     assert value.text == text
     assert {name: item.array.tolist() for name, item in value.items} == items
-    assert described({'a': make()}).text == "{'a': " + text + '}'
+    assert describe_value({'a': make()}).text == "{'a': " + text + '}'
 
 
 def test_text_in_an_object_array_is_a_string_tensor():
-    value = described(np.array([b'ab', b'\xff', 'c'], object))
+    value = describe_value(np.array([b'ab', b'\xff', 'c'], object))
     assert (value.tensor.dtype, value.tensor.nbytes, value.tensor.shape) == ('string', 4, (3,))
-    assert described(np.array([b'ab', None], object)).tensor.dtype == 'object'
-    assert described(np.array([], object)).tensor.dtype == 'object'
+    assert describe_value(np.array([b'ab', None], object)).tensor.dtype == 'object'
+    assert describe_value(np.array([], object)).tensor.dtype == 'object'
 
 
 def test_no_array_is_asked_for_its_repr():
     array = np.zeros(3).view(Untouchable)
-    assert described(array).text == 'float64[3]'
-    assert described([array, {'x': array}]).text == "[float64[3], {'x': float64[3]}]"
+    assert describe_value(array).text == 'float64[3]'
+    assert describe_value([array, {'x': array}]).text == "[float64[3], {'x': float64[3]}]"

@@ -14,7 +14,7 @@ from pyfuncdbg.observers.debug.inspecting.evaluate import (
     carry_out,
     evaluate,
     is_python,
-    without_colons,
+    replace_tensor_names,
 )
 
 LEVEL = 1
@@ -140,12 +140,12 @@ TENSORS = ['mm:0', 'mm:10', 'layer/x:1', 'a:0', '2nd:0']
     ('mm:0[a:0]', 'mm_0[a:0]'), ('2nd:0', '_nd_0'), ('max(a:0)', 'max(a_0)'), ('xmm:0', 'xmm:0'),
 ])
 def test_a_tensors_name_is_a_word(text, python):
-    assert without_colons(text, TENSORS)[0] == python
+    assert replace_tensor_names(text, TENSORS)[0] == python
 
 
 @given(st.text(alphabet='am:0[]+. (', max_size=12))
 def test_no_text_changes_its_length(text):
-    changed, meaning = without_colons(text, TENSORS)
+    changed, meaning = replace_tensor_names(text, TENSORS)
     assert len(changed) == len(text)
     assert set(meaning.values()) <= set(TENSORS)
 

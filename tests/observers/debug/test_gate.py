@@ -15,7 +15,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.hooks import chain
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
-from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.breakpoints.prefilter import make_gate
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.stop import Stop
@@ -226,7 +226,7 @@ def test_two_timings_at_one_site_need_calls() -> None:
             self.breakpoint = breakpoint
 
     def late(*given: Breakpoint) -> bool | None:
-        found = gate(site, [Owner(one) for one in given])
+        found = make_gate(site, [Owner(one) for one in given])
         return None if found is None else found.needs_outputs
     assert (late(before), late(after), late(before, after)) == (False, True, None)
     assert late(before, points.set('norm', 'x > 9')) is False

@@ -20,7 +20,7 @@ from scripted_user import ScriptedUser
 from pyfuncdbg import tf
 from pyfuncdbg.hooks.call import CallSite
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.stepping.held_state import as_left, held_objects, obstacle
+from pyfuncdbg.observers.debug.stepping.held_state import consumables, held_objects, repeat_obstacle
 from pyfuncdbg.observers.record.recorder import Recorder
 
 NUMBERS = iter(())
@@ -198,7 +198,7 @@ def test_names_of_attributes_are_no_streams() -> None:
         sys.stdout.write('')
         return x * layer.input + layer.NUMBERS + np.random.normal()
     site = CallSite('plain', 'PyFunc', 'python', None, function=plain)  # type: ignore[arg-type]
-    assert obstacle(site) == '' and 'NUMBERS' not in {name for name, _ in held_objects(plain)}
+    assert repeat_obstacle(site) == '' and 'NUMBERS' not in {name for name, _ in held_objects(plain)}
 
 
 @pytest.mark.parametrize('kind', ['Generator', 'RandomState', 'Random', 'deque', 'module'])
@@ -241,8 +241,8 @@ def test_a_gradient_of_such_a_function_is_not_checked(recorder: Recorder) -> Non
         y = tf.py_function(scaled, [x], tf.float32, name='scaled')
     tape.gradient(y, x)
     with recorder.trace() as trace:
-        from pyfuncdbg.observers.debug.gradients.gradient_check import checked
-        edges = [edge for step in trace.calls(kind='gradient') for edge in checked(trace, step)
+        from pyfuncdbg.observers.debug.gradients.gradient_check import check_step
+        edges = [edge for step in trace.calls(kind='gradient') for edge in check_step(trace, step)
                  if edge.op_type.startswith('EagerPyFunc')]
     assert [edge.outcome.verdict for edge in edges] == ['unchecked']
     assert "uses numbers, an iterator (list_iterator)" in edges[0].outcome.reason
@@ -284,4 +284,4 @@ def of_numpy() -> float:
     (lambda: np.random.default_rng(0).normal(), []),        # `normal` is a name of np.random too, but it is not read there
     (lambda: (np.random.RandomState(1).rand(), random.Random(1).gauss(0, 1)), [])])
 def test_the_global_random_generators_that_a_function_reads_are_named(function: Callable[[], Any], names: list[str]) -> None:
-    assert list(as_left(function)) == names
+    assert list(consumables(function)) == names

@@ -14,7 +14,7 @@ import pytest
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.debug.reports import live_counts
-from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter, resident
+from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter, resident_memory
 
 
 def half(x: np.ndarray) -> np.ndarray:
@@ -64,9 +64,9 @@ def test_memory_of_a_process_and_of_one_that_is_gone() -> None:
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        assert (resident(process.pid) or 0) > 60 << 20
+        assert (resident_memory(process.pid) or 0) > 60 << 20
         process.communicate(b'\n', timeout=20)
-    assert resident(process.pid) is None
+    assert resident_memory(process.pid) is None
 
 
 def test_a_call_that_runs_takes_its_time_before_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.hooks.chain import hooks
 from pyfuncdbg.observers.debug.conditions.past_calls import Series
 from pyfuncdbg.observers.debug.debugger import debugger
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
@@ -188,7 +188,7 @@ def test_every_execution_is_in_the_trace_the_later_ones_as_retries_of_the_first(
         assert [[float(out.to_numpy()) for out in call.outputs] for call in calls] == [[1], [2], [3], [], [4], [5]]
         assert trace.call('f[1]').number == str(four) == trace.newest_calls(calls[1].site, limit=2)[1].number
         assert trace.info().retries == (3, 0) and not trace.count(kind='python', failed=True)
-        summary = summarized(trace)
+        summary = summarize(trace)
         assert not summary.failed and summary.retries == 3 and summary.sites[0].retries == 3 and summary.sites[0].calls == 6
         context = Context(trace, None, 100)     # type: ignore[call-arg]
         shown = {line: execute(line, context) for line in ('calls', f'call {three}', 'report', 'info')}

@@ -12,7 +12,15 @@ from wrapped_calls import wrap
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, RunEntry, consumers, move, selected, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import (
+    FrameEntry,
+    NodeEntry,
+    RunEntry,
+    consumers,
+    move_selection,
+    selected_index,
+    stack_of,
+)
 
 
 class Looking:
@@ -224,15 +232,15 @@ def test_moving_stops_at_both_ends():
     class Moving(Looking):
         def look(self, stop):
             size = len(stack_of(stop))
-            assert selected(stop) == size - 1
+            assert selected_index(stop) == size - 1
             with pytest.raises(CommandError, match='innermost'):
-                move(stop, 1)
-            assert isinstance(move(stop, -1), RunEntry)
-            move(stop, -1000)
-            assert selected(stop) == 0
+                move_selection(stop, 1)
+            assert isinstance(move_selection(stop, -1), RunEntry)
+            move_selection(stop, -1000)
+            assert selected_index(stop) == 0
             with pytest.raises(CommandError, match='outermost'):
-                move(stop, -1)
-            assert isinstance(move(stop, size), NodeEntry)
+                move_selection(stop, -1)
+            assert isinstance(move_selection(stop, size), NodeEntry)
     front_end = Moving()
     looking(front_end, lambda: run('f:0'))
     assert len(front_end.stacks) == 1

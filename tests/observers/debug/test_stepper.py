@@ -96,7 +96,7 @@ class Stepping:
         return True
 
     def interact(self, stop, broker):
-        from pyfuncdbg.observers.debug.inspecting.stack import move, selected_frame
+        from pyfuncdbg.observers.debug.inspecting.stack import move_selection, selected_frame
         if stop.phase == 'before':
             stop.decide('step')
             return
@@ -110,7 +110,7 @@ class Stepping:
             frame = selected_frame(stop)
             if command == 'up':
                 if frame.f_code is not self.code:
-                    move(stop, -1)
+                    move_selection(stop, -1)
             elif command == 'until +2':
                 stop.decide('until', frame.f_lineno + 2)
             else:

@@ -44,7 +44,7 @@ LINE = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(),
 @pytest.fixture
 def lines() -> Iterator[LineBreakpoints]:
     made = LineBreakpoints(VOCABULARY)
-    tracing_notice.watch(made.look_again)
+    tracing_notice.watch(made.look_for_new_code)
     yield made
     for number in list(made._points):
         made.clear(number)

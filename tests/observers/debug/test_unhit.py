@@ -11,8 +11,8 @@ import pytest
 from scripted_user import ScriptedUser
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
-from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
+from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
+from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.debugger import debugger
 
 
@@ -53,7 +53,7 @@ def test_a_condition_that_was_never_evaluated_is_not_called_false(
         entry = debugger.breakpoints.set(place, condition, timing=timing)
         try:
             unwatched_function(*values)
-            said = unhit(debugger.breakpoints, [entry.number])
+            said = unhit_warnings(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert len(said) == 1 and said[0].endswith(f' stopped nothing: {sentence}'), said
@@ -89,7 +89,7 @@ def test_a_name_that_no_call_has_is_told_what_it_is(place: str, said: str) -> No
         entry = debugger.breakpoints.set(place)
         try:
             unwatched_function(0)
-            sentences = unhit(debugger.breakpoints, [entry.number])
+            sentences = unhit_warnings(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert [sentence.partition(' stopped nothing: ')[2] for sentence in sentences] == [said]
@@ -107,7 +107,7 @@ def test_near_names_are_of_one_kind() -> None:
         try:
             tf.numpy_function(quorre, [np.array([0])], tf.int64, name='quorry')
             tf.numpy_function(quorrs, [np.array([0])], tf.int64, name='quorrz')
-            (sentence,) = unhit(debugger.breakpoints, [entry.number])
+            (sentence,) = unhit_warnings(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert sentence.endswith(" Did you mean 'quorrs' or 'quorre'?"), sentence
@@ -134,10 +134,10 @@ def test_looking_for_a_name_runs_no_code_of_the_program(monkeypatch: pytest.Monk
     vars(module).update(__file__=__file__, unasked=Proxy(), Unmet=Member)
     monkeypatch.setitem(sys.modules, 'proxies', module)
     monkeypatch.setitem(sys.modules, 'lazily', Lazy('lazily'))
-    assert what_is('unasked') == 'is a variable of test_unhit.py (Proxy)'
-    assert what_is('Unmet') == 'is a class of test_unhit.py'
-    assert what_is('Unmet.nothing') == ''
-    assert 'unwatched_function' in functions()
+    assert describe_name('unasked') == 'is a variable of test_unhit.py (Proxy)'
+    assert describe_name('Unmet') == 'is a class of test_unhit.py'
+    assert describe_name('Unmet.nothing') == ''
+    assert 'unwatched_function' in program_functions()
 
 
 @pytest.mark.parametrize(('name', 'timing'), [('made_by_exec', None), ('unwatched_function', 'after-call')])
@@ -153,7 +153,7 @@ def test_a_function_that_ran_unwatched_is_not_said_to_have_not_run(name: str, ti
             monkeypatch.setitem(globals(), 'made_by_exec', names['made_by_exec'])
             names['made_by_exec']()
             unwatched_function(0)
-            (sentence,) = unhit(debugger.breakpoints, [entry.number])
+            (sentence,) = unhit_warnings(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert 'nothing of that name ran' not in sentence
@@ -172,7 +172,7 @@ def test_a_node_in_a_scope_is_proposed_by_its_whole_name() -> None:
                 node = tf.numpy_function(picked, [np.array([2])], tf.int64, name='pkd')
             with tf.compat.v1.Session() as session:
                 session.run(node)
-            said = unhit(debugger.breakpoints, [entry.number])
+            said = unhit_warnings(debugger.breakpoints, [entry.number])
         finally:
             debugger.breakpoints.clear(entry.number)
     assert said[0].endswith("nothing of that name ran. Did you mean 'a_scope_of_it/pkd'?"), said

@@ -9,7 +9,7 @@ import pytest
 from scripted_stops import typing
 
 from pyfuncdbg import tf
-from pyfuncdbg.observers.debug.conditions.session_variables import MARK, session_variables, translated
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, session_variables, translate
 from pyfuncdbg.observers.debug.debugger import debugger
 
 SCALE = 2.0
@@ -35,7 +35,7 @@ def typed(*lines: str, times: int = 1):
     ('$x + 1', f'{MARK}x + 1'), ("'$x' + $y", f"'$x' + {MARK}y"), ('f"""$a\n$b""" # $c', 'f"""$a\n$b""" # $c'), ('a$', 'a$'),
     ('$1', '$1'), ('x # $y', 'x # $y'), (r"'\'$x' + $y", rf"'\'$x' + {MARK}y")])
 def test_only_names_of_variables_are_translated(text, python):
-    assert translated(text) == python and len(translated(text)) == len(text)
+    assert translate(text) == python and len(translate(text)) == len(text)
 
 
 def test_a_variable_is_kept_from_stop_to_stop_and_reaches_no_frame():

@@ -13,7 +13,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.observers.debug.cards.run_card import NodeFailure, RunCard, RunEnd, RunValue, Suggestion
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
 from pyfuncdbg.observers.debug.numerics.origin_card import origin_card
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.debug.stepping.node_watch import PassedTensor
 from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import ErrorRecord, OutputRecord, Stats, TensorRecord
@@ -81,7 +81,7 @@ def views():
     cards = [view(call) for call in trace.calls() for view in (call_card, call_output)]
     values = [value_view(one, NASTY, one.to_numpy(), index=NASTY, ranges=((0, 1),), written=NASTY)
               for one in trace.call(4).inputs if one.level == 'full']
-    return [call_page(trace.calls(), filters={NASTY: NASTY}), info_view(info), report(summarized(trace)), *found,
+    return [call_page(trace.calls(), filters={NASTY: NASTY}), info_view(info), report(summarize(trace)), *found,
             *cards, *values, *_run_cards(trace),
             tensor_page(trace.tensors(), verdicts=judge(trace).by_call()),
             value_view(trace.call(4).inputs[4], NASTY, None)]
@@ -105,14 +105,14 @@ def test_markup_is_never_read(draw):
             assert '[red]x[/]' in text
 
 
-@pytest.mark.parametrize('view', [report(summarized(sample())), call_card(load_call(sample().call(3))),
+@pytest.mark.parametrize('view', [report(summarize(sample())), call_card(load_call(sample().call(3))),
                                   call_page(sample().calls())])
 def test_colour_adds_no_words(draw, view):
     assert STYLES.sub('', draw(view, 80, color=True)) == draw(view, 80)
 
 
 def test_every_view_displays_in_a_notebook():
-    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), call_page(sample().calls())):
+    for view in (report(summarize(sample())), call_card(load_call(sample().call(3))), call_page(sample().calls())):
         bundle = view._repr_mimebundle_([], [])
         assert set(bundle) == {'text/plain', 'text/html'}
         assert 'norm[1]' in bundle['text/plain']
@@ -120,5 +120,5 @@ def test_every_view_displays_in_a_notebook():
 
 
 def test_own_marks_are_ascii_on_an_ascii_console(draw):
-    for view in (report(summarized(sample())), call_card(load_call(sample().call(3))), tensor_page(sample().tensors())):
+    for view in (report(summarize(sample())), call_card(load_call(sample().call(3))), tensor_page(sample().tensors())):
         assert draw(view, ascii_only=True).isascii()

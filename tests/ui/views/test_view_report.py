@@ -9,7 +9,7 @@ from written_trace import tensor, trace_of
 
 from pyfuncdbg.observers.debug.numerics.nan_outcomes import HealthReport, outcomes
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import judge
-from pyfuncdbg.observers.debug.reports.summary import summarized
+from pyfuncdbg.observers.debug.reports.summary import summarize
 from pyfuncdbg.observers.record.records import OutputRecord, Stats, TensorRecord
 from pyfuncdbg.ui.views.numerics.health import health_view
 from pyfuncdbg.ui.views.reports.report import report
@@ -26,7 +26,7 @@ def trace_with(*calls, runs=(), **how):
 
 
 def reported(draw, trace, width=100):
-    return draw(report(summarized(trace)), width)
+    return draw(report(summarize(trace)), width)
 
 
 def test_birth_comes_first_with_line_source_and_cause(draw):
@@ -270,7 +270,7 @@ def test_losses_are_shown(draw):
 
 def test_at_a_stop_nothing_is_said_of_an_end(draw):
     for calls in ((), (replace(sample().call(1), duration=None),)):
-        summary = replace(summarized(trace_with(*calls)), info=replace(trace_with().info(), complete=False))
+        summary = replace(summarize(trace_with(*calls)), info=replace(trace_with().info(), complete=False))
         saved, live = draw(report(summary), 100), draw(report(replace(summary, live=True)), 100)
         assert 'killed' in saved and 'killed' not in live and 'ended' not in live
     assert '1 call had not finished yet' in live

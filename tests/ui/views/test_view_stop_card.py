@@ -13,7 +13,7 @@ from pyfuncdbg.observers.debug.cards.stop_card import CardValue, RaisedError
 from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.views.calls.stack import row_view, stack_view
 from pyfuncdbg.ui.views.calls.stop_card import demo_cards, stop_view
 from pyfuncdbg.ui.views.sources.listing import listing_view
@@ -26,7 +26,7 @@ STYLES = re.compile(r'\x1b\[[\d;]*m')
 def nasty_views():
     line, before = demo_cards()
     nasty = Value(NASTY, NASTY)
-    values = (CardValue(NASTY, nasty, NASTY), CardValue('x', described(np.array([NASTY, 'b'])), NASTY))
+    values = (CardValue(NASTY, nasty, NASTY), CardValue('x', describe_value(np.array([NASTY, 'b'])), NASTY))
     listing = Listing(NASTY, NASTY, 9, (NASTY, '\tx = 1', NASTY), 10, 11, (9,))
     rows = tuple(StackRow(kind, NASTY, NASTY, NASTY, 3, NASTY, False, kind == 'node') for kind in ('python', 'node', 'run'))
     raised = RaisedError(NASTY, NASTY * 3, (Frame(NASTY, 1, NASTY),) * 5)
@@ -37,7 +37,7 @@ def nasty_views():
             for card in (line, before)
             for phase in ('line', 'before', 'after', 'node', 'return', 'error', 'post-mortem')] + [
         stop_view(replace(before, listing=None, created=Frame(NASTY, 2, NASTY), returned=nasty)), stack_view(rows),
-        row_view(rows[0]), listing_view(listing), value_page(nasty), value_page(described([np.ones(2), NASTY])),
+        row_view(rows[0]), listing_view(listing), value_page(nasty), value_page(describe_value([np.ones(2), NASTY])),
         variables_table([NamedValue(NASTY, nasty, NASTY)]), variables_table([NamedValue(NASTY, nasty)], rows=3)]
 
 
@@ -65,7 +65,7 @@ def test_own_marks_are_ascii_on_an_ascii_console(draw):
 
 def test_a_card_is_short(draw):
     line, before = demo_cards()
-    many = tuple(CardValue(f'v{i}', described(np.arange(100.0)), '') for i in range(8))
+    many = tuple(CardValue(f'v{i}', describe_value(np.arange(100.0)), '') for i in range(8))
     for card in (replace(line, values=many, hidden=12), replace(before, values=many)):
         lines = draw(stop_view(card), 80).splitlines()
         assert len(lines) <= 20
@@ -99,16 +99,16 @@ def test_library_frames_are_folded_unless_asked_for(draw):
 
 def test_values_on_one_line(draw):
     x = np.array([[0.5, np.nan], [np.inf, 0]])
-    text = draw(variables_table([NamedValue('x', described(x), 'mm:0'), NamedValue('n', described(3)),
-                                 NamedValue('s', described(np.float32(2.5))),
-                                 NamedValue('e', described(np.zeros((0, 3))))]), 100)
+    text = draw(variables_table([NamedValue('x', describe_value(x), 'mm:0'), NamedValue('n', describe_value(3)),
+                                 NamedValue('s', describe_value(np.float32(2.5))),
+                                 NamedValue('e', describe_value(np.zeros((0, 3))))]), 100)
     assert [line.rstrip() for line in text.splitlines()] == [
         'x  float64[2, 2]  NaN 1, +Inf 1 at [0, 1]  [[0.5, nan], [inf, 0]]  mm:0', 'n  3', 's  float32 2.5',
         'e  float64[0, 3]  empty']
 
 
 def test_an_unsummarised_array_still_has_its_elements(draw):
-    value = described(np.arange(100.0), counted=10)
+    value = describe_value(np.arange(100.0), counted=10)
     assert value.tensor.stats is None
     assert 'no statistics kept' in draw(value_page(value))
     assert draw(variables_table([NamedValue('x', value)])).strip() == 'x  float64[100]'

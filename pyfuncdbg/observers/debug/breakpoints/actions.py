@@ -129,20 +129,20 @@ class LineSnaps:
 
     def take(self, frame: FrameType, line: int, recorders: Sequence[Recorder]) -> None:
         """Keep the arrays of a frame in these recordings."""
-        within = current.get()
-        host = within.site.host if within is not None else None
+        outer_call = current.get()
+        host = outer_call.site.host if outer_call is not None else None
         arrays = {name: array for name, value in variables(frame).items() if (array := array_of(value, host)) is not None}
         with self._lock:
             site = self._sites.get(tuple(arrays))
             if site is None:
                 site = self._sites[tuple(arrays)] = _site(frame, line, tuple(arrays))
-            if within is None and self._run is None:
+            if outer_call is None and self._run is None:
                 self._run = Run('lines', _FRAMES, perf_counter_ns(), kind='eager')
-        run = within.run if within is not None else self._run
+        run = outer_call.run if outer_call is not None else self._run
         assert run is not None
         call = new_call(site, run, [copied_value(array) for array in arrays.values()], threading.get_native_id(),
                         perf_counter_ns(),
-                        outer_call=within)
+                        outer_call=outer_call)
         call.outputs = ()
         call.finished = perf_counter_ns()
         for recorder in recorders:

@@ -16,8 +16,8 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec
-from pyfuncdbg.observers.debug.conditions.compiled_expression import explained
-from pyfuncdbg.observers.debug.conditions.predicate import Predicate, shown
+from pyfuncdbg.observers.debug.conditions.compiled_expression import explain_error
+from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition_text
 
 Timing = Literal['before', 'after-call', 'error', 'gradient']
 """When it is tested: before the call, when it has returned, when it has raised; at the calls of its backward step."""
@@ -73,12 +73,12 @@ class Breakpoint:
     def cases(self) -> tuple[object, ...]:
         """Its place and conditions of stopping: equal for two that differ only in number and in how they name a file."""
         spec = replace(self.spec, text='', name='' if self.spec.kind == 'line' else self.spec.name)
-        return (spec, shown(self.when), self.timing, self.do, self.once, self.every, self.after,
+        return (spec, condition_text(self.when), self.timing, self.do, self.once, self.every, self.after,
                 self.boundary)
 
     def __str__(self) -> str:
         """As a command line would set it."""
-        condition = f' if {shown(self.when)}' if self.when is not None else ''
+        condition = f' if {condition_text(self.when)}' if self.when is not None else ''
         return f'{self.spec}{condition}'
 
 
@@ -100,15 +100,15 @@ class Hit:
         name = f'breakpoint {self.breakpoint.number}'
         if self.error is None:
             return name
-        return f'{name}: {why(self.error)}, in its condition {shown(self.breakpoint.when)}'
+        return f'{name}: {error_text(self.error)}, in its condition {condition_text(self.breakpoint.when)}'
 
 
-def why(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """'NameError: name 'sd' is not defined': what a condition raised."""
-    return f'{type(error).__name__}: {explained(error)}'
+    return f'{type(error).__name__}: {explain_error(error)}'
 
 
-class _Counted:
+class _CallHits:
     """The hits in one call, which may be executed several times.
 
     Attributes:
@@ -138,19 +138,19 @@ class HitCount:
     def __init__(self) -> None:
         self._lock = new_lock()
         self._acted = False
-        self._counted: dict[int, _Counted] = {}
+        self._counted: dict[int, _CallHits] = {}
         self.hits = self.failures = 0
         self.failure = ''
 
-    def stops_at_failure(self, error: Exception) -> bool:
+    def count_failure(self, error: Exception) -> bool:
         """Count an error of the condition; whether it is the first."""
         with self._lock:
             self.failures += 1
             if self.failures == 1:
-                self.failure = why(error)
+                self.failure = error_text(error)
             return self.failures == 1
 
-    def acts(self, breakpoint: Breakpoint, call: Call | None = None) -> bool:
+    def count_hit(self, breakpoint: Breakpoint, call: Call | None = None) -> bool:
         """Count a hit in a call, if it is in one; whether the breakpoint acts at it."""
         with self._lock:
             if breakpoint.once and self._acted:
@@ -162,25 +162,25 @@ class HitCount:
 
     def _number(self, call: Call | None) -> int:
         """The number of this hit; that of a retried call is the number of the first execution's hit."""
-        counted = self._counted_of(call) if call is not None else None
-        if counted is not None and counted.met <= len(counted.numbers):
-            return counted.numbers[counted.met - 1]
+        hits = self._counted_of(call) if call is not None else None
+        if hits is not None and hits.met <= len(hits.numbers):
+            return hits.numbers[hits.met - 1]
         self.hits += 1
-        if counted is not None and len(counted.numbers) < _HITS:
-            counted.numbers.append(self.hits)
+        if hits is not None and len(hits.numbers) < _HITS:
+            hits.numbers.append(self.hits)
         return self.hits
 
-    def _counted_of(self, call: Call) -> _Counted:
+    def _counted_of(self, call: Call) -> _CallHits:
         first = call.retry_of or call.id
-        counted = self._counted.get(first)
-        if counted is None:
+        hits = self._counted.get(first)
+        if hits is None:
             if len(self._counted) >= _CALLS:
                 del self._counted[next(iter(self._counted))]
-            counted = self._counted[first] = _Counted()
-        if counted.execution != call.id:
-            counted.execution, counted.met = call.id, 0
-        counted.met += 1
-        return counted
+            hits = self._counted[first] = _CallHits()
+        if hits.execution != call.id:
+            hits.execution, hits.met = call.id, 0
+        hits.met += 1
+        return hits
 
     def arm(self) -> None:
         """It is enabled again."""
@@ -194,7 +194,7 @@ class HitCount:
             self.failures, self.failure = 0, ''
 
 
-def timing_of(where: Spec, when: Predicate | None, timing: Timing | None, do: Action) -> Timing:
+def timing_of(where: Spec, condition: Predicate | None, timing: Timing | None, do: Action) -> Timing:
     """The time at which a breakpoint is tested.
 
     Raises:
@@ -206,7 +206,7 @@ def timing_of(where: Spec, when: Predicate | None, timing: Timing | None, do: Ac
         if timing not in (None, 'before'):
             raise CommandError(f'{where} is a line: a thread stops before it. --{timing} is for calls of a node or function')
         return 'before'
-    reads = when.reads if when is not None else frozenset()
+    reads = condition.reads if condition is not None else frozenset()
     if 'error' in reads and timing not in (None, 'error'):
         raise CommandError(f"the condition uses 'error', which exists only with --error, not with --{timing}")
     if 'out' in reads and timing in ('before', 'error'):

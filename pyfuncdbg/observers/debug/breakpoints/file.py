@@ -56,7 +56,7 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
     """
     if path.exists():
         _read(path)                             # do not overwrite a file that another tool wrote
-    kept: list[Breakpoint] = []
+    saved: list[Breakpoint] = []
     left_out: list[str] = []
     lines = ["# Breakpoints of pyfuncdbg. 'breaks --load' sets them; conditions and commands are Python.\n"]
     for number, entry in sorted(breakpoints.entries.items()):
@@ -64,8 +64,8 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
         if one.when is not None and one.when.text is None:
             left_out.append(f'{number}: its condition is a Python function')
             continue
-        kept.append(one)
-        lines.append(_written(one, entry.hits, entry.commands))
+        saved.append(one)
+        lines.append(_to_toml(one, entry.hits, entry.commands))
     partial = path.with_name(f'{path.name}.{os.getpid()}')
     try:
         partial.write_text('\n'.join(lines), encoding='utf-8')
@@ -73,7 +73,7 @@ def save(breakpoints: Breakpoints, path: Path) -> FileReport:
     except (OSError, UnicodeEncodeError) as error:
         partial.unlink(missing_ok=True)
         raise CommandError(f'cannot write {str(path)!r}: {getattr(error, "strerror", None) or error}') from None
-    return FileReport(str(path), 'saved', tuple(one.number for one in kept), tuple(left_out))
+    return FileReport(str(path), 'saved', tuple(one.number for one in saved), tuple(left_out))
 
 
 def load(breakpoints: Breakpoints, path: Path) -> FileReport:
@@ -85,20 +85,20 @@ def load(breakpoints: Breakpoints, path: Path) -> FileReport:
     set_: list[int] = []
     left_out: list[str] = []
     for index, fields in enumerate(_read(path), 1):
-        known = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
+        existing = {_key(entry.breakpoint) for entry in list(breakpoints.entries.values())}
         try:
             commands: list[str] = fields.pop('commands', [])
-            made = breakpoints.set(fields.pop('spec'), fields.pop('if', None), **fields)
-            breakpoints.entry(made.number).commands = tuple(commands)
+            breakpoint = breakpoints.set(fields.pop('spec'), fields.pop('if', None), **fields)
+            breakpoints.entry(breakpoint.number).commands = tuple(commands)
         except CommandError as error:
             for number in set_:
                 breakpoints.clear(number)
             raise CommandError(f'{path}: breakpoint {index} of the file: {error}') from None
-        if _key(made) in known:
-            breakpoints.clear(made.number)
-            left_out.append(f'{made}: is set already')
+        if _key(breakpoint) in existing:
+            breakpoints.clear(breakpoint.number)
+            left_out.append(f'{breakpoint}: is set already')
         else:
-            set_.append(made.number)
+            set_.append(breakpoint.number)
     return FileReport(str(path), 'loaded', tuple(set_), tuple(left_out))
 
 
@@ -106,7 +106,7 @@ def _key(one: Breakpoint) -> tuple[Any, ...]:
     return one.spec, one.when, one.timing, one.do, one.boundary
 
 
-def _written(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
+def _to_toml(one: Breakpoint, hits: int, commands: tuple[str, ...]) -> str:
     fields: dict[str, Any] = {'spec': one.spec.text}
     if one.when is not None:
         fields['if'] = one.when.text

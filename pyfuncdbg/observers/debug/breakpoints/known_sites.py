@@ -57,11 +57,12 @@ class SiteCatalogue:
         """A site is called, or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
-            known = KnownSite(site.name, site.kind, names, function_names(site.function), parameters.names_of(site.function),
+            entry = KnownSite(site.name, site.kind, names, function_names(site.function),
+                              parameters.parameter_names(site.function),
                               announced)
-            self._sites[site.id] = known
+            self._sites[site.id] = entry
             for name in names:
-                self._by_name.setdefault(name, []).append(known)
+                self._by_name.setdefault(name, []).append(entry)
 
     def add_run(self, run: Run) -> None:
         """A run begins: it announces its sites. Each tuple of them is looked at once."""
@@ -74,12 +75,12 @@ class SiteCatalogue:
             for site in sites:
                 self.add(site, announced=True)
 
-    def may_be_within(self, spec: Spec) -> bool:
+    def may_be_inner(self, spec: Spec) -> bool:
         """Whether a SPEC may mean a node that no run announces, as far as is known."""
         return spec.kind == 'name' and not spec.function and not any(
-            site.announced or site.kind != 'op' for site in self.meant(spec))
+            site.announced or site.kind != 'op' for site in self.matching_sites(spec))
 
-    def meant(self, spec: Spec) -> list[KnownSite]:
+    def matching_sites(self, spec: Spec) -> list[KnownSite]:
         """The sites that a SPEC means, as far as they are known."""
         if spec.kind != 'name':
             return []
@@ -91,10 +92,10 @@ class SiteCatalogue:
         """Whether a SPEC means the nodes of this name, as far as they are known: by the name, or by their functions'."""
         if spec.kind != 'name':
             return False
-        called = [site for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python']
+        sites = [site for site in list(self._by_name.get(name, ())) if site.name == name and site.kind == 'python']
         if spec.function:
-            return any(spec.fits(site.function) for site in called)
-        return spec.fits((name, *[other for site in called for other in site.names]))
+            return any(spec.fits(site.function) for site in sites)
+        return spec.fits((name, *[other for site in sites for other in site.names]))
 
     def near(self, spec: Spec, functions: Iterable[str] = (), others: Iterable[SiteRecord] = ()) -> str:
         """' Did you mean ...?' with names of one kind: of nodes, op types or functions, whichever has the nearest.

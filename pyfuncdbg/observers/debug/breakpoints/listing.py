@@ -12,7 +12,7 @@ from pyfuncdbg.hooks import notebook_cell
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry
-from pyfuncdbg.observers.debug.conditions.predicate import shown
+from pyfuncdbg.observers.debug.conditions.predicate import condition_text
 
 _SITES = 4
 
@@ -57,10 +57,11 @@ class BreakpointState:
 def state_of(entry: BreakpointEntry, breakpoints: Breakpoints, note: str = '') -> BreakpointState:
     """One of the table."""
     one = entry.breakpoint
-    where, how, found = _place(entry, breakpoints)
+    where, how, place_note = _place(entry, breakpoints)
     timing = 'inside' if _is_inside(entry, breakpoints) else one.timing
-    return BreakpointState(one.number, one.spec.text, shown(one.when), timing, one.do, one.once, one.every, one.after,
-                           one.enabled, entry.hits, *entry.failures, where, how, note or found,
+    return BreakpointState(one.number, one.spec.text, condition_text(one.when), timing, one.do, one.once, one.every,
+                           one.after,
+                           one.enabled, entry.hits, *entry.failures, where, how, note or place_note,
                            entry.commands)
 
 
@@ -69,7 +70,7 @@ def states(breakpoints: Breakpoints) -> list[BreakpointState]:
     return [state_of(entry, breakpoints) for _, entry in sorted(breakpoints.entries.items())]
 
 
-def pending(number: int, breakpoints: Breakpoints) -> str:
+def pending_note(number: int, breakpoints: Breakpoints) -> str:
     """A sentence for a breakpoint whose file is not known yet; '' for any other."""
     state = state_of(breakpoints.entry(number), breakpoints)
     if state.how != 'pending' or state.where:
@@ -82,7 +83,7 @@ def _is_inside(entry: BreakpointEntry, breakpoints: Breakpoints) -> bool:
     one = entry.breakpoint
     if one.timing != 'before' or one.boundary:
         return False
-    sites = breakpoints.known.meant(one.spec)
+    sites = breakpoints.known.matching_sites(one.spec)
     return all(one.spec.means_function_of(site.name, site.names, site.function) for site in sites) if sites else bool(
         entry.functions)
 
@@ -91,16 +92,17 @@ def _place(entry: BreakpointEntry, breakpoints: Breakpoints) -> tuple[tuple[str,
     one: Breakpoint = entry.breakpoint
     if one.spec.kind == 'line':
         try:
-            placed = entry.placed
+            placement = entry.placed
         except CommandError as error:
             return (), '', str(error)
-        if placed is None:
+        if placement is None:
             return (), '', ''
-        if placed.how == 'pending' and not placed.function and not os.path.isfile(placed.filename):
-            return (), placed.how, placed.note  # of a file that is not known yet
-        function = f' {placed.function}' if placed.function else ''
-        return (f'{notebook_cell.display_name(placed.filename)}:{placed.line}{function}',), placed.how, placed.note
-    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.meant(one.spec))) or [
+        if placement.how == 'pending' and not placement.function and not os.path.isfile(placement.filename):
+            return (), placement.how, placement.note  # of a file that is not known yet
+        function = f' {placement.function}' if placement.function else ''
+        where = f'{notebook_cell.display_name(placement.filename)}:{placement.line}{function}'
+        return (where,), placement.how, placement.note
+    names = list(entry.sites) or list(dict.fromkeys(site.name for site in breakpoints.known.matching_sites(one.spec))) or [
         f'{notebook_cell.display_name(filename)}:{line} {function}' for filename, line, function in entry.functions]
     if len(names) > _SITES:
         names = [*names[:_SITES], f'and {len(names) - _SITES} more']

@@ -8,43 +8,43 @@ from __future__ import annotations
 from collections.abc import Container
 
 from pyfuncdbg.observers.debug.breakpoints.listing import BreakpointState, states
-from pyfuncdbg.observers.debug.breakpoints.program_names import functions, what_is
+from pyfuncdbg.observers.debug.breakpoints.program_names import describe_name, program_functions
 from pyfuncdbg.observers.debug.breakpoints.table import Breakpoints
 
 _RARE = {'error': 'error', 'gradient': 'gradient step'}
 """What a breakpoint waits for that calls need not have."""
 
 
-def unhit(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
+def unhit_warnings(breakpoints: Breakpoints, numbers: Container[int]) -> list[str]:
     """A sentence for each of these breakpoints that is on and was never hit, or whose condition raised."""
-    return [_failed(state) if state.failures else _why(state, breakpoints) for state in states(breakpoints)
+    return [_failure_text(state) if state.failures else _unhit_reason(state, breakpoints) for state in states(breakpoints)
             if state.number in numbers and ((state.enabled and not state.hits) or state.failures)]
 
 
-def _failed(state: BreakpointState) -> str:
+def _failure_text(state: BreakpointState) -> str:
     times = 'once' if state.failures == 1 else f'{state.failures:,} times'
     first = '' if state.failures == 1 else 'the first time '
     return (f'breakpoint {state.number} ({state.spec}): its condition {state.condition} raised {times}, '
             f'{first}{state.failure}.')
 
 
-def _why(state: BreakpointState, breakpoints: Breakpoints) -> str:
+def _unhit_reason(state: BreakpointState, breakpoints: Breakpoints) -> str:
     begin = f'breakpoint {state.number} ({state.spec}) stopped nothing: '
     entry = breakpoints.entry(state.number)
     kind = entry.breakpoint.spec.kind
     if kind == 'name' and not state.where:
         spec = entry.breakpoint.spec
-        known = what_is(spec.name)
-        is_function = known.startswith('is a function')     # of code that `exec` made, or not where it begins: not watched
+        description = describe_name(spec.name)
+        is_function = description.startswith('is a function')     # not watched: `exec` made its code, say
         what = 'no wrapped function of that name was called.'
         if not (spec.function or is_function):
             what = 'nothing of that name ran.'
         calls = '; calls that the program makes itself were not watched' if is_function else ''
-        place = known.rpartition(', ')[2]
+        place = description.rpartition(', ')[2]
         at_line = f'. A breakpoint on {place} stops in it' if is_function and '.py:' in place else ''
-        if not known:
-            return begin + what + breakpoints.known.near(spec, functions())
-        return f'{begin}{what} {spec.name!r} {known}{calls}{at_line}.'
+        if not description:
+            return begin + what + breakpoints.known.near(spec, program_functions())
+        return f'{begin}{what} {spec.name!r} {description}{calls}{at_line}.'
     if kind == 'line' and not state.where:
         return begin + (state.note or 'no function with that line was called.')
     if kind == 'call':

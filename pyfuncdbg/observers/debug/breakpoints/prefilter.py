@@ -42,7 +42,7 @@ class PrefilterOwner(Protocol):
     evaluated: bool
 
 
-def gate(site: CallSite, owners: Sequence[PrefilterOwner]) -> SiteGate | None:
+def make_gate(site: CallSite, owners: Sequence[PrefilterOwner]) -> SiteGate | None:
     """The gate for all breakpoints at a site together; None if a call is needed to test one of them."""
     breakpoints = [owner.breakpoint for owner in owners]
     timings = {one.timing for one in breakpoints}
@@ -56,13 +56,13 @@ def gate(site: CallSite, owners: Sequence[PrefilterOwner]) -> SiteGate | None:
 
 def _condition(site: CallSite, breakpoint: Breakpoint) -> OfValues | None:
     """The test for a hit, None if that cannot be decided from the values."""
-    wanted = breakpoint.spec.ordinal
-    when = None if breakpoint.when is None else breakpoint.when.of_values(site)
-    if wanted is None:
-        return when
-    if breakpoint.when is None or when is None:     # what is asked of that one call is asked when there is a `Call`
-        return lambda run, ordinal, inputs, outputs: ordinal == wanted
-    return lambda run, ordinal, inputs, outputs: ordinal == wanted and when(run, ordinal, inputs, outputs)
+    only_ordinal = breakpoint.spec.ordinal
+    test = None if breakpoint.when is None else breakpoint.when.of_values(site)
+    if only_ordinal is None:
+        return test
+    if breakpoint.when is None or test is None:     # what is asked of that one call is asked when there is a `Call`
+        return lambda run, ordinal, inputs, outputs: ordinal == only_ordinal
+    return lambda run, ordinal, inputs, outputs: ordinal == only_ordinal and test(run, ordinal, inputs, outputs)
 
 
 def _test(condition: OfValues, owner: PrefilterOwner) -> OfValues:

@@ -20,14 +20,14 @@ _DEEP = 8
 """Functions within functions."""
 
 
-def what_is(name: str) -> str:
+def describe_name(name: str) -> str:
     """'is a function, train.py:41', 'is a variable of train.py (dict)'; '' for a name that the program does not have."""
     first, _, rest = name.rpartition('.')
     for module in _modules():
         names = _names(module)
         value = names.get(name) if not first else _member(names.get(first), rest)
         if value is not None or (name in names and not first):
-            return _described(value, _file(module))
+            return _describe(value, _file(module))
     if first:
         return ''
     codes = [pair for module in _modules() for pair in _codes(module)]
@@ -38,7 +38,7 @@ def what_is(name: str) -> str:
                  if name in code.co_varnames or name in code.co_cellvars), '')
 
 
-def functions() -> set[str]:
+def program_functions() -> set[str]:
     """Names of the functions that the program's modules define."""
     return {code.co_name for module in _modules() for code, _ in _codes(module) if code.co_name.isidentifier()}
 
@@ -62,7 +62,7 @@ def _member(owner: Any, name: str) -> Any:
     return _names(owner).get(name) if _is(owner, type) else None
 
 
-def _described(value: Any, file: str) -> str:
+def _describe(value: Any, file: str) -> str:
     value = value.__func__ if type(value) in (staticmethod, classmethod) else value
     if type(value) is FunctionType:
         return f'is a function, {_place(value.__code__)}'

@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.chain import report_failure
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Breakpoint, Hit
 from pyfuncdbg.observers.debug.conditions.binding import Memory, True_
-from pyfuncdbg.observers.debug.conditions.function_parameters import reader
+from pyfuncdbg.observers.debug.conditions.function_parameters import array_reader
 from pyfuncdbg.observers.debug.conditions.past_calls import TooEarlyError, copied_value
 from pyfuncdbg.observers.debug.conditions.predicate import truth
 
@@ -30,10 +30,10 @@ class TestOwner(Protocol):
     breakpoint: Breakpoint
     evaluated: bool
 
-    def acts(self, call: Call | None) -> bool:
+    def count_hit(self, call: Call | None) -> bool:
         """Count a hit; whether to act at it."""
 
-    def stops_at_failure(self, error: Exception) -> bool:
+    def count_failure(self, error: Exception) -> bool:
         """Count an error of the condition; whether to stop at it."""
 
     def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
@@ -60,13 +60,13 @@ class SiteTest:
         breakpoint = owner.breakpoint
         self._memories: list[Memory] = []
         when, spec = breakpoint.when, breakpoint.spec
-        true: True_ = _always if when is None else _noting(owner, when.at(site, self._memories))
+        true: True_ = _always if when is None else _note_evaluated(owner, when.at(site, self._memories))
         if spec.kind == 'call':
-            true = _only(lambda call: call.id == spec.number, true)
+            true = _restrict_to(lambda call: call.id == spec.number, true)
         elif spec.ordinal is not None:
-            true = _only(lambda call: call.ordinal == spec.ordinal, true)
+            true = _restrict_to(lambda call: call.ordinal == spec.ordinal, true)
         self._true = true
-        self._read = reader(site)
+        self._read = array_reader(site)
         self._snaps = breakpoint.do == 'snap'
         self._inputs: dict[int, tuple[list[Any], bool]] = {}
         self.remembers = bool(self._memories) or self._snaps
@@ -80,7 +80,7 @@ class SiteTest:
                 self._inputs.clear()            # aborted calls have no end
             self._inputs[call.id] = [copied_value(self._read(value)) for value in call.inputs], False
 
-    def tested(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
+    def test(self, call: Call, outputs: Sequence[Any] | None = None, error: BaseException | None = None) -> Hit | None:
         """The hit if the thread shall stop here; what logs or snaps is done."""
         # Floating-point errors of the condition are not the program's.
         token = _ignoring.set(numpy_errstate.IGNORE)
@@ -103,14 +103,14 @@ class SiteTest:
         return self._hit(call, outputs, error)
 
     def _failed(self, error: Exception) -> Hit | None:
-        if not self.owner.stops_at_failure(error):
+        if not self.owner.count_failure(error):
             return None
         return Hit(self.owner.breakpoint, error.with_traceback(None))
 
     def _hit(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Hit | None:
         owner = self.owner
         breakpoint = owner.breakpoint
-        if not owner.acts(call):
+        if not owner.count_hit(call):
             return None
         if breakpoint.do == 'stop':
             return Hit(breakpoint)
@@ -164,7 +164,7 @@ class SiteTests:
             self.begin(call)
         hits: tuple[Hit, ...] = ()
         for armed in self._before:
-            hit = armed.tested(call)
+            hit = armed.test(call)
             if hit is not None:
                 hits = (*hits, hit)
         return hits
@@ -173,7 +173,7 @@ class SiteTests:
         """Tested with the outputs."""
         hits: tuple[Hit, ...] = ()
         for armed in self._after:
-            hit = armed.tested(call, outputs)
+            hit = armed.test(call, outputs)
             if hit is not None:
                 hits = (*hits, hit)
         for armed in self._remembering:
@@ -182,7 +182,7 @@ class SiteTests:
 
     def error(self, call: Call, error: BaseException) -> Sequence[Hit]:
         """Tested when it has raised."""
-        hits = [hit for armed in self._error if (hit := armed.tested(call, None, error)) is not None]
+        hits = [hit for armed in self._error if (hit := armed.test(call, None, error)) is not None]
         for armed in self._remembering:
             armed.end(call, None)
         return hits
@@ -192,12 +192,12 @@ def _always(call: Call, outputs: Sequence[Any] | None, error: BaseException | No
     return True
 
 
-def _noting(owner: TestOwner, true: True_) -> True_:
+def _note_evaluated(owner: TestOwner, true: True_) -> True_:
     def noted(call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
         owner.evaluated = True
         return true(call, outputs, error)
     return noted
 
 
-def _only(wanted: Callable[[Call], bool], true: True_) -> True_:
-    return lambda call, outputs, error: wanted(call) and true(call, outputs, error)
+def _restrict_to(applies: Callable[[Call], bool], true: True_) -> True_:
+    return lambda call, outputs, error: applies(call) and true(call, outputs, error)

@@ -16,11 +16,11 @@ from pyfuncdbg.hooks.chain import Gate
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import ACTIONS, Action, Breakpoint, Hit, Timing, timing_of
 from pyfuncdbg.observers.debug.breakpoints.known_sites import KnownSite, SiteCatalogue
-from pyfuncdbg.observers.debug.breakpoints.prefilter import gate
+from pyfuncdbg.observers.debug.breakpoints.prefilter import make_gate
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTests
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec, spec
 from pyfuncdbg.observers.debug.breakpoints.table_entry import BreakpointEntry, DebuggedProgram
-from pyfuncdbg.observers.debug.conditions.function_parameters import now_called
+from pyfuncdbg.observers.debug.conditions.function_parameters import current_parameters
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
 from pyfuncdbg.observers.debug.conditions.predicate import Predicate, condition
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
@@ -69,7 +69,7 @@ class Breakpoints:
         if tests is _UNKNOWN:
             return self._first_call(call)
         if self._lines is not None and self._lines.waiting:
-            self._lines.look_again(getattr(call.site.function, '__code__', None))
+            self._lines.look_for_new_code(getattr(call.site.function, '__code__', None))
         return tests
 
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
@@ -79,13 +79,13 @@ class Breakpoints:
             return True                         # watched calls get ordinals; gradients have their own
         if site.kind == 'python' and any(entry.breakpoint.spec.kind == 'line' for entry in entries):
             return True                         # at a line, any call may be meant
-        self._meet(run, site)
-        meant = [entry for entry in entries if entry.meant(site, self.known)]
-        if not meant:
+        self._learn_sites(run, site)
+        tested_entries = [entry for entry in entries if entry.is_tested_at(site, self.known)]
+        if not tested_entries:
             return site.kind == 'run' and self._watches_ops(run)
-        for entry in meant:
+        for entry in tested_entries:
             entry.at(site)
-        return (gate(site, meant) or True) if site.kind == 'python' else True
+        return (make_gate(site, tested_entries) or True) if site.kind == 'python' else True
 
     def begin(self, run: Run) -> bool:
         """A run begins. True if an op of it is to be watched: then its ops are, until `end`."""
@@ -99,39 +99,40 @@ class Breakpoints:
         sites = run.sites
         cached = self._by_run.get(id(sites))
         if cached is None or cached[0] is not sites:
-            self._meet(run)
+            self._learn_sites(run)
             entries = self._enabled()
-            wanted = any(site.kind == 'op' and entry.meant(site, self.known) for site in sites for entry in entries) or (
+            is_watched = any(site.kind == 'op' and entry.is_tested_at(site, self.known) for site in sites
+                             for entry in entries) or (
                 any(site.can_be_entered for site in sites)
-                and any(self.known.may_be_within(entry.breakpoint.spec) for entry in entries))
+                and any(self.known.may_be_inner(entry.breakpoint.spec) for entry in entries))
             if len(self._by_run) > 256:
                 self._by_run = {}
-            cached = self._by_run[id(sites)] = sites, wanted
+            cached = self._by_run[id(sites)] = sites, is_watched
         return cached[1]
 
-    def begin_watched(self) -> None:
+    def begin_watched_run(self) -> None:
         """A run begins whose ops are all watched, until `end`: one may be set on any of them while it is paused."""
         self._count_runs(1)
 
     def end(self) -> None:
-        """A run is over for which `begin` gave True, or one that was passed to `begin_watched`."""
+        """A run is over for which `begin` gave True, or one that was passed to `begin_watched_run`."""
         self._count_runs(-1)
 
     def _first_call(self, call: Call) -> SiteTests | None:
         """A site is called for the first time since breakpoints were changed."""
         site = call.site
-        self._meet(call.run, site)
+        self._learn_sites(call.run, site)
         if self._lines is not None:
-            self._lines.look_again(getattr(site.function, '__code__', None))
+            self._lines.look_for_new_code(getattr(site.function, '__code__', None))
         by_site = self._by_site                 # a change that comes now replaces it, and asks again
-        armed = [entry.at(site) for entry in self._enabled() if entry.meant(site, self.known)]
+        armed = [entry.at(site) for entry in self._enabled() if entry.is_tested_at(site, self.known)]
         tests = SiteTests(armed) if armed else None
         if len(by_site) > _MOST:
             by_site.clear()
         by_site[site.id] = tests
         return tests
 
-    def _meet(self, run: Run, *sites: CallSite) -> None:
+    def _learn_sites(self, run: Run, *sites: CallSite) -> None:
         """Learn what there is. A name that turns out to be a Python function's needs no look at runs any more."""
         before = len(self.known)
         self.known.add_run(run)
@@ -173,17 +174,17 @@ class Breakpoints:
             raise CommandError(f'no action {do!r}; there are {", ".join(ACTIONS)}.{nearest(str(do), ACTIONS, 1)}')
         chosen = timing_of(where, predicate, timing, do)
         with self._lock:
-            made = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
-                              timing == 'before')
-            entry = BreakpointEntry(made, self._program, self.lines, self._disable)
+            breakpoint = Breakpoint(self._number + 1, where, predicate, chosen, do, once, every, after, enabled,
+                                    timing == 'before')
+            entry = BreakpointEntry(breakpoint, self._program, self.lines, self._disable)
             entry.parameters.update({name: site.parameters or () for name, site in self._functions(where).items()})
-            self._number = made.number
+            self._number = breakpoint.number
             entry.place()
-            self._entries[made.number] = entry
+            self._entries[breakpoint.number] = entry
             self._changed()
-        return made
+        return breakpoint
 
-    def alike(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
+    def find_equal(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
         """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
         predicate = self._condition(where, when)
         chosen = timing_of(where, predicate, timing, fields['do'])
@@ -209,7 +210,7 @@ class Breakpoints:
         predicate = condition(when)
         functions = self._functions(where)
         if not functions or any(_fits(predicate, parameters) for site in functions.values()
-                                for parameters in (site.parameters or (), *now_called(site.function))):
+                                for parameters in (site.parameters or (), *current_parameters(site.function))):
             return predicate
         *_, newest = functions.values()
         try:
@@ -223,7 +224,7 @@ class Breakpoints:
 
     def _functions(self, where: Spec) -> dict[str, KnownSite]:
         """The functions that are meant, as far as they are known, each by its latest definition."""
-        return {site.function[-1]: site for site in self.known.meant(where)
+        return {site.function[-1]: site for site in self.known.matching_sites(where)
                 if site.kind == 'python' and site.function and site.parameters is not None}
 
     def enable(self, number: int, on: bool = True) -> Breakpoint:
@@ -311,8 +312,8 @@ class Breakpoints:
                 LineBreakpoints,  # loaded only with line breakpoints
             )
             self._lines = LineBreakpoints(VOCABULARY)
-            tracing_notice.watch(self._lines.look_again)
-            module_loading.watch(self._lines.about_to_run)
+            tracing_notice.watch(self._lines.look_for_new_code)
+            module_loading.watch(self._lines.module_code)
         return self._lines
 
     def forget_sites(self) -> None:
@@ -340,7 +341,7 @@ class Breakpoints:
                 kinds.add('gradient')
             elif one.spec.kind == 'name':
                 if one.spec.function or (not one.spec.glob and any(
-                        site.kind == 'python' for site in self.known.meant(one.spec))):
+                        site.kind == 'python' for site in self.known.matching_sites(one.spec))):
                     continue
                 kinds.add('run')                # a run announces its nodes
                 if one.spec.looks_like_op:

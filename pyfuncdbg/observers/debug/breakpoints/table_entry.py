@@ -24,10 +24,10 @@ from pyfuncdbg.observers.debug.breakpoints.known_sites import SiteCatalogue
 from pyfuncdbg.observers.debug.breakpoints.site_tests import SiteTest
 from pyfuncdbg.observers.debug.breakpoints.spec import Spec
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of, parameter, reader
+from pyfuncdbg.observers.debug.conditions.function_parameters import array_reader, parameter_getter, parameter_names
 from pyfuncdbg.observers.debug.conditions.line_condition import LineCondition
-from pyfuncdbg.observers.debug.conditions.past_calls import stands_for
-from pyfuncdbg.observers.debug.conditions.predicate import shown
+from pyfuncdbg.observers.debug.conditions.past_calls import output_value
+from pyfuncdbg.observers.debug.conditions.predicate import condition_text
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.record.recorder import Recorder, recorders
 
@@ -61,10 +61,10 @@ class FunctionCondition:
         if self._condition is None:
             return True
         from pyfuncdbg.observers.debug.lines.inline_condition import UnsetError
-        from pyfuncdbg.observers.debug.lines.name_resolution import owner_of
+        from pyfuncdbg.observers.debug.lines.name_resolution import class_around
         self.evaluated = True
         try:
-            return self._condition.value(frame, VOCABULARY, owner_of(frame.f_code))
+            return self._condition.value(frame, VOCABULARY, class_around(frame.f_code))
         except UnsetError:
             return False
 
@@ -78,7 +78,7 @@ def function_condition(one: Breakpoint) -> FunctionCondition | None:
     from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
     try:
         read = LineCondition(one.when)
-        condition = InlineCondition(read.expression, read.functions, shown(one.when))
+        condition = InlineCondition(read.expression, read.functions, condition_text(one.when))
     except CommandError:                        # not an expression over variables
         return None
     return None if condition.bare or condition.names & _OF_CALLS else FunctionCondition(condition)
@@ -165,7 +165,7 @@ class BreakpointEntry:
         return self._count.failures, self._count.failure
 
     # ------------------------------------------------------------------ where
-    def meant(self, site: CallSite, known: SiteCatalogue) -> bool:
+    def is_tested_at(self, site: CallSite, known: SiteCatalogue) -> bool:
         """Whether it is tested at calls of a site."""
         one, kind = self.breakpoint, site.kind
         if one.spec.kind == 'line':
@@ -192,7 +192,7 @@ class BreakpointEntry:
             self.sites[site.name] = None
             self._is_node |= site.kind != 'run' and not self.breakpoint.spec.means_function(site)
             for function in function_names(site.function)[-1:]:
-                self.parameters[function] = tuple(names_of(site.function) or ())
+                self.parameters[function] = tuple(parameter_names(site.function) or ())
         return armed
 
     def elsewhere(self, name: str | None) -> bool:
@@ -279,28 +279,28 @@ class BreakpointEntry:
         from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
         condition = None
         if isinstance(when, LineCondition):
-            condition = InlineCondition(when.expression, when.functions, shown(when))
+            condition = InlineCondition(when.expression, when.functions, condition_text(when))
         self._lines().set(one.number, one.spec.name, one.spec.number, condition, self._at_line)
         self._named = condition.names if condition is not None else frozenset()
 
     # ------------------------------------------------------------------ hit
-    def acts(self, call: Call | None) -> bool:
+    def count_hit(self, call: Call | None) -> bool:
         """Count a hit in a call, if it is in one; whether to act at it."""
-        acts = self._count.acts(self.breakpoint, call)
+        acts = self._count.count_hit(self.breakpoint, call)
         if acts and self.breakpoint.once:
             self._disable(self.breakpoint.number)
         return acts
 
-    def stops_at_failure(self, error: Exception) -> bool:
+    def count_failure(self, error: Exception) -> bool:
         """Count an error of the condition; whether to stop at it."""
-        return self._count.stops_at_failure(error)
+        return self._count.count_failure(error)
 
     def _at_line(self, frame: FrameType, error: Exception | None) -> None:
         """A thread has come to the line, and the condition is true or has raised."""
         one = self.breakpoint
         if not one.enabled or not self._program.watching or in_reexecution():
             return
-        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
+        if not (self.count_hit(current.get()) if error is None else self.count_failure(error)):
             return
         if error is None and one.do == 'log':
             values = {name: value for name, value in variables(frame).items() if name in self._named or not self._named}
@@ -323,7 +323,7 @@ class BreakpointEntry:
                 return
         except Exception as raised:             # an error of the condition: shown at the stop
             error = raised
-        if not (self.acts(current.get()) if error is None else self.stops_at_failure(error)):
+        if not (self.count_hit(current.get()) if error is None else self.count_failure(error)):
             return
         if error is None and one.do == 'log':
             named = condition.names
@@ -337,18 +337,19 @@ class BreakpointEntry:
     def log(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
         """Write what the condition is about; without one, the parameters."""
         site, when = call.site, self.breakpoint.when
-        read = reader(site)
+        to_array = array_reader(site)
         expressions = list(when.expressions()) if when is not None else []
-        names = [name for expression in expressions for name in expression.parameters] or list(names_of(site.function) or ())
+        names = [name for expression in expressions
+                 for name in expression.parameters] or list(parameter_names(site.function) or ())
         values: dict[str, Any] = {}
         for name in names:
-            get = parameter(site, name)
+            get = parameter_getter(site, name)
             if get is not None:
                 values[name] = get(call)
         if not values:
-            values = {f'inputs[{index}]': read(value) for index, value in enumerate(call.inputs[:4])}
+            values = {f'inputs[{index}]': to_array(value) for index, value in enumerate(call.inputs[:4])}
         if outputs is not None:
-            values['out'] = stands_for([read(value) for value in outputs])
+            values['out'] = output_value([to_array(value) for value in outputs])
         if error is not None:
             values['error'] = error
         log(self.breakpoint, f'{site.name}[{call.ordinal}]', call.id, values)

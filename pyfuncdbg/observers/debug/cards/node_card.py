@@ -22,7 +22,7 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import (
     TensorUse,
 )
 from pyfuncdbg.observers.debug.reports.lineage import Sort
-from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
+from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.index.decode import unknown_site
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
@@ -138,8 +138,8 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         {key: value for key, value in attrs.items() if key not in _SHOWN_ELSEWHERE},
         device if isinstance(device, str) else '', graph.plan.label if graph.plan is not None else '',
         graph.plan.runs if graph.plan is not None else 0, graph.run,
-        tuple(_given(graph, values, use, newest) for use in graph.inputs(name)) or _given_to(newest),
-        tuple(_made(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
+        tuple(_node_input(graph, values, use, newest) for use in graph.inputs(name)) or _unnamed_inputs(newest),
+        tuple(_node_output(graph, values, name, output) for output in _outputs(graph, node, name)) or _made_by(newest, name),
         node.control if node is not None else (),
         tuple(use.node for use in graph.outputs(name, control=True) if use.slot < 0), time.calls, time.failed, time.bad,
         _first_bad(trace, graph, node) if time.bad else '', time.total, _places(trace, node),
@@ -148,7 +148,7 @@ def node_card(trace: Trace, found: FoundNode, stop: Stop | None = None, *, dumps
         stop is not None and stop.run is not None and stop.run.id == graph.run and stop.phase != 'end', newest,
         _dumps(trace, graph, node) if dumps else (), *_stack(node), graph.constant(name),
         all_attrs, all_frames, time.retries,
-        unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
+        count_unattributed(trace, node.site, graph.run) if node is not None and newest is None else 0,
         values.run)
 
 
@@ -158,7 +158,7 @@ def _stack(node: RecordedNode | None) -> tuple[tuple[Frame, ...], tuple[SourceTe
     return frames, tuple(node.site.source_at(frame.filename, frame.line).only_line(frame.line) for frame in frames if node)
 
 
-def _given_to(call: CallRecord | None) -> tuple[NodeInput, ...]:
+def _unnamed_inputs(call: CallRecord | None) -> tuple[NodeInput, ...]:
     """Inputs of a call whose site has no names for them: of an eager op, of a backward step."""
     return () if call is None else tuple(NodeInput(TensorUse('', slot, ''), 'elsewhere', '', load_few(tensor), None)
                                          for slot, tensor in enumerate(call.inputs) if not tensor.absent)
@@ -169,7 +169,7 @@ def _made_by(call: CallRecord | None, name: str) -> tuple[NodeOutput, ...]:
                                          for slot, tensor in enumerate(call.outputs) if not tensor.absent)
 
 
-def _given(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallRecord | None) -> NodeInput:
+def _node_input(graph: RecordedGraph, values: NodeValues, use: TensorUse, call: CallRecord | None) -> NodeInput:
     """One input: as the node's newest call had it, for a variable's memory may hold something else for each who takes it."""
     node = graph.nodes.get(use.node)
     constant = graph.constants.get(use.tensor)
@@ -191,7 +191,7 @@ def _outputs(graph: RecordedGraph, node: RecordedNode | None, name: str) -> Sequ
     return list(dict.fromkeys(use.tensor for use in graph.outputs(name))) or [f'{name}:0']
 
 
-def _made(graph: RecordedGraph, values: NodeValues, name: str, output: str) -> NodeOutput:
+def _node_output(graph: RecordedGraph, values: NodeValues, name: str, output: str) -> NodeOutput:
     return NodeOutput(output, values.tensor(output), tuple(use for use in graph.outputs(name) if use.tensor == output),
                       graph.is_fetched(output), _returned(graph.nodes.get(name), output))
 

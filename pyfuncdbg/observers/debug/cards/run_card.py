@@ -140,7 +140,7 @@ def run_card(stop: Stop, call: Call, debugger: Debugger, breakpoints: Sequence[s
                    _values(run.feeds, call.inputs, call.site.host),
                    tuple(name for name in run.fetches[:NAMES] if name), len(sites), len(functions),
                    sites[-1].name if sites else '',
-                   tuple(breakpoints), tuple(_before(functions)), run.remark)
+                   tuple(breakpoints), tuple(_suggestions_before(functions)), run.remark)
 
 
 def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Trace) -> RunEnd:
@@ -149,16 +149,16 @@ def run_end(stop: Stop, call: Call, debugger: Debugger, trace: Trace) -> RunEnd:
     debugged = debugger.runs.on_thread(stop.thread)
     watch = debugged.watch if debugged is not None else None
     paused = debugged is not None and debugged.card not in (0, stop.number - 1)
-    begun = debugged.begun if debugged is not None else call.started
+    started = debugged.begun if debugged is not None else call.started
     fetches = _values(run.fetches, call.outputs, call.site.host) if error is None and call.outputs is not None else ()
     failure = _failure(run.id, error, watch.failed.name if watch is not None and watch.failed is not None else '', trace)
     passed = tuple(watch.passed[:NAMES]) if watch is not None else ()
-    seconds = None if paused else (call.finished - begun) / 1e9
+    seconds = None if paused else (call.finished - started) / 1e9
     return RunEnd(run.id, run.title, *_whose(debugged), stop.thread, seconds, fetches,
                   type(error).__name__ if error is not None else '', _message(error), failure,
                   str(watch.test) if watch is not None and watch.test is not None else '', passed,
                   watch.count if watch is not None else 0, watch is not None,
-                  tuple(_after(run.id, fetches, failure, passed, error is not None)))
+                  tuple(_suggestions_after(run.id, fetches, failure, passed, error is not None)))
 
 
 def _whose(debugged: DebuggedRun | None) -> tuple[int, str]:
@@ -166,11 +166,11 @@ def _whose(debugged: DebuggedRun | None) -> tuple[int, str]:
 
 
 def _values(names: Sequence[str], values: Sequence[Any], host: Host) -> tuple[RunValue, ...]:
-    found = []
+    rows = []
     for name, value in list(zip(names, values, strict=False))[:NAMES]:
         array = host.to_numpy(value)
-        found.append(RunValue(name, dtype_name(array.dtype), array.shape, array.nbytes))
-    return tuple(found)
+        rows.append(RunValue(name, dtype_name(array.dtype), array.shape, array.nbytes))
+    return tuple(rows)
 
 
 def _message(error: BaseException | None) -> str:
@@ -208,7 +208,7 @@ def _failed(site: SiteRecord, call: str, inputs: tuple[TensorRecord, ...]) -> No
     return NodeFailure(site.name, site.op_type, call, created, inputs, source)
 
 
-def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
+def _suggestions_before(functions: Sequence[CallSite]) -> list[Suggestion]:
     first = Suggestion('node', 'go node by node') if not functions else Suggestion(
         'into', 'go to the first line of the first Python function')
     return [Suggestion('run', 'run to the end and stop there'), first,
@@ -219,22 +219,23 @@ def _before(functions: Sequence[CallSite]) -> list[Suggestion]:
             Suggestion('quit', 'continue the program')]
 
 
-def _after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[PassedTensor],
-           failed: bool) -> list[Suggestion]:
-    found = []
+def _suggestions_after(run: int, fetches: Sequence[RunValue], failure: NodeFailure | None, passed: Sequence[PassedTensor],
+                       failed: bool) -> list[Suggestion]:
+    suggestions = []
     if failure is not None:
         if failure.call:
-            found += [Suggestion(f'call {failure.call}', 'details of the failed call')]
-            found += [Suggestion(f"pt '#{failure.call}:in0'", 'its first input')] if failure.inputs else []
-        found.append(Suggestion(f'ni {failure.node}', 'the node'))
-        found.append(Suggestion('bt', 'the stack, from the fetch to the line that raised'))
+            suggestions += [Suggestion(f'call {failure.call}', 'details of the failed call')]
+            suggestions += [Suggestion(f"pt '#{failure.call}:in0'", 'its first input')] if failure.inputs else []
+        suggestions.append(Suggestion(f'ni {failure.node}', 'the node'))
+        suggestions.append(Suggestion('bt', 'the stack, from the fetch to the line that raised'))
     if passed:
         one = passed[0]
         place = f"'{one.call}:{one.slot}'" if one.call else f'{one.name} --run {run}'
-        found.append(Suggestion(f'pt {place}', 'the first tensor that passed'))
+        suggestions.append(Suggestion(f'pt {place}', 'the first tensor that passed'))
     elif not failed and (names := [one.name for one in fetches if one.name]):
-        found.append(Suggestion(f'pt {names[0]}', 'a value'))
-    found.append(Suggestion('health', 'where NaN and infinity began'))
-    found.append(Suggestion(f'lt --run {run}', 'all tensors of this run'))
-    found.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed else 'pass the error to the program'))
-    return found
+        suggestions.append(Suggestion(f'pt {names[0]}', 'a value'))
+    suggestions.append(Suggestion('health', 'where NaN and infinity began'))
+    suggestions.append(Suggestion(f'lt --run {run}', 'all tensors of this run'))
+    suggestions.append(Suggestion('run' if not failed else 'cont', 'go on' if not failed
+                                  else 'pass the error to the program'))
+    return suggestions

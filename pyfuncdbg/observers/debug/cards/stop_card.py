@@ -26,14 +26,14 @@ from pyfuncdbg.hooks.source_map import (
     program_code,
 )
 from pyfuncdbg.observers.debug.inspecting.backtrace import created_at
-from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated, unlocated_reason
 from pyfuncdbg.observers.debug.inspecting.displays import Displayed, displays
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, node_inputs
-from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, head_of, line_of, lines_around
+from pyfuncdbg.observers.debug.inspecting.source_listing import Listing, Marks, context, function_head, line_of, lines_around
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, stack_of
 from pyfuncdbg.observers.debug.inspecting.tensor_differences import Difference
 from pyfuncdbg.observers.debug.stops.stop import PYTHON, Phase, Stop
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.observers.record.snapshots.frame_locals import variable_order
 
 NAMES = 8
@@ -133,13 +133,13 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
     site = call.site if call is not None else entry.site if isinstance(entry, NodeEntry) else _site_of(stop)
     position, nodes = _position(stop, site)
     what, values = _values(stop, frame, entry)
-    shown = values[:NAMES]
-    given = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
-    room = NAMES - len(shown)
+    shown_values = values[:NAMES]
+    inputs = list(_inputs(stop, entry)) if stop.phase == 'after' and isinstance(entry, NodeEntry) else []
+    room = NAMES - len(shown_values)
     line = 0 if frame is None else frame_line(frame) if stop.phase in PYTHON else _line(stop, frame)
     above = 0 if stop.phase == 'call' else (context.lines - 1) // 2
     listing = lines_around(frame, line, above, context.lines - 1 - above, marks) if frame is not None else (
-        head_of(site.function, context.lines, marks) if site is not None and stop.phase == 'before' else None)
+        function_head(site.function, context.lines, marks) if site is not None and stop.phase == 'before' else None)
     created = created_at(site) if site is not None and listing is None else None
     code = program_code(frame.f_code) if frame is not None else None
     return StopCard(
@@ -148,12 +148,13 @@ def stop_card(stop: Stop, marks: Marks = lambda filename: ()) -> StopCard:
         call.ordinal if call is not None else 0, call.id if call is not None else 0,
         run.id if run is not None else 0, run.title if run is not None else '', position, nodes, stop.thread,
         stop.thread_name, stop.reason, listing, created,
-        tuple(shown), what, len(values) - len(shown),
-        described(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.returns else None,
+        tuple(shown_values), what, len(values) - len(shown_values),
+        describe_value(stop.result, host_of(stop), items=0, counted=_COUNTED) if stop.returns else None,
         _raised(stop.error) if stop.error is not None else None,
         tuple(one for one in displays.at(stop) if one.changed), stop.differences,
         run.remark if run is not None and stop.phase == 'node' else '',
-        unlocated(site.attrs) if site is not None and listing is None else '', tuple(given[:room]), len(given[room:]),
+        unlocated_reason(site.attrs) if site is not None and listing is None else '', tuple(inputs[:room]),
+        len(inputs[room:]),
         line_of(created.filename, created.line) if created is not None else '',
         stop.phase in ('before', 'node') and site is not None and (
             code_of(site.function) is not None or site.can_be_entered))
@@ -192,7 +193,7 @@ def _position(stop: Stop, site: CallSite | None) -> tuple[int, int]:
 def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, list[CardValue]]:
     """The values that matter here, with the name of their kind."""
     def shown(name: str, value: Any) -> CardValue:
-        return _shown(stop, name, value)
+        return _card_value(stop, name, value)
     if stop.phase == 'after' and stop.call is not None:
         tensors = stop.call.site.outputs
         return 'outputs', [shown(tensors[i] if i < len(tensors) else f'out {i}', value)
@@ -209,15 +210,15 @@ def _values(stop: Stop, frame: FrameType | None, entry: object) -> tuple[str, li
     return '', []
 
 
-def _shown(stop: Stop, name: str, value: Any, note: str = '') -> CardValue:
-    return CardValue(name, described(value, host_of(stop), items=0, counted=_COUNTED), note)
+def _card_value(stop: Stop, name: str, value: Any, note: str = '') -> CardValue:
+    return CardValue(name, describe_value(value, host_of(stop), items=0, counted=_COUNTED), note)
 
 
 def _inputs(stop: Stop, entry: NodeEntry) -> Iterator[CardValue]:
     for index, (name, tensor, read) in enumerate(node_inputs(stop, entry)):
         label = name or tensor or f'input {index}'
         try:
-            yield _shown(stop, label, read(), tensor if tensor != label else '')
+            yield _card_value(stop, label, read(), tensor if tensor != label else '')
         except CommandError as error:
             yield CardValue(label, Value('', str(error).partition('\n')[0]), '')
 

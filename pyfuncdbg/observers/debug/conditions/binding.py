@@ -19,7 +19,14 @@ from pyfuncdbg.observers.debug.conditions.compiled_expression import (
     Evaluation,
 )
 from pyfuncdbg.observers.debug.conditions.function_names import function_names
-from pyfuncdbg.observers.debug.conditions.function_parameters import READY, Get, names_of, parameter, place_of, reader
+from pyfuncdbg.observers.debug.conditions.function_parameters import (
+    READY,
+    Get,
+    array_reader,
+    input_index,
+    parameter_getter,
+    parameter_names,
+)
 from pyfuncdbg.observers.debug.conditions.past_calls import (
     NOT_KEPT,
     ChangeTest,
@@ -27,8 +34,8 @@ from pyfuncdbg.observers.debug.conditions.past_calls import (
     PastCall,
     Series,
     copied_value,
-    first_of,
-    stands_for,
+    first_execution,
+    output_value,
 )
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
@@ -66,9 +73,9 @@ class Memory:
                  '_series', 'history')
 
     def __init__(self, expression: CompiledExpression, site: CallSite) -> None:
-        names = names_of(site.function) or ()
-        self._read = reader(site)
-        self._getters: dict[str, Get] = {name: get for name in names if (get := parameter(site, name)) is not None}
+        names = parameter_names(site.function) or ()
+        self._read = array_reader(site)
+        self._getters: dict[str, Get] = {name: get for name in names if (get := parameter_getter(site, name)) is not None}
         attributes = expression.attributes
         self._keeps_calls = 'history' in expression.whole.names
         self._keeps_inputs = self._keeps_calls and bool(attributes & {'inputs', *names})
@@ -100,10 +107,10 @@ class Memory:
         answers = self._answers.pop(call.id, ())
 
         def answer(index: int) -> np.bool_:
-            found = answers[index]
-            if isinstance(found, Exception):
-                raise found
-            return found  # type: ignore[no-any-return]
+            result = answers[index]
+            if isinstance(result, Exception):
+                raise result
+            return result  # type: ignore[no-any-return]
         return answer
 
     def series(self, index: int) -> np.float64:
@@ -119,17 +126,17 @@ class Memory:
             return
         for series, get in self._series:
             try:
-                series.add(get(call, outputs, None), first_of(call))
+                series.add(get(call, outputs, None), first_execution(call))
             except Exception as error:          # an error of the user's expression: raised when its value is used
                 series.fail(error.with_traceback(None))
         if self._keeps_calls:
-            out = copied_value(stands_for([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
+            out = copied_value(output_value([self._read(value) for value in outputs])) if self._keeps_out else NOT_KEPT
             self.history.add(PastCall(call, self._getters, inputs, out))
 
 
 def _answer(change: ChangeTest, get: True_, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> Any:
     try:
-        return change.differs(get(call, outputs, error), first_of(call))
+        return change.differs(get(call, outputs, error), first_execution(call))
     except Exception as raised:                 # an error of the user's expression: raised when its value is used
         return raised.with_traceback(None)
 
@@ -143,7 +150,7 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     The way from a call to the arguments is compiled too: a loop over getters costs 0.1 µs a name more, and a function that
     reads what is NumPy's already 0.1 µs.
     """
-    scope: dict[str, Any] = {'f': evaluation.function, 'read': reader(site), 'stands_for': stands_for,
+    scope: dict[str, Any] = {'f': evaluation.function, 'read': array_reader(site), 'stands_for': output_value,
                              'Tensors': CallTensors,
                              'memory': memory, 'ready': READY, 'variables': _variables(site),
                              'module': getattr(getattr(site.function, '__func__', site.function), '__globals__', {})}
@@ -154,12 +161,12 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
     arguments = []
     for number, name in enumerate(evaluation.names):
         source = sources.get(name)
-        if source is None and name in UNLESS_PARAMETER and name not in (names_of(site.function) or ()):
+        if source is None and name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
             source = f'call.run.{name}'
         if source is None:
-            scope[f'get{number}'] = parameter(site, name) or _missing(site, name)
+            scope[f'get{number}'] = parameter_getter(site, name) or _missing(site, name)
             source = f'get{number}(call)'
-            index = place_of(site, name)
+            index = input_index(site, name)
             if index is not None:
                 value = f'call.inputs[{index}]'
                 source = f'{value} if len(call.inputs) > {index} and type({value}) in ready else {source}'
@@ -170,16 +177,17 @@ def binding(evaluation: Evaluation, site: CallSite, memory: Memory | None) -> Tr
 
 def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
     """The result of `locals()` in a condition: the function's parameters."""
-    getters = {name: get for name in names_of(site.function) or () if (get := parameter(site, name)) is not None}
+    getters = {name: get for name in parameter_names(site.function) or ()
+               if (get := parameter_getter(site, name)) is not None}
     return lambda call: {name: get(call) for name, get in getters.items()}
 
 
-def of_values(expression: CompiledExpression, site: CallSite) -> OfValues | None:
+def value_function(expression: CompiledExpression, site: CallSite) -> OfValues | None:
     """The expression as a function of the values of a call alone; None if it needs more of the call, or of earlier ones, or
     if somebody might notice that it is evaluated twice."""
-    if not expression.repeatable or remembers(expression):
+    if not expression.repeatable or needs_memory(expression):
         return None
-    scope: dict[str, Any] = {'f': expression.whole.function, 'read': reader(site), 'stands_for': stands_for,
+    scope: dict[str, Any] = {'f': expression.whole.function, 'read': array_reader(site), 'stands_for': output_value,
                              'Tensors': CallTensors, 'ready': READY}
     sources = {'out': _OUT, 'inputs': '(*map(read, inputs),)', '_ordinal': 'ordinal',
                '_tensors': 'Tensors([*map(read, inputs), *map(read, outputs)])'}
@@ -187,10 +195,10 @@ def of_values(expression: CompiledExpression, site: CallSite) -> OfValues | None
     for name in expression.whole.names:
         source = sources.get(name)
         if source is None:
-            index = None if name in OF_CALL else place_of(site, name)
+            index = None if name in OF_CALL else input_index(site, name)
             if index is not None:
                 source = f'inputs[{index}] if type(inputs[{index}]) in ready else read(inputs[{index}])'
-            elif name in UNLESS_PARAMETER and name not in (names_of(site.function) or ()):
+            elif name in UNLESS_PARAMETER and name not in (parameter_names(site.function) or ()):
                 source = f'run.{name}'
             else:
                 return None
@@ -200,7 +208,7 @@ def of_values(expression: CompiledExpression, site: CallSite) -> OfValues | None
 
 
 def _missing(site: CallSite, name: str) -> Get:
-    names = names_of(site.function)
+    names = parameter_names(site.function)
     # A node that nobody has named is called as its type, and so are others: the function tells which it is.
     known = function_names(site.function) if site.name == site.op_type else ()
     who = known[0] if known else site.name
@@ -212,7 +220,7 @@ def _missing(site: CallSite, name: str) -> Get:
     return get
 
 
-def remembers(expression: CompiledExpression) -> bool:
+def needs_memory(expression: CompiledExpression) -> bool:
     """Whether it looks back at earlier calls."""
     return bool(expression.series or expression.changes or 'history' in expression.reads)
 

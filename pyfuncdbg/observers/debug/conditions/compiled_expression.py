@@ -21,7 +21,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, translate, untranslate, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE, VOCABULARY
 
 OF_CALL = ('out', 'inputs', 'call', 'history', 'error')
@@ -90,8 +90,8 @@ class CompiledExpression:
             CommandError: It is no expression; with a mark under the place.
         """
         self.text = text.strip()
-        source = translated(self.text)          # of the same length, with other letters for '$'
-        tree = _parsed(source)
+        source = translate(self.text)          # of the same length, with other letters for '$'
+        tree = _parse(source)
         names = frozenset(name for name in _free_names(source) if not name.startswith(MARK))
         tree = AsCalls(lambda node, why: refuse(source, _column(source, node), why)).visit(tree)
         found = sorted((_column(source, node), node.id) for node in ast.walk(tree) if isinstance(node, ast.Name))
@@ -103,15 +103,15 @@ class CompiledExpression:
         self.repeatable = called <= _REPEATABLE and 'random' not in self.attributes
         if 'call' in names:
             _check_call(source, tree)
-        taken = _Taken(source, names)
-        body = taken.visit(tree.body)
-        self.series = tuple(taken.series)
-        self.changes = tuple(taken.changes)
-        self.whole = _compiled(body, names | {_SERIES, _CHANGED}, source)
-        used = {name for part in (self.whole, *self.changes, *(s.of for s in self.series)) for name in part.names}
+        rewriter = _Rewriter(source, names)
+        body = rewriter.visit(tree.body)
+        self.series = tuple(rewriter.series)
+        self.changes = tuple(rewriter.changes)
+        self.whole = _compile(body, names | {_SERIES, _CHANGED}, source)
+        free_names = {name for part in (self.whole, *self.changes, *(s.of for s in self.series)) for name in part.names}
         self.reads = frozenset(name for name in (*OF_CALL, 'tensors')
-                               if name in used or f'_{name}' in used or (name == 'history' and self.series)
-                               or (name == 'call' and _ORDINAL in used))
+                               if name in free_names or f'_{name}' in free_names or (name == 'history' and self.series)
+                               or (name == 'call' and _ORDINAL in free_names))
 
     def check(self, parameters: Iterable[str], otherwise: str = 'the function has no parameters') -> None:
         """Refuse names that a function with these parameters does not have; `otherwise` says what is where there are none.
@@ -132,17 +132,17 @@ def refuse(text: str, column: int, why: str) -> NoReturn:
     Raises:
         CommandError: Always.
     """
-    text = as_typed(text)
+    text = untranslate(text)
     _, _, line = text[:column].rpartition('\n')
     rest = text[column:].partition('\n')[0]
-    shown, at = line + rest, len(line)
-    if len(shown) > 100:
+    marked_line, at = line + rest, len(line)
+    if len(marked_line) > 100:
         start = max(0, at - 60)
-        shown, at = shown[start:start + 100], at - start
-    raise CommandError(f'bad condition: {why}\n  {shown}\n  {" " * at}^')
+        marked_line, at = marked_line[start:start + 100], at - start
+    raise CommandError(f'bad condition: {why}\n  {marked_line}\n  {" " * at}^')
 
 
-def _parsed(text: str) -> ast.Expression:
+def _parse(text: str) -> ast.Expression:
     if not text:
         raise CommandError("bad condition: it is empty; expected a Python expression such as 'has_nan(out)'")
     try:
@@ -173,7 +173,7 @@ def _column(text: str, node: ast.expr) -> int:
 
 def _free_names(text: str) -> frozenset[str]:
     """Names that the expression reads from outside of itself."""
-    found: set[str] = set()
+    names: set[str] = set()
     tables = [symtable.symtable(text, '<condition>', 'eval')]
     top = tables[0]
     own = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned()}
@@ -182,8 +182,8 @@ def _free_names(text: str) -> frozenset[str]:
         tables += table.get_children()
         for symbol in table.get_symbols():
             if symbol.is_referenced() and (table is top or symbol.is_global()):
-                found.add(symbol.get_name())
-    return frozenset(found - own)
+                names.add(symbol.get_name())
+    return frozenset(names - own)
 
 
 def _check_call(text: str, tree: ast.Expression) -> None:
@@ -194,11 +194,11 @@ def _check_call(text: str, tree: ast.Expression) -> None:
         return
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == 'call' and (
-                why := unknown(node.attr)):
+                why := unknown_attribute(node.attr)):
             refuse(text, _column(text, node), why)
 
 
-class _Taken(ast.NodeTransformer):
+class _Rewriter(ast.NodeTransformer):
     """Rewrites what needs more than the call itself."""
 
     def __init__(self, text: str, names: frozenset[str]) -> None:
@@ -267,12 +267,12 @@ class _Taken(ast.NodeTransformer):
             refuse(self._text, place, f'{name}() cannot be used inside {self._inside}')
         if len(node.args) != 1 or any(keyword.arg not in options for keyword in node.keywords):
             refuse(self._text, place, f'{name}() takes one expression' + (' and alpha=NUMBER' if options else ''))
-        found: list[Any] = []
+        arguments: list[Any] = []
         for keyword in node.keywords:
             value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
             if not isinstance(value, int | float) or not 0 < value <= 1:
                 refuse(self._text, _column(self._text, keyword.value), 'alpha must be a number above 0, and 1 at most')
-            found.append(float(value))
+            arguments.append(float(value))
         inner = node.args[0]
         own = {part.id for part in ast.walk(inner) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
         for part in ast.walk(inner):
@@ -281,7 +281,7 @@ class _Taken(ast.NodeTransformer):
                        f'{name}() is evaluated by itself, where {part.id!r} is unknown')
         self._inside = f'{name}()'
         try:
-            return [_compiled(self.visit(inner), self._names, self._text), *found]
+            return [_compile(self.visit(inner), self._names, self._text), *arguments]
         finally:
             self._inside = ''
 
@@ -291,23 +291,24 @@ def _item(name: str, index: int, at: ast.expr) -> ast.expr:
     return ast.fix_missing_locations(ast.copy_location(call, at))
 
 
-def _compiled(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
+def _compile(body: ast.expr, names: frozenset[str], text: str) -> Evaluation:
     """A function of those of `names` that the expression reads and that a call gives."""
-    read = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
+    read_names = {node.id for node in ast.walk(body) if isinstance(node, ast.Name)}
     builtin = frozenset(name for name in names if name not in KNOWN and hasattr(builtins, name))
     made = {_TENSORS, _ORDINAL, _VARIABLES, _MODULE}
-    given = sorted((read & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read & made))
-    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in given], kwonlyargs=[], kw_defaults=[],
+    parameters = sorted((read_names & names) - builtin - frozenset(VOCABULARY) - {'np', 'changed'} | (read_names & made))
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in parameters], kwonlyargs=[], kw_defaults=[],
                               defaults=[])
     tree = ast.fix_missing_locations(ast.Expression(ast.copy_location(ast.Lambda(arguments, body), body)))
     try:
         code = compile(tree, '<condition>', 'eval')
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         refuse(text, 0, str(error))
-    return Evaluation(tuple(given), eval(code, {**VOCABULARY, 'np': np, _NOT: _negated, _SORTED: sorted, MARK: value_of}))
+    return Evaluation(tuple(parameters), eval(code, {**VOCABULARY, 'np': np, _NOT: _negate, _SORTED: sorted,
+                                                     MARK: value_of}))
 
 
-def _negated(value: Any) -> Any:
+def _negate(value: Any) -> Any:
     return not value if type(value) is bool else ~value
 
 
@@ -316,7 +317,7 @@ ATTRIBUTES = ('id', 'ordinal', 'site', 'run', 'thread', 'inputs', 'outputs', 'er
 """Those for users; a `Call` has a few more."""
 
 
-def unknown(name: str) -> str:
+def unknown_attribute(name: str) -> str:
     """Error message for `call.NAME`; '' if a call has that attribute."""
     if name in Call.__slots__ or hasattr(Call, name):
         return ''
@@ -325,8 +326,8 @@ def unknown(name: str) -> str:
     return f'a call has no {name!r}.{close} {numbers}; it has {", ".join(ATTRIBUTES)}'
 
 
-def explained(error: Exception) -> str:
+def explain_error(error: Exception) -> str:
     """The text of what a condition raised; of an attribute that calls do not have, with those that they have."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, Call) and (why := unknown(error.name or '')):
+    if isinstance(error, AttributeError) and isinstance(error.obj, Call) and (why := unknown_attribute(error.name or '')):
         return why
     return str(error)

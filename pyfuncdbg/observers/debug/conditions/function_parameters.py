@@ -38,13 +38,13 @@ def signature_of(function: Any) -> inspect.Signature | None:
         return None
 
 
-def names_of(function: Any) -> tuple[str, ...] | None:
+def parameter_names(function: Any) -> tuple[str, ...] | None:
     """The names of its parameters, None if unknown."""
     signature = signature_of(function)
     return None if signature is None else tuple(signature.parameters)
 
 
-def now_called(names: Collection[str]) -> Iterator[tuple[str, ...]]:
+def current_parameters(names: Collection[str]) -> Iterator[tuple[str, ...]]:
     """The parameters of each function that a module of the program has under one of these names by now: a site that was met
     may be of one that has been defined anew."""
     for module in list(sys.modules.values()):
@@ -53,10 +53,10 @@ def now_called(names: Collection[str]) -> Iterator[tuple[str, ...]]:
             for value in [namespace.get(name) for name in names]:
                 file = value.__code__.co_filename if type(value) is FunctionType else ''
                 if file and not is_library(file) and not is_machinery(file):
-                    yield names_of(value) or ()
+                    yield parameter_names(value) or ()
 
 
-def reader(site: CallSite) -> Callable[[Any], Any]:
+def array_reader(site: CallSite) -> Callable[[Any], Any]:
     """Gives the array behind a value of the site's host. A NumPy scalar stays one, as comparing it is ten times faster; a
     single string is what Python calls one."""
     to_numpy = site.host.to_numpy
@@ -69,7 +69,7 @@ def reader(site: CallSite) -> Callable[[Any], Any]:
     return read
 
 
-def parameter(site: CallSite, name: str) -> Get | None:
+def parameter_getter(site: CallSite, name: str) -> Get | None:
     """A getter of a parameter's value from a call of the site, as an array; None if there is no such parameter.
 
     Of nested arguments it is the structure, with arrays in it; of `*args` a tuple.
@@ -77,20 +77,20 @@ def parameter(site: CallSite, name: str) -> Get | None:
     signature = signature_of(site.function)
     if signature is None or name not in signature.parameters:
         return None
-    array = reader(site)
+    array = array_reader(site)
     if site.attrs.get('_arguments') is not None:
-        return lambda call: _laid_out(call, name, signature, array)
-    wanted = signature.parameters[name]
+        return lambda call: _nested_argument(call, name, signature, array)
+    formal = signature.parameters[name]
     index = list(signature.parameters).index(name)
-    if wanted.kind is wanted.VAR_POSITIONAL:
+    if formal.kind is formal.VAR_POSITIONAL:
         return lambda call: tuple([array(value) for value in call.inputs[index:]])
-    default = wanted.default if wanted.default is not wanted.empty else {} if wanted.kind is wanted.VAR_KEYWORD else None
-    if wanted.kind not in (wanted.POSITIONAL_ONLY, wanted.POSITIONAL_OR_KEYWORD):
+    default = formal.default if formal.default is not formal.empty else {} if formal.kind is formal.VAR_KEYWORD else None
+    if formal.kind not in (formal.POSITIONAL_ONLY, formal.POSITIONAL_OR_KEYWORD):
         return lambda call: default
     return lambda call: array(call.inputs[index]) if index < len(call.inputs) else default
 
 
-def place_of(site: CallSite, name: str) -> int | None:
+def input_index(site: CallSite, name: str) -> int | None:
     """The index of a parameter's input, None if it is not one input alone."""
     signature = signature_of(site.function)
     if signature is None or name not in signature.parameters or site.attrs.get('_arguments') is not None:
@@ -100,7 +100,7 @@ def place_of(site: CallSite, name: str) -> int | None:
     return list(signature.parameters).index(name) if single else None
 
 
-def _laid_out(call: Call, name: str, signature: inspect.Signature, array: Callable[[Any], Any]) -> Any:
+def _nested_argument(call: Call, name: str, signature: inspect.Signature, array: Callable[[Any], Any]) -> Any:
     """From inputs that make up nested arguments: the host says how (`_arguments`)."""
     positional, keywords = call.site.attrs['_arguments']([array(value) for value in call.inputs])
     bound = signature.bind_partial(*positional, **keywords)

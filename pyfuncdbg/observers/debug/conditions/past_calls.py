@@ -50,7 +50,7 @@ class PastCall:
     def __init__(self, call: Call, parameters: Mapping[str, Get], inputs: Sequence[Any] | None, out: Any) -> None:
         """Keep copies; `inputs` None and `out` `NOT_KEPT` where no condition reads them."""
         self.number = call.id
-        self.first = first_of(call)
+        self.first = first_execution(call)
         self.site = call.site
         self._parameters = parameters
         self._gone = False
@@ -72,7 +72,7 @@ class PastCall:
         names = ', '.join(('out', 'inputs', 'number', *self._parameters))
         raise AttributeError(f'an earlier call has {names}, and not {name!r}')
 
-    def let_go(self) -> None:
+    def free_values(self) -> None:
         """Free the values; the call still counts."""
         self._gone = True
         self.nbytes = 0
@@ -106,7 +106,7 @@ class History:
             if len(self._calls) > CALLS:
                 self.nbytes -= self._calls.popleft().nbytes
             if self.nbytes > BYTES:
-                self._let_go()
+                self._free_oldest()
 
     def take_back(self, first: int) -> None:
         """A call is executed again: what its last execution has added does not count."""
@@ -115,12 +115,12 @@ class History:
                 self._calls.remove(past)
                 self.nbytes -= past.nbytes
 
-    def _let_go(self) -> None:
+    def _free_oldest(self) -> None:
         for old in self._calls:
             if self.nbytes <= BYTES:
                 break
             self.nbytes -= old.nbytes
-            old.let_go()
+            old.free_values()
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -240,7 +240,7 @@ class ChangeTest:
         return np.bool_(before is not _NOTHING and before != now)
 
 
-def first_of(call: Call) -> int:
+def first_execution(call: Call) -> int:
     """Number of the first execution of a call."""
     return call.retry_of or call.id
 
@@ -279,6 +279,6 @@ def _size(value: Any) -> int:
     return int(getattr(value, 'nbytes', 64))
 
 
-def stands_for(outputs: Sequence[Any]) -> Any:
+def output_value(outputs: Sequence[Any]) -> Any:
     """`out`: the output, a tuple of several, None for none."""
     return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None

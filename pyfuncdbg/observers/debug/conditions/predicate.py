@@ -16,7 +16,7 @@ import numpy as np
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Call, CallSite
 from pyfuncdbg.observers.debug.conditions import vocabulary
-from pyfuncdbg.observers.debug.conditions.binding import Memory, OfValues, True_, binding, of_values, remembers
+from pyfuncdbg.observers.debug.conditions.binding import Memory, OfValues, True_, binding, needs_memory, value_function
 from pyfuncdbg.observers.debug.conditions.compiled_expression import CompiledExpression as Compiled
 from pyfuncdbg.observers.debug.conditions.function_parameters import signature_of
 
@@ -123,13 +123,13 @@ class Expression(Predicate):
 
     def at(self, site: CallSite, memories: list[Memory]) -> True_:
         memory = None
-        if remembers(self._compiled):
+        if needs_memory(self._compiled):
             memory = Memory(self._compiled, site)
             memories.append(memory)
         return binding(self._compiled.whole, site, memory)
 
     def of_values(self, site: CallSite) -> OfValues | None:
-        return of_values(self._compiled, site)
+        return value_function(self._compiled, site)
 
     def expressions(self) -> Iterable[Compiled]:
         return (self._compiled,)
@@ -187,7 +187,7 @@ class Test(Predicate):
 
     def source(self, functions: dict[str, Callable[..., Any]]) -> str:
         name = f'__when{len(functions)}__'      # not a name of the program, and the same in every class
-        text = f'{name}({", ".join(_asked(self.function))})'
+        text = f'{name}({", ".join(_variable_names(self.function))})'
         functions[name] = self.function
         return text
 
@@ -195,7 +195,7 @@ class Test(Predicate):
         return f'condition({_name_of(self.function)})'
 
 
-class _Joined(Predicate):
+class _Pair(Predicate):
     """Two conditions."""
 
     __slots__ = ('left', 'right')
@@ -240,12 +240,12 @@ class _Joined(Predicate):
 
     def __repr__(self) -> str:
         def part(one: Predicate) -> str:
-            return f'({one!r})' if isinstance(one, _Joined) and type(one) is not type(self) else repr(one)
-        right = f'({self.right!r})' if isinstance(self.right, _Joined) else repr(self.right)
+            return f'({one!r})' if isinstance(one, _Pair) and type(one) is not type(self) else repr(one)
+        right = f'({self.right!r})' if isinstance(self.right, _Pair) else repr(self.right)
         return f'{part(self.left)} {self._sign} {right}'
 
 
-class All(_Joined):
+class All(_Pair):
     """Both hold; the second is not asked if the first does not."""
 
     __slots__ = ()
@@ -256,7 +256,7 @@ class All(_Joined):
         return lambda *given: truth(left(*given)) and truth(right(*given))
 
 
-class Either(_Joined):
+class Either(_Pair):
     """At least one holds; the second is not asked if the first does."""
 
     __slots__ = ()
@@ -302,7 +302,7 @@ class Not(Predicate):
         return f'not ({self.of.source(functions)})'
 
     def __repr__(self) -> str:
-        return f'~({self.of!r})' if isinstance(self.of, _Joined) else f'~{self.of!r}'
+        return f'~({self.of!r})' if isinstance(self.of, _Pair) else f'~{self.of!r}'
 
 
 def condition(value: object) -> Predicate:
@@ -321,7 +321,7 @@ def condition(value: object) -> Predicate:
                        f'{type(value).__name__}')
 
 
-def shown(predicate: Predicate | None) -> str:
+def condition_text(predicate: Predicate | None) -> str:
     """As the user knows it; '' for none."""
     return '' if predicate is None else predicate.text or repr(predicate)
 
@@ -338,7 +338,7 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
-def _asked(function: Callable[..., Any]) -> list[str]:
+def _variable_names(function: Callable[..., Any]) -> list[str]:
     """The parameters of a condition of a line that get variables: those without a default.
 
     Raises:
@@ -347,13 +347,13 @@ def _asked(function: Callable[..., Any]) -> list[str]:
     signature = signature_of(function)
     if signature is None:
         raise CommandError(f'{_name_of(function)} has unknown parameters, which name variables at a line: use a lambda')
-    asked = []
+    names = []
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise CommandError(f'{_name_of(function)} takes {parameter}, and at a line the parameters name variables')
         if parameter.default is parameter.empty:
-            asked.append(f'{name}={name}' if parameter.kind is parameter.KEYWORD_ONLY else name)
-    return asked
+            names.append(f'{name}={name}' if parameter.kind is parameter.KEYWORD_ONLY else name)
+    return names
 
 
 def _name_of(function: Any) -> str:

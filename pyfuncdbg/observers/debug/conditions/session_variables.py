@@ -24,12 +24,12 @@ Presets = Mapping[str, Callable[[], Any]]
 PRESETS = ('_', '_exception', '_frame', '_retval')
 
 
-def translated(text: str) -> str:
+def translate(text: str) -> str:
     """Python in which MARK replaces the '$' of variables; strings and comments stay as they are."""
     return _DOLLAR.sub(lambda match: match[1] or MARK, text) if '$' in text else text
 
 
-def as_typed(text: str) -> str:
+def untranslate(text: str) -> str:
     """Translated text as it was."""
     return text.replace(MARK, '$')
 

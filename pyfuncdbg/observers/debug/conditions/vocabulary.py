@@ -156,11 +156,11 @@ def _numbers(x: Any, word: str) -> list[np.ndarray]:
     Raises:
         TypeError: There is none.
     """
-    found: list[np.ndarray] = []
+    arrays: list[np.ndarray] = []
     for array in [x] if type(x) is np.ndarray and x.dtype.kind != 'O' else [np.asarray(array) for array in _arrays(x)]:
         numbers = array if array.dtype.kind in 'biufc' else as_numbers(array)
         if numbers is not None:
-            found.append(numbers)
-    if not found:
+            arrays.append(numbers)
+    if not arrays:
         raise TypeError(f'{word}() needs numbers, not {getattr(x, "dtype", type(x).__name__)}')
-    return found
+    return arrays

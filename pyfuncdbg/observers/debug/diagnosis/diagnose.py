@@ -49,21 +49,21 @@ def diagnose(trace: Trace, doctors: Sequence[Doctor], tell: Tell | None = None) 
     """Judge a whole trace; `tell` is called with the number of judges that have finished."""
     evidence = TraceEvidence(trace)
     judges = [judge for doctor in doctors for judge in doctor.judges]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for number, judge in enumerate(judges, 1):
-        found += judge(evidence)
+        findings += judge(evidence)
         if tell is not None:
             tell(number, len(judges))
-    ended = evidence.facts_of_kind('ended')
+    end_facts = evidence.facts_of_kind('ended')
     versions = {doctor.framework: facts[0].text('version') for doctor in doctors
                 if (facts := evidence.facts_of_kind(doctor.fact))}
-    raised = next((known.text('raised') for known in ended if known.text('raised')), '')
+    raised = next((known.text('raised') for known in end_facts if known.text('raised')), '')
     missing = next((name for doctor in doctors if f"No module named {(name := doctor.framework.lower())!r}" in raised), '')
-    return Diagnosis(tuple(sorted(found, key=lambda finding: (finding.place, finding.kind))),
+    return Diagnosis(tuple(sorted(findings, key=lambda finding: (finding.place, finding.kind))),
                      sum(spot.count for spot in evidence.spots),
                      len({(spot.place, name) for spot in evidence.spots for name in spot.names}),
                      bool(evidence.sampled), versions,
-                     raised, bool(ended) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
+                     raised, bool(end_facts) or not evidence.sampled, max(evidence.sampled.values(), default=0.0),
                      _uses(evidence), missing)
 
 

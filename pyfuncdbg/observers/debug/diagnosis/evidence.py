@@ -34,14 +34,14 @@ class TraceEvidence:
         self.facts: dict[str, list[RecordedFact]] = {}
         self.sampled: dict[int, float] = {}
         self._statements: dict[Place, str] = {}
-        for known in self._newest():
-            self.facts.setdefault(known.kind, []).append(known)
+        for fact in self._newest():
+            self.facts.setdefault(fact.kind, []).append(fact)
         for note in trace.notes(STATEMENT):
             place, text = _place_of(note.data), note.data.get('text')
             if isinstance(text, str):
                 self._statements[place] = text
-        self._around = {(known.process, known.site): known.data for known in self.facts_of_kind(SURROUNDINGS)}
-        columns = {(known.process, known.site): known.number('column') for known in self.facts_of_kind(LAMBDA)}
+        self._around = {(fact.process, fact.site): fact.data for fact in self.facts_of_kind(SURROUNDINGS)}
+        columns = {(fact.process, fact.site): fact.number('column') for fact in self.facts_of_kind(LAMBDA)}
         self.spots = tuple(_spots(trace, columns))
 
     def _newest(self) -> Iterator[RecordedFact]:
@@ -105,12 +105,12 @@ class TraceEvidence:
 
 def _use(spot: Spot, facts: Sequence[RecordedFact]) -> InterpreterUse:
     def seconds(name: str) -> float:
-        return max(sum(known.number(name) for known in facts), 0) / 1e9
-    asked = sum(known.number('asked') for known in facts)
-    return InterpreterUse(spot.title, spot.place, spot.count, max(known.number('together') for known in facts),
+        return max(sum(fact.number(name) for fact in facts), 0) / 1e9
+    asked_ns = sum(fact.number('asked') for fact in facts)
+    return InterpreterUse(spot.title, spot.place, spot.count, max(fact.number('together') for fact in facts),
                           seconds('cpu'),
-                          seconds('wall'), seconds('busy'), max(known.number('span') for known in facts) / 1e9,
-                          seconds('waited') / asked if asked > 0 else None)
+                          seconds('wall'), seconds('busy'), max(fact.number('span') for fact in facts) / 1e9,
+                          seconds('waited') / asked_ns if asked_ns > 0 else None)
 
 
 def _spots(trace: Trace, columns: Mapping[tuple[int, int], int]) -> Iterator[Spot]:
@@ -119,7 +119,7 @@ def _spots(trace: Trace, columns: Mapping[tuple[int, int], int]) -> Iterator[Spo
     for site in trace.sites():
         if site.kind == 'python' and (site.process, site.id) in uses:
             column = columns.get((site.process, site.id), 0)
-            groups.setdefault((_made_at(site), column, site.op_type, site.function, site.host), []).append(site)
+            groups.setdefault((_creation_place(site), column, site.op_type, site.function, site.host), []).append(site)
     for (place, column, *_), sites in groups.items():
         calls = [call for site in sites for call in trace.newest_calls(site, limit=READ)]
         calls.sort(key=lambda call: call.started)
@@ -128,7 +128,7 @@ def _spots(trace: Trace, columns: Mapping[tuple[int, int], int]) -> Iterator[Spo
                    sum(use.failed for use in used), sum(use.total for use in used), column)
 
 
-def _made_at(site: SiteRecord) -> Place:
+def _creation_place(site: SiteRecord) -> Place:
     """The place at which the program made a node; the beginning of its function if that is unknown."""
     if site.stack:
         return Place(site.stack[-1].filename, site.stack[-1].line)
@@ -167,7 +167,7 @@ class FactWriter:
         """
         self._gathering += 1
         places = [Place(frame.filename, frame.line) for stack in stacks for frame in list(stack)[-_FRAMES:]]
-        begun = bool(places)
+        has_calls = bool(places)
         for fact in facts:
             places.append(Place(fact.filename, fact.line))
             self._notes.note(FACT, {'gathering': self._gathering, 'kind': fact.kind, 'site': fact.site,
@@ -178,7 +178,7 @@ class FactWriter:
                 text = statement_at(*place)
                 if text:
                     self._notes.note(STATEMENT, {'filename': place.filename, 'line': place.line, 'text': text})
-        return begun
+        return has_calls
 
 
 _LONGEST = 4_000
@@ -201,15 +201,15 @@ def statement_at(filename: str, line: int) -> str:
 @lru_cache(maxsize=8)
 def _statements(text: str) -> tuple[tuple[int, int], ...]:
     """First and last line of each statement, or of its head."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     first = 0
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NEWLINE:
-                found.append((first, token.start[0]))
+                spans.append((first, token.start[0]))
                 first = 0
             elif not first and token.type not in _BETWEEN:
                 first = token.start[0]
     except (tokenize.TokenError, SyntaxError):  # the part before it is kept
         pass
-    return tuple(found)
+    return tuple(spans)

@@ -75,12 +75,12 @@ class GilUse:
                 use = self._by_site[site.id] = self._uses.setdefault(_at(site), _Use(site))
                 if column := _column(site):
                     self._columns[site.id] = column
-            began = perf_counter_ns()
+            started = perf_counter_ns()
             self._active += 1
             use.active += 1
             use.most = max(use.most, use.active)
             if use.active == 1:
-                use.since = began
+                use.since = started
             use.calls += 1
             use.threads.add(call.thread)
         if use.calls <= _LOOKED_AT:
@@ -92,15 +92,15 @@ class GilUse:
         try:
             return proceed()
         finally:
-            spent, ended = thread_time_ns() - cpu, perf_counter_ns()
+            spent, finished = thread_time_ns() - cpu, perf_counter_ns()
             with self._lock:
                 self._active -= 1
                 use.active -= 1
                 use.cpu += spent
-                use.wall += ended - began
-                use.ended = ended
+                use.wall += finished - started
+                use.ended = finished
                 if use.active == 0:
-                    use.busy += ended - use.since
+                    use.busy += finished - use.since
 
     def _probe(self) -> None:
         while self._on:
@@ -109,12 +109,12 @@ class GilUse:
                 continue
             asked = perf_counter_ns()
             time.sleep(0)                       # gives the GIL away and asks for it, as a thread of TensorFlow's does
-            waited = perf_counter_ns() - asked
+            wait_ns = perf_counter_ns() - asked
             with self._lock:
                 for use in self._uses.values():
                     if use.active:
                         use.asked += 1
-                        use.waited += waited
+                        use.waited += wait_ns
 
     def stacks(self) -> list[tuple[Frame, ...]]:
         """Creation stacks of the sites that were called."""

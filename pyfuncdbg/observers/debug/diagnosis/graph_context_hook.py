@@ -53,10 +53,10 @@ class GraphContextHook:
 
     def _read(self, site: int, reader: Callable[[], Mapping[str, Any]]) -> None:
         with contextlib.suppress(Exception):        # the program changes it meanwhile; the next pass reads it again
-            found = reader()
+            reading = reader()
             with self._lock:
                 self._readers[site] = reader
-                self._facts[site] = _merged(self._facts.get(site, {}), found)
+                self._facts[site] = _merge(self._facts.get(site, {}), reading)
 
     def facts(self) -> Iterator[Fact]:
         """The facts of each node, and the counts of the host."""
@@ -71,10 +71,10 @@ class GraphContextHook:
         yield from fact_counter.facts()
 
 
-def _merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """Two readings of a node in one: of counts and answers the larger, for a graph may be gone; else the newer one."""
-    found = {**before, **now}
+    merged = {**before, **now}
     for name, value in before.items():
         if isinstance(value, int):
-            found[name] = max(value, found[name])
-    return found
+            merged[name] = max(value, merged[name])
+    return merged

@@ -22,7 +22,7 @@ from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.host import ListChanges
 from pyfuncdbg.hooks.output import numpy_errstate
 from pyfuncdbg.observers.debug.inspecting.source_listing import running_source
-from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, obstacle
+from pyfuncdbg.observers.debug.stepping.held_state import element_refusal, keep_state, repeat_obstacle
 from pyfuncdbg.observers.record import live_sites
 from pyfuncdbg.observers.record.record_contents import load_output
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord
@@ -48,36 +48,37 @@ def live_site(trace: Trace, call: CallRecord, at: Call | None = None) -> CallSit
     """
     if source := call.site.attrs.get(SOURCE):
         raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {element_refusal(str(source))}')
-    site = _found_site(trace, call, at)
-    if call.site.kind == 'python' and (why := obstacle(site)):
+    site = _find_site(trace, call, at)
+    if call.site.kind == 'python' and (why := repeat_obstacle(site)):
         raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {why}')
     return site
 
 
-def _found_site(trace: Trace, call: CallRecord, at: Call | None) -> CallSite:
+def _find_site(trace: Trace, call: CallRecord, at: Call | None) -> CallSite:
     processes = trace.info().processes
-    here = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
-    if here and at is not None and at.site.id == call.site.id:
+    is_own_process = len(processes) >= call.process and processes[call.process - 1] == os.getpid()
+    if is_own_process and at is not None and at.site.id == call.site.id:
         return at.site
-    site = live_sites.find(call.site.id) if here else None
+    site = live_sites.find(call.site.id) if is_own_process else None
     if site is None:
-        why = FINISHED if not here else GRAPH_GONE if call.site.kind == 'op' else GONE
-        told = why.format(spec=call.site.name, label=call.label, run='' if here else run_again(trace, '--break', call.label))
+        why = FINISHED if not is_own_process else GRAPH_GONE if call.site.kind == 'op' else GONE
+        told = why.format(spec=call.site.name, label=call.label, run='' if is_own_process
+                          else rerun_command(trace, '--break', call.label))
         raise CommandError(f'call #{call.number} {call.label} cannot be repeated: {told}')
     return site
 
 
-def is_here(trace: Trace) -> bool:
+def is_of_this_process(trace: Trace) -> bool:
     """Whether a trace is, in part at least, of this process: its functions may be alive."""
     return os.getpid() in trace.info().processes
 
 
-def run_again(trace: Trace, *options: str) -> str:
+def rerun_command(trace: Trace, *options: str) -> str:
     """The command line that runs a trace's program again."""
     return shlex.join(['pyfuncdbg', 'run', *options, *(trace.info().argv or ('SCRIPT',))])
 
 
-def kept_inputs(call: CallRecord) -> list[np.ndarray]:
+def recorded_inputs(call: CallRecord) -> list[np.ndarray]:
     """Fresh arrays with the inputs as they were when the call began.
 
     Raises:
@@ -123,17 +124,17 @@ class CallRepeater:
         self._capture = capture
         self.changed = changed
 
-    def make(self, inputs: Sequence[Any], within: Callable[[Callable[[], Any]], Any] | None = None) -> RepeatedResult:
+    def make(self, inputs: Sequence[Any], call_through: Callable[[Callable[[], Any]], Any] | None = None) -> RepeatedResult:
         """One call, on arrays that are its own.
 
         Args:
             inputs: One array for each input.
-            within: Calls what it is given, and may watch it meanwhile.
+            call_through: Calls what it is given, and may watch it meanwhile.
         """
         site = self._site
         if self._before_each is not None:
             self._before_each()
-        call = _unnumbered(site, list(inputs))
+        call = _unrecorded_call(site, list(inputs))
 
         def made() -> Any:
             return site.host.call_again(site, call.inputs)
@@ -142,14 +143,14 @@ class CallRepeater:
         outputs: tuple[np.ndarray, ...] = ()
         error: BaseException | None = None
         try:
-            found = self._capture.around(call, made if within is None else lambda: within(made))
+            found = self._capture.around(call, made if call_through is None else lambda: call_through(made))
             outputs = tuple([np.asarray(site.host.to_numpy(value)) for value in found])
         except (Exception, SystemExit) as raised:  # an error of the user's function is a result here
             error = raised
         finally:
             current.reset(token)
             call.output_owner = None
-        return RepeatedResult(outputs, error, _said(call), tuple(self.changed()))
+        return RepeatedResult(outputs, error, _output_text(call), tuple(self.changed()))
 
 
 @contextmanager
@@ -169,7 +170,7 @@ def repeat_calls(site: CallSite, before_each: Callable[[], None] | None = None) 
         capture.stop()
 
 
-def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
+def _unrecorded_call(site: CallSite, inputs: list[Any]) -> Call:
     """A call that no hook sees and that counts for nothing."""
     call = Call()
     call.id = call.ordinal = call.thread = call.finished = call.forward = call.parent = call.retry_of = 0
@@ -183,7 +184,7 @@ def _unnumbered(site: CallSite, inputs: list[Any]) -> Call:
     return call
 
 
-def _said(call: Call) -> tuple[OutputRecord, ...]:
+def _output_text(call: Call) -> tuple[OutputRecord, ...]:
     if call.output is None:
         return ()
     return load_output([OutputRecord(entry.kind, entry.text, entry.category, *entry.place, entry.offset / 1e9,

@@ -82,25 +82,25 @@ class EdgeCheck:
         open_ = np.ones(self._values.shape, bool)
         bad = ~np.isfinite(np.asarray(self._gradient, np.float64))
         for flat in np.flatnonzero(bad)[:LOCATED]:
-            found = self._element(int(flat))
-            if found.verdict == 'BAD':
-                return found
+            outcome = self._element(int(flat))
+            if outcome.verdict == 'BAD':
+                return outcome
         open_[bad] = False
-        found = self._each(open_) if open_.sum() <= EACH else self._along(open_)
-        if found.verdict == 'BAD':
-            return found
-        return self._kink or self._unknown or found
+        outcome = self._each(open_) if open_.sum() <= EACH else self._along(open_)
+        if outcome.verdict == 'BAD':
+            return outcome
+        return self._kink or self._unknown or outcome
 
     def _each(self, open_: np.ndarray) -> EdgeOutcome:
         noisy: EdgeOutcome | None = None
         for flat in np.flatnonzero(open_):
-            found = self._element(int(flat))
-            if found.verdict == 'BAD':
-                return found
-            if found.verdict == 'kink':
+            outcome = self._element(int(flat))
+            if outcome.verdict == 'BAD':
+                return outcome
+            if outcome.verdict == 'kink':
                 open_.reshape(-1)[flat] = False
-            elif found.verdict == 'unchecked' and found is not self._unknown:
-                noisy = noisy or found
+            elif outcome.verdict == 'unchecked' and outcome is not self._unknown:
+                noisy = noisy or outcome
         if noisy is None:
             return EdgeOutcome('OK', self._error)
         along = self._along(open_)              # the sum may be less noisy than one element
@@ -108,30 +108,30 @@ class EdgeCheck:
 
     def _along(self, open_: np.ndarray) -> EdgeOutcome:
         """The gradient's own direction, then random ones; what does not fit is located, and left out if it is a kink."""
-        located = done = 0
+        located = directions = 0
         noisy: EdgeOutcome | None = None
         sharp = False
-        while done <= DIRECTIONS and open_.any() and not (self._weighted.over and done):
-            name = 'along the gradient' if not done else 'along a random direction'
-            way = np.sign(np.asarray(self._gradient, np.float64)) if not done else signs(self._random, open_.shape)
+        while directions <= DIRECTIONS and open_.any() and not (self._weighted.over and directions):
+            name = 'along the gradient' if not directions else 'along a random direction'
+            way = np.sign(np.asarray(self._gradient, np.float64)) if not directions else signs(self._random, open_.shape)
             direction = np.where(open_, way, 0.0) * self._sizes
             if not direction.any():
-                done += 1
+                directions += 1
                 continue
-            judged = self._judged(direction, name)
+            judged = self._judge(direction, name)
             if judged.verdict != 'BAD':
                 sharp |= judged.verdict == 'OK'
                 noisy = noisy or (judged if judged.verdict == 'unchecked' else None)
-                done += 1
+                directions += 1
                 continue
             if located == LOCATED:
                 return EdgeOutcome('unchecked', reason=f'more than {LOCATED} elements do not fit {name}')
             located += 1
-            flat = self._located(direction, self._misfit)
-            found = self._element(flat)
-            if found.verdict == 'BAD':
-                return found
-            if found.verdict == 'kink':
+            flat = self._locate(direction, self._misfit)
+            outcome = self._element(flat)
+            if outcome.verdict == 'BAD':
+                return outcome
+            if outcome.verdict == 'kink':
                 open_ &= self._values != self._values.reshape(-1)[flat]     # kinks come with a value, such as 0
             elif self._is_confirmed(direction):
                 return judged
@@ -140,34 +140,35 @@ class EdgeCheck:
         if self._kink is None and open_.any():
             direction = signs(self._random, open_.shape) * open_ * self._sizes
             if self._gap(np.flatnonzero(direction), direction) > 0:      # the mean of two sides may fit
-                self._element(self._located(direction, self._gap))
+                self._element(self._locate(direction, self._gap))
         return EdgeOutcome('OK', self._error) if sharp or noisy is None else noisy
 
-    def _judged(self, direction: np.ndarray, name: str) -> EdgeOutcome:
+    def _judge(self, direction: np.ndarray, name: str) -> EdgeOutcome:
         """Whether the gradient's derivative along a direction is that by differences, as far as these can tell."""
-        slope, got = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
+        slope, derivative = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
         if not slope.known:
             return EdgeOutcome('unchecked', reason=f'the function gives no finite value near its input, {name}')
-        if not self._close(slope, got, direction):
-            size = max(abs(slope.value), abs(got))
-            return EdgeOutcome('BAD', abs(slope.value - got) / size if size else None, None, got, slope.value, reason=name)
-        if not self._tells(slope, got, direction):
-            return EdgeOutcome('unchecked', got=got, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
+        if not self._close(slope, derivative, direction):
+            size = max(abs(slope.value), abs(derivative))
+            return EdgeOutcome('BAD', abs(slope.value - derivative) / size if size else None, None, derivative, slope.value,
+                               reason=name)
+        if not self._is_conclusive(slope, derivative, direction):
+            return EdgeOutcome('unchecked', got=derivative, reason=f'the differences are too noisy, {name}: {_shown(slope)}')
         return EdgeOutcome('OK', self._error)
 
     def _is_confirmed(self, direction: np.ndarray) -> bool:
         """Whether other step sizes say, too, that the gradient is wrong along a direction, and it is no kink."""
-        slope, got = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
+        slope, derivative = self._weighted.central(self._slot, direction), dot(self._gradient, direction)
         again = self._weighted.central(self._slot, direction, 0.6)
-        if not self._is_repeated(slope, again, got):
+        if not self._is_repeated(slope, again, derivative):
             return False
-        return not self._is_kink(*self._weighted.one_sided(self._slot, direction), got)
+        return not self._is_kink(*self._weighted.one_sided(self._slot, direction), derivative)
 
     def _is_repeated(self, slope: Slope, again: Slope, got: float) -> bool:
         gap = abs(slope.value - got)
         return again.known and abs(again.value - got) > 5 * again.error and abs(slope.value - again.value) <= 0.2 * gap
 
-    def _tells(self, slope: Slope, got: float, direction: np.ndarray) -> bool:
+    def _is_conclusive(self, slope: Slope, got: float, direction: np.ndarray) -> bool:
         """Whether differences are sharp enough to tell a gradient from one that is wrong by a third."""
         margin = 5 * slope.error + self._floor * float(np.linalg.norm(direction))
         return margin <= _SHARP * max(abs(slope.value), abs(got)) or slope.value == got == 0
@@ -178,11 +179,11 @@ class EdgeCheck:
         size = max(abs(slope.value), abs(expected), norm)
         allowed = 5 * slope.error + self._relative * size + self._floor * float(np.linalg.norm(direction))
         fits = abs(slope.value - expected) <= allowed
-        if fits and size > 0 and self._tells(slope, expected, direction):
+        if fits and size > 0 and self._is_conclusive(slope, expected, direction):
             self._error = max(self._error, abs(slope.value - expected) / size)
         return fits
 
-    def _located(self, direction: np.ndarray, blame: Callable[[np.ndarray, np.ndarray], float]) -> int:
+    def _locate(self, direction: np.ndarray, blame: Callable[[np.ndarray, np.ndarray], float]) -> int:
         """The element that is most to blame, by halving."""
         flat = np.flatnonzero(direction)
         while len(flat) > 1:
@@ -217,8 +218,8 @@ class EdgeCheck:
         slope = self._weighted.central(self._slot, direction)
         fits = tells = False
         if slope.known and np.isfinite(got):
-            slope = self._sharpened(slope, direction)
-            fits, tells = self._close(slope, got * size, direction), self._tells(slope, got * size, direction)
+            slope = self._sharpen(slope, direction)
+            fits, tells = self._close(slope, got * size, direction), self._is_conclusive(slope, got * size, direction)
         up, down = self._weighted.one_sided(self._slot, direction)
         if self._is_kink(up, down, got * size):
             self._kink = self._kink or EdgeOutcome('kink', index=index, got=got, expected=down.value / size,
@@ -248,7 +249,7 @@ class EdgeCheck:
         share[~np.isfinite(share)] = 0.0
         return bool(share.reshape(-1)[flat] <= self._relative * share.max(initial=0.0))
 
-    def _sharpened(self, slope: Slope, direction: np.ndarray) -> Slope:
+    def _sharpen(self, slope: Slope, direction: np.ndarray) -> Slope:
         """The derivative by an imaginary step, where that agrees with the difference."""
         exact = self._weighted.complex_step(self._slot, direction) if self._analytic else None
         if exact is None or abs(exact - slope.value) > 5 * slope.error + 1e-6 * abs(slope.value):

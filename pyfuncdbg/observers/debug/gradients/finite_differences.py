@@ -106,7 +106,7 @@ class WeightedOutputs:
         first = _FIRST.get(self._inputs[slot].dtype.itemsize, 1e-1) * factor
         for shorter in _SHORTER:
             try:
-                found = self._extrapolated(slot, direction, first * shorter)
+                found = self._extrapolate(slot, direction, first * shorter)
             except NoValueError:
                 continue
             if found.error < best.error:
@@ -115,7 +115,7 @@ class WeightedOutputs:
                 break
         return best
 
-    def _extrapolated(self, slot: int, direction: np.ndarray, step: float) -> Slope:
+    def _extrapolate(self, slot: int, direction: np.ndarray, step: float) -> Slope:
         values, noises = [], []
         for size in (step, step / 4, step / 16):
             total, noise = self._change(self._at(slot, direction * size), self._at(slot, direction * -size))
@@ -133,13 +133,13 @@ class WeightedOutputs:
     def one_sided(self, slot: int, direction: np.ndarray) -> tuple[Slope, Slope]:
         """The derivatives in this direction and from the opposite one; they differ at a kink."""
         step = {8: 1e-6, 4: 4e-3}.get(self._inputs[slot].dtype.itemsize, 5e-2)
-        found = []
+        slopes = []
         for sign in (1.0, -1.0):
             try:
-                found.append(self._from_side(slot, direction, sign, step))
+                slopes.append(self._from_side(slot, direction, sign, step))
             except NoValueError:
-                found.append(UNKNOWN)
-        return found[0], found[1]
+                slopes.append(UNKNOWN)
+        return slopes[0], slopes[1]
 
     def _from_side(self, slot: int, direction: np.ndarray, sign: float, step: float) -> Slope:
         values, noises = [], []

@@ -71,8 +71,8 @@ class CheckReport:
     host: str = ''
 
 
-def checked(trace: Trace, step: CallRecord, at: Call | None = None,
-            before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
+def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
+               before_each: Callable[[], None] | None = None) -> list[CheckedEdge]:
     """Check every gradient that one gradient call gave.
 
     Args:
@@ -81,20 +81,20 @@ def checked(trace: Trace, step: CallRecord, at: Call | None = None,
         at: The call that a thread is stopped at.
         before_each: Is called each time the forward call is made again.
     """
-    wanted = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
-    if not wanted or is_source(step):
+    slots = [slot for slot, tensor in enumerate(step.outputs) if not tensor.absent]
+    if not slots or is_source(step):
         return []
     forward, calls = None, 0
     try:
         if step.site.traits.reads_variable:     # eager code makes no call of it
-            outcomes = {slot: _passed_on(step, slot) for slot in wanted}
-        elif all(step.outputs[slot].dtype == 'object' for slot in wanted):
+            outcomes = {slot: _check_read(step, slot) for slot in slots}
+        elif all(step.outputs[slot].dtype == 'object' for slot in slots):
             raise CommandError('it created nodes of a backward pass, which have values only when they run')
         else:
             forward = forward_call(trace, step)
-            outcomes, calls = _outcomes(trace, step, forward, wanted, at, before_each)
+            outcomes, calls = _outcomes(trace, step, forward, slots, at, before_each)
     except CommandError as error:
-        outcomes = {slot: EdgeOutcome('unchecked', reason=_reason(error)) for slot in wanted}
+        outcomes = {slot: EdgeOutcome('unchecked', reason=_reason(error)) for slot in slots}
     name = forward_name(step)
     site = forward.site if forward is not None else None
     names = forward.inputs if forward is not None else ()
@@ -104,19 +104,20 @@ def checked(trace: Trace, step: CallRecord, at: Call | None = None,
             for slot, outcome in outcomes.items()]
 
 
-def _passed_on(step: CallRecord, slot: int) -> EdgeOutcome:
+def _check_read(step: CallRecord, slot: int) -> EdgeOutcome:
     """The verdict on a read, whose gradient is what comes to it."""
-    came, went = (_kept(tensor, what) for tensor, what in ((step.inputs[0], 'gradient of output 0'),
-                                                           (step.outputs[slot], f'gradient of input {slot}')))
-    if went.dtype.kind != 'f':
+    incoming = _recorded_array(step.inputs[0], 'gradient of output 0')
+    outgoing = _recorded_array(step.outputs[slot], f'gradient of input {slot}')
+    if outgoing.dtype.kind != 'f':
         return EdgeOutcome('unchecked', reason=f'gradients of type {step.outputs[slot].dtype} are not checked')
-    if came.shape != went.shape:
-        return EdgeOutcome('BAD', reason=f'the gradient has shape {list(went.shape)}, what comes to it {list(came.shape)}')
-    wrong = np.flatnonzero(~((came == went) | ((came != came) & (went != went))))
+    if incoming.shape != outgoing.shape:
+        return EdgeOutcome('BAD',
+                           reason=f'the gradient has shape {list(outgoing.shape)}, what comes to it {list(incoming.shape)}')
+    wrong = np.flatnonzero(~((incoming == outgoing) | ((incoming != incoming) & (outgoing != outgoing))))
     if not wrong.size:
         return EdgeOutcome('OK', 0.0)
-    index = tuple(int(i) for i in np.unravel_index(int(wrong[0]), came.shape))
-    got, expected = float(went[index]), float(came[index])
+    index = tuple(int(i) for i in np.unravel_index(int(wrong[0]), incoming.shape))
+    got, expected = float(outgoing[index]), float(incoming[index])
     size = max(abs(got), abs(expected))
     return EdgeOutcome('BAD', abs(got - expected) / size if np.isfinite(size) else None, index, got, expected)
 
@@ -136,14 +137,14 @@ def forward_call(trace: Trace, step: CallRecord) -> CallRecord:
         known = trace.call(step.forward)
         if known.site.op_type == kind and (known.site.kind == 'op' or known.site.name == name):
             return known
-    found = [call for call in trace.calls(kind='op', run=step.run, site=kind) if call.site.name == name
+    calls = [call for call in trace.calls(kind='op', run=step.run, site=kind) if call.site.name == name
              and call.site.op_type == kind and call.process == step.process and call.started <= step.started]
-    if found:
-        return found[-1]
-    raise CommandError(f'its forward call is not in the trace: {_why_missing(trace, step)}')
+    if calls:
+        return calls[-1]
+    raise CommandError(f'its forward call is not in the trace: {_missing_reason(trace, step)}')
 
 
-def _why_missing(trace: Trace, step: CallRecord) -> str:
+def _missing_reason(trace: Trace, step: CallRecord) -> str:
     if step.site.traits.wraps_python or step.site.traits.backward_of_python:
         return 'it was not recorded'
     if step.site.traits.calls_function and trace.count(kind='op'):
@@ -155,33 +156,34 @@ def _why_missing(trace: Trace, step: CallRecord) -> str:
     return 'it was made in a traced function, and the backward pass does not say in which call of it'
 
 
-def _outcomes(trace: Trace, step: CallRecord, forward: CallRecord, wanted: Sequence[int], at: Call | None,
+def _outcomes(trace: Trace, step: CallRecord, forward: CallRecord, slots: Sequence[int], at: Call | None,
               before_each: Callable[[], None] | None) -> tuple[dict[int, EdgeOutcome], int]:
     site = live_site(trace, forward, at)
-    gradients = {slot: _kept(step.outputs[slot], f'gradient of input {slot}') for slot in wanted}
+    gradients = {slot: _recorded_array(step.outputs[slot], f'gradient of input {slot}') for slot in slots}
     inputs = [_input(tensor, i) for i, tensor in enumerate(forward.inputs)]
     if forward.site.traits.gathers_rows and 0 in gradients:
-        gradients[0] = _whole(gradients[0], inputs)
-    outputs = [_kept(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
+        gradients[0] = _dense_gradient(gradients[0], inputs)
+    outputs = [_recorded_array(tensor, f'output {i}') for i, tensor in enumerate(forward.outputs) if not tensor.absent]
     seeds = [None if tensor.absent or tensor.dtype in ('object', 'variant', 'resource') else
-             _kept(tensor, f'gradient of output {i}') for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
-    found: dict[int, EdgeOutcome] = {}
+             _recorded_array(tensor, f'gradient of output {i}')
+             for i, tensor in enumerate(step.inputs[:len(forward.outputs)])]
+    outcomes: dict[int, EdgeOutcome] = {}
     with repeat_calls(site, before_each) as maker:
         function, inputs = _function(maker, inputs, outputs, op=forward.site.kind == 'op')
         if forward.site.traits.takes_symmetric:
-            function = partial(_of_symmetric, function)
+            function = partial(_symmetric_function, function)
         weighted = _weighted(function, inputs, seeds)
-        for slot in wanted:
-            refused = _refused(inputs, gradients[slot], slot, forward)
-            found[slot] = refused if refused is not None else EdgeCheck(
+        for slot in slots:
+            refused = _refuse_input(inputs, gradients[slot], slot, forward)
+            outcomes[slot] = refused if refused is not None else EdgeCheck(
                 weighted, slot, inputs[slot], gradients[slot], analytic=forward.site.kind == 'op').outcome()
         changed = maker.changed()
     if changed:
         raise CommandError(f'it assigns to a variable ({", ".join(changed[:3])}), which was put back')
-    return found, weighted.calls
+    return outcomes, weighted.calls
 
 
-def _whole(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
+def _dense_gradient(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
     """The gradient of what rows were gathered from: recorded are its rows only, in the order in which they were gathered."""
     table, indices = inputs[0], inputs[1]
     if slices.shape == table.shape or slices.shape != (indices.size, *table.shape[1:]):
@@ -191,7 +193,7 @@ def _whole(slices: np.ndarray, inputs: Arrays) -> np.ndarray:
     return whole
 
 
-def _of_symmetric(function: Any, values: Arrays) -> Arrays:
+def _symmetric_function(function: Any, values: Arrays) -> Arrays:
     """A function of a symmetric matrix: an element and its mirror image change together."""
     return function([(value + value.swapaxes(-1, -2)) / 2 for value in values])  # type: ignore[no-any-return]
 
@@ -206,10 +208,10 @@ def _weighted(function: Any, inputs: Arrays, seeds: Sequence[np.ndarray | None])
 def _input(tensor: TensorRecord, slot: int) -> np.ndarray:
     if tensor.dtype in ('object', 'resource', 'variant'):       # a variable's handle: what needs it cannot be called again
         return np.empty((), object)
-    return _kept(tensor, f'input {slot}')
+    return _recorded_array(tensor, f'input {slot}')
 
 
-def _kept(tensor: TensorRecord, what: str) -> np.ndarray:
+def _recorded_array(tensor: TensorRecord, what: str) -> np.ndarray:
     try:
         return np.array(tensor.to_numpy())
     except DroppedError:
@@ -225,10 +227,10 @@ def _function(maker: CallRepeater, inputs: Sequence[np.ndarray], recorded: Array
         CommandError: It does not give again what was recorded, or not twice the same.
     """
     def function(values: Arrays) -> Arrays:
-        made = maker.make(list(values))
-        if made.error is not None:
-            raise NoValueError(f'{type(made.error).__name__}: {made.error}')
-        return made.outputs
+        result = maker.make(list(values))
+        if result.error is not None:
+            raise NoValueError(f'{type(result.error).__name__}: {result.error}')
+        return result.outputs
 
     first, second = maker.make([np.array(value) for value in inputs]), maker.make([np.array(value) for value in inputs])
     if op and isinstance(first.error, ValueError):
@@ -267,7 +269,7 @@ def _agree(one: Arrays, other: Arrays) -> bool:
     return True
 
 
-def _refused(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> EdgeOutcome | None:
+def _refuse_input(inputs: Sequence[np.ndarray], gradient: np.ndarray, slot: int, forward: CallRecord) -> EdgeOutcome | None:
     """The outcome for an input that cannot be checked, or whose gradient is wrong at first sight; else None."""
     if slot >= len(inputs):
         return EdgeOutcome('unchecked', reason='it is a variable or a tensor that the function captured')

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls
-from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, has_values, with_values, within_calls
+from pyfuncdbg.observers.debug.gradients.traced_tape import TRACED, enclosing_calls, fill_values, has_values
 from pyfuncdbg.observers.record.display import mimebundle
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, Stats, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -170,12 +170,12 @@ def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> T
     Raises:
         CommandError: No such run, or no gradients were recorded there; which runs have some.
     """
-    found = read_calls(trace, tell, kind='gradient')
-    steps = [step for step in found if not is_source(step)]
+    all_steps = read_calls(trace, tell, kind='gradient')
+    steps = [step for step in all_steps if not is_source(step)]
     counts: dict[tuple[int, int], int] = {}
     inside: dict[str, int] = {}
     inner = {(record.process, record.id) for record in trace.runs() if record.kind == 'inner'}
-    for step in found:
+    for step in all_steps:
         counts.setdefault((step.process, step.run), 0)
     for step in steps:
         if (step.process, step.run) in inner:
@@ -188,21 +188,22 @@ def tape_of(trace: Trace, run: int | None = None, tell: Tell | None = None) -> T
         trace.run(run)                              # raises an error that lists the runs
         which = ', '.join(f'#{number}' for _, number in list(counts)[-8:])
         raise CommandError(f'run #{run} has no gradients' + (f'; these have: {which}' if which else '; no run has'))
-    told = {(step.process, step.run) for step in found if is_source(step)}
-    wanted = ([key for key in outer if key in told] or outer)[-1] if run is None else next(
+    reported_runs = {(step.process, step.run) for step in all_steps if is_source(step)}
+    run_key = ([key for key in outer if key in reported_runs] or outer)[-1] if run is None else next(
         key for key in counts if key[1] == run)
-    mine = [step for step in steps if (step.process, step.run) == wanted]
-    sources = [step for step in found if is_source(step) and (step.process, step.run) == wanted]
+    own_steps = [step for step in steps if (step.process, step.run) == run_key]
+    sources = [step for step in all_steps if is_source(step) and (step.process, step.run) == run_key]
     names = _Names(trace)
-    label = trace.run(wanted[1], wanted[0]).label
+    label = trace.run(run_key[1], run_key[0]).label
     if label.endswith(TRACED):
-        mine, sources = with_values(trace, mine, steps), with_values(trace, sources, ())
-    within = {} if label.endswith(TRACED) else within_calls(mine)
-    nodes = tuple(_node(step, names, {} if wanted in inner else inside, within.get(step.number, '')) for step in mine)
-    others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != wanted)
-    numbers = {step.number for step in mine}
-    return Tape(wanted[1], wanted[0], label, nodes, tuple(_edges(mine, names, sources)),
-                tuple(step.number for step in mine if not numbers.intersection(step.sources) and step.number not in within),
+        own_steps, sources = fill_values(trace, own_steps, steps), fill_values(trace, sources, ())
+    within = {} if label.endswith(TRACED) else enclosing_calls(own_steps)
+    nodes = tuple(_node(step, names, {} if run_key in inner else inside, within.get(step.number, '')) for step in own_steps)
+    others = tuple((number, count) for (process, number), count in counts.items() if (process, number) != run_key)
+    numbers = {step.number for step in own_steps}
+    return Tape(run_key[1], run_key[0], label, nodes, tuple(_edges(own_steps, names, sources)),
+                tuple(step.number for step in own_steps if not numbers.intersection(step.sources)
+                      and step.number not in within),
                 others,
                 tuple(mark for mark in checks_of(trace) if mark.step in numbers), tuple(map(_source, sources)),
                 label.endswith(TRACED))
@@ -214,7 +215,7 @@ CHECK = 'check'
 
 def checks_of(trace: Trace) -> list[EdgeMark]:
     """The verdicts of `check` that a trace holds, the newest of each gradient; a trace may be hostile."""
-    found: dict[tuple[str, int], EdgeMark] = {}
+    marks: dict[tuple[str, int], EdgeMark] = {}
     for note in trace.notes(CHECK):
         edges = note.data.get('edges')
         for entry in edges if isinstance(edges, list) else ():
@@ -223,8 +224,8 @@ def checks_of(trace: Trace) -> list[EdgeMark]:
             step, slot, verdict, *numbers = entry
             if type(slot) is int and isinstance(verdict, str) and all(
                     number is None or type(number) is float for number in numbers):
-                found[step, slot] = EdgeMark(step, slot, verdict, *numbers)
-    return list(found.values())
+                marks[step, slot] = EdgeMark(step, slot, verdict, *numbers)
+    return list(marks.values())
 
 
 def gradient_of(name: str, tensor: TensorRecord) -> Gradient:
@@ -243,18 +244,18 @@ def _magnitude(stats: Stats | None) -> float | None:
 def _remarks(stats: Stats | None, magnitude: float | None) -> list[Remark]:
     if stats is None:
         return []
-    found: list[Remark] = []
+    remarks: list[Remark] = []
     if stats.nan:
-        found.append('NaN')
+        remarks.append('NaN')
     if stats.neg_inf or stats.pos_inf:
-        found.append('Inf')
+        remarks.append('Inf')
     if stats.size and stats.zero == stats.size:
-        found.append('exactly zero')
+        remarks.append('exactly zero')
     elif magnitude is not None and 0 < magnitude < VANISHING:
-        found.append('vanishing')
+        remarks.append('vanishing')
     if magnitude is not None and magnitude > EXPLODING:
-        found.append('exploding')
-    return found
+        remarks.append('exploding')
+    return remarks
 
 
 class _Names:
@@ -278,10 +279,10 @@ class _Names:
         if name not in self._functions:
             return ''
         try:
-            known = self._trace.call(forward).site if forward else None
+            site = self._trace.call(forward).site if forward else None
         except CommandError:                    # dropped
-            known = None
-        return self._functions[name] if known is None or known.name != name else known.function
+            site = None
+        return self._functions[name] if site is None or site.name != name else site.function
 
     def input(self, name: str, slot: int) -> str:
         """'mm:0', '' if unknown."""
@@ -332,19 +333,19 @@ def _edges(steps: Sequence[CallRecord], names: _Names, sources: Sequence[CallRec
             targets.setdefault(source, []).append(step)
     edges: list[TapeEdge] = []
     for step in steps:
-        mine = {i: tensor for i, tensor in enumerate(step.outputs) if not tensor.absent}
-        taken: dict[int, CallRecord] = {}
+        outputs = {i: tensor for i, tensor in enumerate(step.outputs) if not tensor.absent}
+        consumers: dict[int, CallRecord] = {}
         unknown = []
         for target in targets.get(step.number, ()):
-            slots = _slots(step, target, mine, taken, names)
-            taken.update(dict.fromkeys(slots, target))
+            slots = _slots(step, target, outputs, consumers, names)
+            consumers.update(dict.fromkeys(slots, target))
             if not slots:
                 unknown.append(target)
-        rest = [slot for slot in mine if slot not in taken]
+        rest = [slot for slot in outputs if slot not in consumers]
         if len(rest) == len(unknown) == 1:
-            taken[rest[0]] = unknown.pop()
-        edges += [_edge(step, slot, tensor, taken.get(slot), names) for slot, tensor in mine.items()
-                  if slot in taken or not (unknown or sources)]
+            consumers[rest[0]] = unknown.pop()
+        edges += [_edge(step, slot, tensor, consumers.get(slot), names) for slot, tensor in outputs.items()
+                  if slot in consumers or not (unknown or sources)]
         edges += [TapeEdge(step.number, target.number, -1, gradient_of(f'{forward_name(target)}:0', target.inputs[0]))
                   for target in unknown if target.inputs]
     return edges
@@ -364,25 +365,25 @@ def _name(step: CallRecord, slot: int, names: _Names) -> str:
     return (own[slot] if slot < len(own) else '') or names.input(name, slot) or f'input {slot} of {name}'
 
 
-def _slots(step: CallRecord, target: CallRecord, mine: Mapping[int, TensorRecord], taken: Mapping[int, CallRecord],
+def _slots(step: CallRecord, target: CallRecord, outputs: Mapping[int, TensorRecord], consumers: Mapping[int, CallRecord],
            names: _Names) -> list[int]:
     """The outputs of a step that go into another: as the host says, by name in a graph, else by value, else by shape if that
     is clear."""
     told = target.site.attrs.get('slots')
     if isinstance(told, list) and len(told) == len(target.sources):
         return [slot for source, slot in zip(target.sources, told, strict=True)
-                if source == step.number and type(slot) is int and slot in mine]
+                if source == step.number and type(slot) is int and slot in outputs]
     name = forward_name(step)
-    free = [slot for slot in mine if slot not in taken]
+    free = [slot for slot in outputs if slot not in consumers]
     named = [slot for slot in free if names.input(name, slot).rpartition(':')[0] == forward_name(target)]
     if named:
         return named
     incoming = [tensor for tensor in target.inputs if not tensor.absent]
     if len(set(target.sources)) == 1:
-        same = [slot for slot in free if any(_same(mine[slot], tensor) for tensor in incoming)]
+        same = [slot for slot in free if any(_same(outputs[slot], tensor) for tensor in incoming)]
         if same:
             return same[:1]
-    fitting = [slot for slot in free if any(mine[slot].shape == tensor.shape for tensor in incoming)]
+    fitting = [slot for slot in free if any(outputs[slot].shape == tensor.shape for tensor in incoming)]
     return fitting if len(fitting) == 1 else []
 
 

@@ -15,41 +15,42 @@ TRACED = ' is traced'
 """How the label of such a run ends."""
 
 
-def with_values(trace: Trace, mine: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
+def fill_values(trace: Trace, own_steps: Sequence[CallRecord], steps: Sequence[CallRecord]) -> list[CallRecord]:
     """The steps of a traced pass with the values of their nodes when the graph ran last.
 
     Args:
         trace: Where they were recorded.
-        mine: The steps.
+        own_steps: The steps.
         steps: All of the trace.
     """
     latest = {_forward(step): step for step in steps if step.site.traits.wraps_python and has_values(step.inputs)}
-    nodes = _nodes(trace, {tensor.name for step in mine for tensor in (*step.inputs, *step.outputs) if tensor.name})
-    found = []
-    for step in mine:
-        seen = latest.get(_forward(step)) if step.site.traits.wraps_python else None
-        if seen is None:
-            found.append(replace(step, inputs=_filled(step.inputs, nodes), outputs=_filled(step.outputs, nodes)))
+    nodes = _nodes(trace, {tensor.name for step in own_steps for tensor in (*step.inputs, *step.outputs) if tensor.name})
+    filled = []
+    for step in own_steps:
+        last = latest.get(_forward(step)) if step.site.traits.wraps_python else None
+        if last is None:
+            filled.append(replace(step, inputs=_fill(step.inputs, nodes), outputs=_fill(step.outputs, nodes)))
         else:
-            found.append(replace(step, inputs=seen.inputs, outputs=seen.outputs, forward=seen.forward))
-    return found
+            filled.append(replace(step, inputs=last.inputs, outputs=last.outputs, forward=last.forward))
+    return filled
 
 
-def within_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
+def enclosing_calls(steps: Sequence[CallRecord]) -> dict[str, str]:
     """By number, the steps that were made while another went back through a traced function: on a thread of its graph, where
     no gradient tells what it came from. A pass makes one step after the other."""
-    whole = [step for step in steps if step.site.traits.calls_function and step.duration is not None]
-    found = {}
-    for step in steps if whole else ():
+    function_steps = [step for step in steps if step.site.traits.calls_function and step.duration is not None]
+    enclosing_by_number = {}
+    for step in steps if function_steps else ():
         ended = step.started + (step.duration or 0.0)
-        around = None if step.sources else next((one for one in whole if one is not step and one.started <= step.started
-                                                 and ended <= one.started + (one.duration or 0.0)), None)
-        if around is not None:
-            found[step.number] = around.number
-    return found
+        enclosing = None if step.sources else next((one for one in function_steps if one is not step
+                                                    and one.started <= step.started
+                                                    and ended <= one.started + (one.duration or 0.0)), None)
+        if enclosing is not None:
+            enclosing_by_number[step.number] = enclosing.number
+    return enclosing_by_number
 
 
-def symbolic(call: CallRecord, tensor: TensorRecord, trace: Trace) -> bool:
+def is_symbolic(call: CallRecord, tensor: TensorRecord, trace: Trace) -> bool:
     """Whether a recorded tensor is a node of a pass that was traced: a name without a value."""
     if tensor.dtype != 'object' or tensor.stats is not None:
         return False
@@ -62,18 +63,18 @@ def has_values(tensors: Sequence[TensorRecord]) -> bool:
     return any(tensor.stats is not None for tensor in tensors)
 
 
-def _nodes(trace: Trace, wanted: set[str]) -> dict[str, TensorRecord]:
+def _nodes(trace: Trace, names: set[str]) -> dict[str, TensorRecord]:
     """The last outputs of nodes, by the name of the tensor."""
-    found: dict[str, TensorRecord] = {}
+    tensors: dict[str, TensorRecord] = {}
     for site in trace.sites():
-        if site.kind == 'op' and not wanted.isdisjoint(site.outputs):
+        if site.kind == 'op' and not names.isdisjoint(site.outputs):
             name = site.name.replace('[', '[[]')
             for call in trace.calls(kind='op', site=name, newest_first=True, limit=1):
-                found.update((tensor.name, tensor) for tensor in call.outputs if tensor.name)
-    return found
+                tensors.update((tensor.name, tensor) for tensor in call.outputs if tensor.name)
+    return tensors
 
 
-def _filled(tensors: tuple[TensorRecord, ...], nodes: dict[str, TensorRecord]) -> tuple[TensorRecord, ...]:
+def _fill(tensors: tuple[TensorRecord, ...], nodes: dict[str, TensorRecord]) -> tuple[TensorRecord, ...]:
     return tuple(nodes.get(tensor.name, tensor) if tensor.name else tensor for tensor in tensors)
 
 

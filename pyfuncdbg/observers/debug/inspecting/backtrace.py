@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.patched_code import name_of
 from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.observers.debug.inspecting.scope import host_of
 from pyfuncdbg.observers.debug.inspecting.source_listing import line_of, running_source
-from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected, stack_of
+from pyfuncdbg.observers.debug.inspecting.stack import Entry, FrameEntry, NodeEntry, RunEntry, selected_index, stack_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.debug.value import MOST_COUNTED
 from pyfuncdbg.observers.record.dtypes import dtype_name
@@ -59,7 +59,7 @@ class StackRow:
 def rows_of(stop: Stop, *, variables: bool = False) -> tuple[StackRow, ...]:
     """The stack of a stop, outermost first; with the variables of its innermost frames of the program if asked for."""
     stack = stack_of(stop)
-    chosen = selected(stop)
+    chosen = selected_index(stop)
     rows = [_row(stop, stack, index, index == chosen) for index in range(len(stack))]
     frames = [(index, entry.frame) for index, entry in enumerate(stack) if isinstance(entry, FrameEntry)]
     for found in frame_records([frame for _, frame in frames], host_of(stop)) if variables else ():
@@ -71,7 +71,7 @@ def rows_of(stop: Stop, *, variables: bool = False) -> tuple[StackRow, ...]:
 def selected_row(stop: Stop) -> StackRow | None:
     """The entry that the user looks at."""
     stack = stack_of(stop)
-    return _row(stop, stack, selected(stop), True) if stack else None
+    return _row(stop, stack, selected_index(stop), True) if stack else None
 
 
 def created_at(site: CallSite) -> Frame | None:
@@ -80,20 +80,21 @@ def created_at(site: CallSite) -> Frame | None:
     return mine[-1] if mine else site.stack[-1] if site.stack else None
 
 
-def _row(stop: Stop, stack: Sequence[Entry], index: int, chosen: bool) -> StackRow:
+def _row(stop: Stop, stack: Sequence[Entry], index: int, is_selected: bool) -> StackRow:
     entry = stack[index]
     if isinstance(entry, FrameEntry):
         code = program_code(entry.frame.f_code)
         return StackRow('python', code.co_name, '', code.co_filename, entry.line,
-                        line_of(code.co_filename, entry.line, entry.frame.f_globals), is_library(code.co_filename), chosen)
+                        line_of(code.co_filename, entry.line,
+                                entry.frame.f_globals), is_library(code.co_filename), is_selected)
     if isinstance(entry, RunEntry):
         run = entry.run
         fetches = ', '.join(run.fetches) or 'no tensors'
-        return StackRow('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, chosen)
+        return StackRow('run', f'run #{run.id} {run.title}', f'fetches {fetches}', '', 0, '', False, is_selected)
     place = created_at(entry.site)
     filename, line = (place.filename, place.line) if place is not None else ('', 0)
     return StackRow('node', entry.site.name, _of_node(stop, entry, stack[index + 1] if index + 1 < len(stack) else None),
-                    filename, line, line_of(filename, line) if filename else '', False, chosen)
+                    filename, line, line_of(filename, line) if filename else '', False, is_selected)
 
 
 def _of_node(stop: Stop, entry: NodeEntry, below: Entry | None) -> str:
@@ -133,10 +134,10 @@ def _values(frame: FrameType) -> dict[str, Any]:
     return dict(frame.f_locals) if frame.f_code.co_flags & inspect.CO_OPTIMIZED else {}
 
 
-def _frame_record(found: FrameVariables) -> FrameRecord:
+def _frame_record(frame: FrameVariables) -> FrameRecord:
     variables = tuple(LocalRecord(one.name, one.type, one.text, None if one.array is None else _tensor(one.array))
-                      for one in found.variables)
-    return FrameRecord(found.frame, variables, found.hidden)
+                      for one in frame.variables)
+    return FrameRecord(frame.frame, variables, frame.hidden)
 
 
 def _tensor(array: np.ndarray) -> TensorRecord:

@@ -15,7 +15,7 @@ Unlocated = Literal['', 'before', 'imported']
 """Why the line of a node is not known: it was made before its host was attached to, or read from a file."""
 
 
-def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | None = None) -> Frame | None:
+def creation_line(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | None = None) -> Frame | None:
     """The innermost line of the program that made a node; of a backward step, the line of its forward node.
 
     Args:
@@ -24,14 +24,14 @@ def made_at(site: SiteRecord, forward: Mapping[tuple[int, str], SiteRecord] | No
     """
     if site.kind == 'gradient' and forward is not None and not site.stack:
         known = forward.get((site.process, str(site.attrs.get('forward', ''))))
-        return made_at(known) if known is not None and known.kind != 'gradient' else None
+        return creation_line(known) if known is not None and known.kind != 'gradient' else None
     for frame in reversed(site.stack):
         if is_program_file(frame.filename):
             return frame
     return site.stack[-1] if site.stack else None
 
 
-def unlocated(attrs: Mapping[str, Any]) -> Unlocated:
+def unlocated_reason(attrs: Mapping[str, Any]) -> Unlocated:
     """The reason why the line that made a node of these attributes is not known; '' if there is none."""
     reason = attrs.get('_no_line')
     return 'imported' if reason == 'imported' else 'before' if reason == 'before' else ''
@@ -42,10 +42,10 @@ def twin_key(site: SiteRecord) -> tuple[int, str, str]:
     return site.process, site.name, str(site.attrs.get('token', ''))
 
 
-def by_name(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
+def forward_sites(sites: Iterable[SiteRecord]) -> dict[tuple[int, str], SiteRecord]:
     """Sites of forward calls by process and name; of two of one name, the one with a function."""
-    found: dict[tuple[int, str], SiteRecord] = {}
+    by_key: dict[tuple[int, str], SiteRecord] = {}
     for site in sites:
-        if site.kind in ('op', 'python') and (site.function or (site.process, site.name) not in found):
-            found[site.process, site.name] = site
-    return found
+        if site.kind in ('op', 'python') and (site.function or (site.process, site.name) not in by_key):
+            by_key[site.process, site.name] = site
+    return by_key

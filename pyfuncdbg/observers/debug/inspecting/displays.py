@@ -12,7 +12,7 @@ from pyfuncdbg.observers.debug.inspecting.evaluate import check, evaluate
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
 from pyfuncdbg.observers.debug.inspecting.stack import FrameEntry, NodeEntry, selected_entry
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import Value, described
+from pyfuncdbg.observers.debug.value import Value, describe_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Displays:
         Raises:
             CommandError: It is not shown here.
         """
-        known = self._by_place.get(_place(stop), {})
-        if expression and expression not in known:
-            listed = ', '.join(map(repr, known)) or 'nothing'
+        displayed = self._by_place.get(_place(stop), {})
+        if expression and expression not in displayed:
+            listed = ', '.join(map(repr, displayed)) or 'nothing'
             raise CommandError(f'{expression!r} is not displayed here; displayed are: {listed}')
-        gone = [expression] if expression else list(known)
-        for one in gone:
-            del known[one]
-        return len(gone)
+        removed = [expression] if expression else list(displayed)
+        for one in removed:
+            del displayed[one]
+        return len(removed)
 
     def expressions(self, stop: Stop) -> tuple[str, ...]:
         """Those of this place, as typed."""
@@ -71,27 +71,27 @@ class Displays:
 
     def at(self, stop: Stop) -> tuple[Displayed, ...]:
         """Those of this place, evaluated once for each stop."""
-        known = self._by_place.get(_place(stop), {})
-        for expression, (number, last) in list(known.items()):
+        displayed = self._by_place.get(_place(stop), {})
+        for expression, (number, last) in list(displayed.items()):
             if number != stop.number:
-                known[expression] = stop.number, self._again(stop, expression, last)
-        return tuple(found for _, found in known.values())
+                displayed[expression] = stop.number, self._again(stop, expression, last)
+        return tuple(found for _, found in displayed.values())
 
     def _again(self, stop: Stop, expression: str, last: Displayed) -> Displayed:
         value = _value(stop, expression)
-        same = _look(value) == _look(last.value)
+        same = _appearance_key(value) == _appearance_key(last.value)
         return Displayed(expression, value, None if same else last.value, not same)
 
 
 def _value(stop: Stop, expression: str) -> Value:
     text, names = scope_of(stop, expression)
     try:
-        return described(evaluate(text, names), host_of(stop))
+        return describe_value(evaluate(text, names), host_of(stop))
     except CommandError as error:               # such as a name without a value yet
         return Value('error', str(error).partition('\n')[0])
 
 
-def _look(value: Value) -> tuple[object, ...]:
+def _appearance_key(value: Value) -> tuple[object, ...]:
     """A key by which values that look different on a card differ."""
     data = value.array.tobytes() if value.array is not None and value.array.nbytes < 1 << 20 else None
     return value.type, value.text, value.tensor.stats if value.tensor is not None else None, data

@@ -16,7 +16,7 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, RunAborted, nearest
 from pyfuncdbg.hooks.source_map import block_frames, function_variables, program_variables
 from pyfuncdbg.observers.debug.conditions.compiled_expression import KNOWN
-from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, as_typed, session_variables, translated
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, Presets, session_variables, translate, untranslate
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 
 FILENAME = '<pfd>'
@@ -228,8 +228,8 @@ def evaluate(text: str, names: Namespace) -> Any:
     Raises:
         CommandError: It is none, or it raises; with a caret at the place.
     """
-    text = translated(text.strip())
-    return _run(_compiled(text, 'eval'), text, names)
+    text = translate(text.strip())
+    return _run(_compile(text, 'eval'), text, names)
 
 
 def carry_out(text: str, names: Namespace) -> Any:
@@ -238,23 +238,23 @@ def carry_out(text: str, names: Namespace) -> Any:
     Raises:
         CommandError: It is no Python, or it raises; with a caret at the place.
     """
-    text = translated(text.strip())
+    text = translate(text.strip())
     try:
-        code = _compiled(text, 'eval')
+        code = _compile(text, 'eval')
     except CommandError:
-        code = _compiled(text, 'exec')
+        code = _compile(text, 'exec')
     return _run(code, text, names)
 
 
-def repeated(text: str) -> CodeType:
+def repeatable(text: str) -> CodeType:
     """Python that has been carried out once, for who does so again and again; it may raise anything then."""
-    text = translated(text.strip())
-    return _compiled(text, 'eval' if _is_expression(text) else 'exec')
+    text = translate(text.strip())
+    return _compile(text, 'eval' if _is_expression(text) else 'exec')
 
 
 def _is_expression(text: str) -> bool:
     try:
-        _compiled(text, 'eval')
+        _compile(text, 'eval')
     except CommandError:
         return False
     return True
@@ -266,28 +266,28 @@ def check(text: str) -> None:
     Raises:
         CommandError: It is none.
     """
-    _compiled(translated(text.strip()), 'eval')
+    _compile(translate(text.strip()), 'eval')
 
 
 def is_python(text: str) -> bool:
     """Whether a line is Python at all."""
     try:
-        _compiled(translated(text.strip()), 'exec')
+        _compile(translate(text.strip()), 'exec')
     except CommandError:
         return False
     return True
 
 
-def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, str]]:
+def replace_tensor_names(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, str]]:
     """An expression in which 'mm:0' means a tensor, as Python.
 
     Returns:
         The expression with names of the same length in place of the tensors, and what each of them means.
     """
-    known = sorted(tensors, key=len, reverse=True)
-    if ':' not in text or not known:
+    names = sorted(tensors, key=len, reverse=True)
+    if ':' not in text or not names:
         return text, {}
-    pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in known if ':' in name) + r')(?!\w)')
+    pattern = re.compile(r'(?<![\w/.])(' + '|'.join(re.escape(name) for name in names if ':' in name) + r')(?!\w)')
     meaning: dict[str, str] = {}
     parts, position = [], 0
     for match in pattern.finditer(text):
@@ -304,25 +304,26 @@ def without_colons(text: str, tensors: Iterable[str]) -> tuple[str, dict[str, st
 
 def _open_slices(text: str) -> int:
     """The number of subscripts and dicts that are open at the end, in which a colon has a meaning; a list is none."""
-    found: list[bool] = []
+    open_brackets: list[bool] = []
     last = ''
     for char in text:
         if char in '[{':
-            found.append(char == '{' or last.isalnum() or last in ('_', ')', ']', '`', '"', "'"))
-        elif char in ']}' and found:
-            found.pop()
+            open_brackets.append(char == '{' or last.isalnum() or last in ('_', ')', ']', '`', '"', "'"))
+        elif char in ']}' and open_brackets:
+            open_brackets.pop()
         if not char.isspace():
             last = char
-    return sum(found)
+    return sum(open_brackets)
 
 
-def _compiled(text: str, mode: str) -> CodeType:
+def _compile(text: str, mode: str) -> CodeType:
     if not text:
         raise MissingExpressionError('an expression is missing: type one, such as "p x.shape"')
     try:
         code: CodeType = compile(text, FILENAME, mode, dont_inherit=True)
     except SyntaxError as error:
-        raise CommandError(_pointed(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno or 1)) from None
+        raise CommandError(_with_caret(text, f'SyntaxError: {error.msg}', (error.offset or 1) - 1, error.lineno
+                                       or 1)) from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise CommandError(f'this is not valid Python: {error}') from None
     return code
@@ -339,12 +340,12 @@ def _run(code: CodeType, text: str, names: Namespace) -> Any:
             raise
         if names.refused is not None:
             raise names.refused from None
-        raise CommandError(_explained(error, text, names)) from None
+        raise CommandError(_explain(error, text, names)) from None
     finally:
         names.settle()
 
 
-def _explained(error: BaseException, text: str, names: Namespace) -> str:
+def _explain(error: BaseException, text: str, names: Namespace) -> str:
     """The error of the typed code, with a caret at the part that raised it."""
     try:
         said = str(error)
@@ -358,30 +359,30 @@ def _explained(error: BaseException, text: str, names: Namespace) -> str:
     if place is None or place[2] - place[1] >= len(text) > 20:
         return message
     line, start, end = place
-    return _pointed(text, message, start, line, end)
+    return _with_caret(text, message, start, line, end)
 
 
 def _place(traceback: TracebackType | None) -> tuple[int, int, int] | None:
     """Line and columns of the typed code that an error came from."""
-    found = None
+    place = None
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == FILENAME and traceback.tb_lasti >= 0:
             positions = list(traceback.tb_frame.f_code.co_positions())
             line, last, start, end = positions[traceback.tb_lasti // 2]
             if line is not None and start is not None and end is not None and last == line:
-                found = line, start, end
+                place = line, start, end
         traceback = traceback.tb_next
-    return found
+    return place
 
 
-def _pointed(text: str, message: str, start: int, line: int, end: int | None = None) -> str:
+def _with_caret(text: str, message: str, start: int, line: int, end: int | None = None) -> str:
     lines = text.splitlines()
     if not 1 <= line <= len(lines):
         return message
-    shown = lines[line - 1]
-    raw = shown.encode()                        # Python counts bytes
+    marked_line = lines[line - 1]
+    raw = marked_line.encode()                        # Python counts bytes
     if end is not None:
         start, end = len(raw[:start].decode('utf-8', 'replace')), len(raw[:end].decode('utf-8', 'replace'))
     first = max(0, start - 60)
     caret = '^' * max(1, (end or start + 1) - start)
-    return f'{message}\n    {as_typed(shown[first:first + 100])}\n    {" " * (start - first)}{caret[:100]}'
+    return f'{message}\n    {untranslate(marked_line[first:first + 100])}\n    {" " * (start - first)}{caret[:100]}'

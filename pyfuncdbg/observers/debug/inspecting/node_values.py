@@ -11,7 +11,7 @@ from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph, RecordedNode, owner
 from pyfuncdbg.observers.debug.inspecting.run_tensors import view_of
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.observers.debug.value import describe_value
 from pyfuncdbg.observers.record.dtypes import little_endian
 from pyfuncdbg.observers.record.record_contents import load_few
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
@@ -92,11 +92,11 @@ class NodeValues:
             map(self._shows, self._graph.nodes.values()))
         if not is_here or not view.holds(name):
             return None
-        found = described(view.value(name), stop.run.host)
-        if found.tensor is None or found.array is None or found.array.nbytes > _SMALL or found.array.dtype.hasobject:
-            return found.tensor and replace(found.tensor, name=name)
-        stored = little_endian(found.array).tobytes()
-        return load_few(replace(found.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored))
+        value = describe_value(view.value(name), stop.run.host)
+        if value.tensor is None or value.array is None or value.array.nbytes > _SMALL or value.array.dtype.hasobject:
+            return value.tensor and replace(value.tensor, name=name)
+        stored = little_endian(value.array).tobytes()
+        return load_few(replace(value.tensor, name=name, level='full', key=_HERE, _read=lambda key: stored))
 
     def _shows(self, node: RecordedNode) -> bool:
         """Whether the view of the stopped run is about a node."""

@@ -65,8 +65,8 @@ class RecordedNode:
     @property
     def returned(self) -> tuple[ReturnedOutput, ...]:
         """Its outputs that the function of its graph returns."""
-        return tuple(ReturnedOutput(entry[0], entry[1], tuple(name for name in _listed(entry[2]) if isinstance(name, str)))
-                     for entry in _listed(self.site.attrs.get(RETURNED)) if isinstance(entry, list | tuple)
+        return tuple(ReturnedOutput(entry[0], entry[1], tuple(name for name in _as_list(entry[2]) if isinstance(name, str)))
+                     for entry in _as_list(self.site.attrs.get(RETURNED)) if isinstance(entry, list | tuple)
                      and len(entry) == 3 and type(entry[0]) is int and isinstance(entry[1], str))
 
     @property
@@ -169,11 +169,11 @@ def graph_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
 
     Without a run, the nodes of other plans of the same graph come behind those of this one.
     """
-    known = sites_by_key(trace) if sites is None else sites
+    known_sites = sites_by_key(trace) if sites is None else sites
     if run is None:
-        plan = _together([plan, *(other for other in trace.plans() if other != plan)])
-    twins = _twins(known.values())
-    nodes = _nodes([site for number in plan.sites if (site := known.get((plan.process, number))) is not None], twins)
+        plan = _merge_plans([plan, *(other for other in trace.plans() if other != plan)])
+    twins = _twins(known_sites.values())
+    nodes = _nodes([site for number in plan.sites if (site := known_sites.get((plan.process, number))) is not None], twins)
     return RecordedGraph(plan, run, nodes, _constants(nodes), _users(nodes))
 
 
@@ -193,7 +193,7 @@ def _twins(sites: Iterable[SiteRecord]) -> dict[tuple[int, str, str], SiteRecord
     return {twin_key(site): site for site in sites if site.kind == 'op' and 'token' in site.attrs}
 
 
-def _together(plans: Sequence[PlanRecord]) -> PlanRecord:
+def _merge_plans(plans: Sequence[PlanRecord]) -> PlanRecord:
     """The first plan with what others of its graph add: those that share a node with it."""
     first = plans[0]
     sites, feeds, runs = dict.fromkeys(first.sites), dict.fromkeys(first.feeds), first.runs
@@ -213,27 +213,27 @@ def sites_by_key(trace: Trace) -> dict[tuple[int, int], SiteRecord]:
 
 
 def _users(nodes: Mapping[str, RecordedNode]) -> dict[str, list[TensorUse]]:
-    found: dict[str, list[TensorUse]] = {}
+    uses: dict[str, list[TensorUse]] = {}
     for name, node in nodes.items():
         for slot, tensor in enumerate(node.inputs):
             if tensor:
-                found.setdefault(owner(tensor), []).append(TensorUse(name, slot, tensor))
+                uses.setdefault(owner(tensor), []).append(TensorUse(name, slot, tensor))
         for other in node.control:
-            found.setdefault(other, []).append(TensorUse(name, -1, ''))
-    return found
+            uses.setdefault(other, []).append(TensorUse(name, -1, ''))
+    return uses
 
 
 def _constants(nodes: Mapping[str, RecordedNode]) -> dict[str, Constant]:
-    found: dict[str, Constant] = {}
+    constants: dict[str, Constant] = {}
     for node in nodes.values():
-        for entry in _listed(node.site.attrs.get('_constants')):
+        for entry in _as_list(node.site.attrs.get('_constants')):
             if isinstance(entry, list | tuple) and len(entry) == 4 and isinstance(entry[0], str):
-                shape = tuple(size for size in _listed(entry[2]) if isinstance(size, int))
-                found[entry[0]] = Constant(str(entry[1]), shape, tuple(_listed(entry[3])))
-    return found
+                shape = tuple(size for size in _as_list(entry[2]) if isinstance(size, int))
+                constants[entry[0]] = Constant(str(entry[1]), shape, tuple(_as_list(entry[3])))
+    return constants
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _as_list(value: Any) -> Sequence[Any]:
     """A trace may be hostile: what is no list has nothing in it."""
     return value if isinstance(value, list | tuple) else ()
 
@@ -259,7 +259,7 @@ def find_node(trace: Trace, text: str, run: int | None = None) -> FoundNode:
     name = text.strip()
     if not name:
         raise CommandError("expected a node, such as 'norm', 'norm:0', 'norm[3]' or '#17'")
-    for way in (_of_node, _exactly, _by_end, _by_function):
+    for way in (_of_node, _by_full_name, _by_end, _by_function):
         for graph in graphs:
             names = way(graph, name)
             if len(names) > 1:
@@ -340,7 +340,7 @@ def _of_node(graph: RecordedGraph, name: str) -> list[str]:
     return [known] if (known := name if name in graph.nodes else owner(name)) in graph.nodes else []
 
 
-def _exactly(graph: RecordedGraph, name: str) -> list[str]:
+def _by_full_name(graph: RecordedGraph, name: str) -> list[str]:
     return [name] if graph.has(name) else [owner(name)] if graph.has(owner(name)) and owner(name) != name else []
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pyfuncdbg.hooks.host import RunView
 from pyfuncdbg.observers.debug.stops.stop import Stop
-from pyfuncdbg.observers.debug.value import described
+from pyfuncdbg.observers.debug.value import describe_value
 from pyfuncdbg.observers.record.records import TensorRecord
 
 Standing = Literal['fed', 'here', 'dropped', 'next', 'later']
@@ -53,8 +53,8 @@ def view_of(stop: Stop | None) -> RunView | None:
 def live_tensors(stop: Stop, view: RunView, site: str | None = None) -> list[LiveTensor]:
     """Feeds and outputs of the run, in order; `site` is a glob over node names, op types and function names."""
     run: Any = stop.run
-    found = [LiveTensor(name, '', 'fed', _summary(view.value(name), run, name)) for name in view.feeds
-             if view.holds(name) and (site is None or fnmatchcase(name.rpartition(':')[0], site))]
+    tensors = [LiveTensor(name, '', 'fed', _summary(view.value(name), run, name)) for name in view.feeds
+               if view.holds(name) and (site is None or fnmatchcase(name.rpartition(':')[0], site))]
     fresh = dict(zip(stop.call.site.outputs, stop.outputs, strict=False)) if stop.call is not None and stop.outputs else {}
     for index, one in enumerate(view.sites):
         names = (one.name, one.op_type, getattr(one.function, '__name__', ''))
@@ -62,14 +62,14 @@ def live_tensors(stop: Stop, view: RunView, site: str | None = None) -> list[Liv
             continue
         for output in one.outputs:
             if output in fresh:
-                found.append(LiveTensor(output, one.op_type, 'here', _summary(fresh[output], run, output)))
+                tensors.append(LiveTensor(output, one.op_type, 'here', _summary(fresh[output], run, output)))
             elif output not in view.feeds:
-                here = view.holds(output)
-                standing: Standing = 'here' if here else 'dropped' if index < view.position else (
+                is_here = view.holds(output)
+                standing: Standing = 'here' if is_here else 'dropped' if index < view.position else (
                     'next' if index == view.position else 'later')
-                found.append(LiveTensor(output, one.op_type, standing,
-                                        _summary(view.value(output), run, output) if here else None))
-    return found
+                tensors.append(LiveTensor(output, one.op_type, standing,
+                                        _summary(view.value(output), run, output) if is_here else None))
+    return tensors
 
 
 def live_nodes(view: RunView) -> tuple[LiveNode, ...]:
@@ -80,5 +80,5 @@ def live_nodes(view: RunView) -> tuple[LiveNode, ...]:
 
 
 def _summary(value: Any, run: Any, name: str) -> TensorRecord | None:
-    tensor = described(value, run.host).tensor
+    tensor = describe_value(value, run.host).tensor
     return tensor and replace(tensor, name=name)

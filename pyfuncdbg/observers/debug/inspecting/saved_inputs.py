@@ -41,12 +41,12 @@ def save(values: Sequence[object]) -> Saved | None:
     try:
         # A small array is as quickly copied as asked whether it is writable.
         return [None if not isinstance(value, _ndarray) else (value, value.copy(), None) if value.nbytes < _LARGE else
-                _copied(value) for value in values]
+                _copy(value) for value in values]
     except MemoryError:
         return None
 
 
-def _copied(value: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Lease | None] | None:
+def _copy(value: np.ndarray) -> tuple[np.ndarray, np.ndarray, _Lease | None] | None:
     if not value.flags.writeable:
         return None
     if value.dtype.hasobject:
@@ -64,7 +64,7 @@ def restore(call: Call) -> None:
         call.inputs[place] = array if _put_back(array, copy) else copy.copy()
 
 
-def changes(call: Call) -> tuple[Difference, ...]:
+def changed_inputs(call: Call) -> tuple[Difference, ...]:
     """The inputs that hold something else now, by the name of their tensor ('in0' of one without a name)."""
     names = call.site.inputs
     return tuple([difference((names[place] if place < len(names) else '') or f'in{place}', copy, array)

@@ -14,9 +14,9 @@ import numpy
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.call import CallSite, Run
 from pyfuncdbg.hooks.host import Host
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.conditions.function_parameters import parameter_names
 from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
-from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Namespace, NodeNames, is_python, without_colons
+from pyfuncdbg.observers.debug.inspecting.evaluate import FrameNames, Namespace, NodeNames, is_python, replace_tensor_names
 from pyfuncdbg.observers.debug.inspecting.stack import (
     Entry,
     FrameEntry,
@@ -50,18 +50,18 @@ def _scope_of(stop: Stop, text: str) -> tuple[str, Namespace]:
         names: Namespace = FrameNames(entry.frame)
         if ':' not in text or is_python(text):
             return text, names
-        read: dict[str, Read] = {}
+        readers: dict[str, Read] = {}
         outer: Mapping[str, Any] = names
     else:
-        read, outer = dict(_named(stop, entry)), _around(stop, entry)
+        readers, outer = dict(_node_names(stop, entry)), _outer_names(stop, entry)
     tensors = RunTensors(stop, _run_of(stop, entry))
     if not isinstance(entry, FrameEntry):
-        read = {**dict(_held(tensors, outer)), **read}
-    text, meaning = without_colons(text, tensors.names())
+        readers = {**dict(_program_names(tensors, outer)), **readers}
+    text, meaning = replace_tensor_names(text, tensors.names())
     for word, tensor in meaning.items():
-        read[word] = tensors.reader(tensor)
+        readers[word] = tensors.reader(tensor)
     inputs = [name for name, _, _ in node_inputs(stop, entry) if name] if isinstance(entry, NodeEntry) else []
-    return text, NodeNames(read, outer, inputs)
+    return text, NodeNames(readers, outer, inputs)
 
 
 def _printed(stop: Stop) -> Any:
@@ -125,7 +125,7 @@ class RunTensors:
         Raises:
             CommandError: There is none, or it cannot be had here.
         """
-        for known, value in self._at_hand():
+        for known, value in self._stack_tensors():
             if known == tensor:
                 return value
         if tensor not in self.names():
@@ -143,7 +143,7 @@ class RunTensors:
                 raise CommandError(f'{tensor!r} is outside of the loop or branch that runs here') from None
             raise CommandError(f'no value of {error.args[0]}') from None
 
-    def _at_hand(self) -> Iterator[tuple[str, Any]]:
+    def _stack_tensors(self) -> Iterator[tuple[str, Any]]:
         """Tensors that the calls on the stack hold."""
         for entry in reversed(stack_of(self._stop)):
             call = entry.call if isinstance(entry, NodeEntry | RunEntry) else None
@@ -162,16 +162,16 @@ def node_inputs(stop: Stop, entry: NodeEntry) -> list[tuple[str, str, Read]]:
     site, call = entry.site, entry.call
     tensors = RunTensors(stop, entry.run)
     count = len(call.inputs) if call is not None else len(site.inputs)
-    names = (names_of(site.function) or ()) if site.attrs.get('_arguments') is None else ()
-    found: list[tuple[str, str, Read]] = []
+    names = (parameter_names(site.function) or ()) if site.attrs.get('_arguments') is None else ()
+    inputs: list[tuple[str, str, Read]] = []
     for index in range(count):
         tensor = site.inputs[index] if index < len(site.inputs) else ''
         read = (lambda index=index: call.inputs[index]) if call is not None else tensors.reader(tensor)  # type: ignore[misc]
-        found.append((names[index] if index < len(names) else '', tensor, read))
-    return found
+        inputs.append((names[index] if index < len(names) else '', tensor, read))
+    return inputs
 
 
-def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
+def _node_names(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
     """The names at a node or a run; later ones win."""
     run = _run_of(stop, entry)
     tensors = RunTensors(stop, run)
@@ -196,7 +196,7 @@ def _named(stop: Stop, entry: Entry | None) -> Iterator[tuple[str, Read]]:
         yield 'feeds', lambda: {name: tensors.value(name) for name in entry.run.feeds}
 
 
-def object_around(stop: Stop, name: str) -> Any:
+def object_named(stop: Stop, name: str) -> Any:
     """The function, class or module of the program by a name that at a node or run means a tensor; None if there is none."""
     entry = selected_entry(stop)
     spaces = [] if isinstance(entry, FrameEntry) else _of_program(stop, entry)
@@ -204,16 +204,16 @@ def object_around(stop: Stop, name: str) -> Any:
     return found if inspect.isroutine(found) or inspect.isclass(found) or inspect.ismodule(found) else None
 
 
-def _held(tensors: RunTensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
+def _program_names(tensors: RunTensors, names: Mapping[str, Any]) -> Iterator[tuple[str, Read]]:
     """The program's own names for tensors of the run: at a node they mean the values."""
-    known = tensors.names()
+    tensor_names = tensors.names()
     for word in names:
         tensor = tensors.name_of(names[word])
-        if tensor in known:
+        if tensor in tensor_names:
             yield word, tensors.reader(tensor)
 
 
-def _around(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
+def _outer_names(stop: Stop, entry: Entry | None) -> Mapping[str, Any]:
     """Names beside the tensors: of the node's function, of the frame that asked for the run, `np` and conditions' words."""
     return ChainMap(*_of_program(stop, entry), {'np': numpy, **VOCABULARY})
 

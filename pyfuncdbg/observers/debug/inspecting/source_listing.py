@@ -98,7 +98,7 @@ context = SourceContext()
 def lines_around(frame: FrameType, line: int, before: int, after: int, marks: Marks = lambda filename: ()) -> Listing | None:
     """The lines around the one that a frame is at, within its function; None without a source."""
     code = program_code(frame.f_code)
-    first, last = extent(code)
+    first, last = function_extent(code)
     if code.co_name == '<module>' or code.co_name.startswith('<'):
         first, last = 1, line + after
     low = max(first, line - before)
@@ -109,33 +109,33 @@ def lines_around(frame: FrameType, line: int, before: int, after: int, marks: Ma
         return None
 
 
-def head_of(function: Any, count: int, marks: Marks = lambda filename: ()) -> Listing | None:
+def function_head(function: Any, count: int, marks: Marks = lambda filename: ()) -> Listing | None:
     """The first lines of a function; None if it is not written in Python, or has no source."""
     code = getattr(inspect.unwrap(function) if callable(function) else function, '__code__', None)
     if not isinstance(code, CodeType):
         return None
     code = program_code(code)
-    first, last = extent(code)
+    first, last = function_extent(code)
     try:
         return listing(code.co_filename, first, min(last, first + count - 1), function=code.co_name, marks=marks)
     except CommandError:
         return None
 
 
-def whole(code: CodeType, current: int = 0, raised: int = 0, marks: Marks = lambda filename: ()) -> Listing:
+def whole_listing(code: CodeType, current: int = 0, raised: int = 0, marks: Marks = lambda filename: ()) -> Listing:
     """All lines of a function, with its decorators; of a module, of the file.
 
     Raises:
         CommandError: There is no source.
     """
     code = program_code(code)
-    first, last = extent(code)
+    first, last = function_extent(code)
     if code.co_name == '<module>':
         first, last = 1, max(1, len(source_lines(code.co_filename)))
     return listing(code.co_filename, first, last, function=code.co_name, current=current, raised=raised, marks=marks)
 
 
-def extent(code: CodeType) -> tuple[int, int]:
+def function_extent(code: CodeType) -> tuple[int, int]:
     """First and last line of a function's text."""
     lines = source_lines(code.co_filename)
     first = code.co_firstlineno

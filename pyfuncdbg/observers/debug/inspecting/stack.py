@@ -67,11 +67,11 @@ Entry = RunEntry | NodeEntry | FrameEntry
 def stack_of(stop: Stop) -> tuple[Entry, ...]:
     """The stack of a stop, outermost first."""
     if stop.stack is None:
-        stop.stack = tuple(_Builder(stop).built())
+        stop.stack = tuple(_Builder(stop).build())
     return stop.stack
 
 
-def selected(stop: Stop) -> int:
+def selected_index(stop: Stop) -> int:
     """Index in the stack of the entry that the user looks at."""
     stack = stack_of(stop)
     if stop.selected is not None:
@@ -87,7 +87,7 @@ def selected(stop: Stop) -> int:
 def selected_entry(stop: Stop) -> Entry | None:
     """The entry that the user looks at, None of an empty stack: a native thread outside of any call."""
     stack = stack_of(stop)
-    return stack[selected(stop)] if stack else None
+    return stack[selected_index(stop)] if stack else None
 
 
 def selected_frame(stop: Stop) -> FrameType | None:
@@ -96,17 +96,17 @@ def selected_frame(stop: Stop) -> FrameType | None:
     return entry.frame if isinstance(entry, FrameEntry) else None
 
 
-def move(stop: Stop, by: int) -> Entry:
+def move_selection(stop: Stop, by: int) -> Entry:
     """Select another entry: outwards for negative numbers.
 
     Raises:
         CommandError: The selected one is the last in that direction.
     """
     stack = stack_of(stop)
-    here = selected(stop)
-    if not stack or (by < 0 and here == 0) or (by > 0 and here == len(stack) - 1):
+    index = selected_index(stop)
+    if not stack or (by < 0 and index == 0) or (by > 0 and index == len(stack) - 1):
         raise CommandError(f'this is the {"outermost" if by < 0 else "innermost"} entry of the stack')
-    stop.selected = min(max(here + by, 0), len(stack) - 1)
+    stop.selected = min(max(index + by, 0), len(stack) - 1)
     stop.listed = 0
     entry: Entry = stack[stop.selected]
     return entry
@@ -133,19 +133,19 @@ def consumers(run: Run, site: CallSite, sites: Sequence[CallSite]) -> list[CallS
     came_from: dict[str, CallSite | None] = {site.name: None}
     queue = deque([site])
     while queue:
-        here = queue.popleft()
-        if not fetched.isdisjoint(here.outputs):
+        node = queue.popleft()
+        if not fetched.isdisjoint(node.outputs):
             path: list[CallSite] = []
-            while here.name != site.name:
-                path.append(here)
-                before = came_from[here.name]
+            while node.name != site.name:
+                path.append(node)
+                before = came_from[node.name]
                 assert before is not None
-                here = before
+                node = before
             return path
-        for name in here.outputs:
+        for name in node.outputs:
             for user in users.get(name, ()):
                 if user.name not in came_from:
-                    came_from[user.name] = here
+                    came_from[user.name] = node
                     queue.append(user)
     return []
 
@@ -159,7 +159,7 @@ class _Builder:
         self._open: set[int] = set()
         self._segment: set[tuple[int, str]] = set()
 
-    def built(self) -> list[Entry]:
+    def build(self) -> list[Entry]:
         """All entries, outermost first."""
         stop = self._stop
         for frame, line in _frames(stop):
@@ -204,10 +204,10 @@ class _Builder:
             isinstance(entry, NodeEntry) and entry.run is run for entry in self._entries)
         self._begin(run)
         if outermost:
-            around = self._around(site, run)
-            for one in consumers(run, around[0] if around else site, run.sites):
+            entries = self._around(site, run)
+            for one in consumers(run, entries[0] if entries else site, run.sites):
                 self._entries.append(NodeEntry(one, run, waits=True))
-            self._entries += [NodeEntry(one, run, around=True) for one in around]
+            self._entries += [NodeEntry(one, run, around=True) for one in entries]
         self._entries.append(NodeEntry(site, run, call))
 
     def _around(self, site: CallSite, run: Run) -> Sequence[CallSite]:
@@ -220,23 +220,23 @@ class _Builder:
 
 def _frames(stop: Stop) -> Iterator[tuple[FrameType, int]]:
     """Every frame, ours too: from the outermost to the stopped one, then those that an error went through."""
-    frames = _outwards(stop.frame)
+    frames = _frames_around(stop.frame)
     waits = stop.run.thread if stop.run is not None else 0
     if waits not in (0, stop.thread):           # the program waits there for this thread
         idents = [one.ident for one in threading.enumerate() if one.native_id == waits]
-        frames = [*_outwards(sys._current_frames().get(idents[0] or 0) if idents else None), *frames]
-    known = {id(frame) for frame, _ in frames}
+        frames = [*_frames_around(sys._current_frames().get(idents[0] or 0) if idents else None), *frames]
+    ids = {id(frame) for frame, _ in frames}
     yield from frames
     for error in _errors(stop):
         traceback = whole_traceback(error)
         while traceback is not None:
-            if id(traceback.tb_frame) not in known:
-                known.add(id(traceback.tb_frame))
+            if id(traceback.tb_frame) not in ids:
+                ids.add(id(traceback.tb_frame))
                 yield traceback.tb_frame, traceback.tb_lineno
             traceback = traceback.tb_next
 
 
-def _outwards(frame: FrameType | None) -> list[tuple[FrameType, int]]:
+def _frames_around(frame: FrameType | None) -> list[tuple[FrameType, int]]:
     """A frame and those around it, the outermost first."""
     frames: list[tuple[FrameType, int]] = []
     while frame is not None and not is_cell_runner(frame.f_code):
@@ -253,7 +253,7 @@ def raised_by_host(error: BaseException) -> bool:
     return traceback is not None and is_machinery(traceback.tb_frame.f_code.co_filename)
 
 
-def original_of(error: BaseException) -> BaseException:
+def original_error(error: BaseException) -> BaseException:
     """The error that the host made this one of, with frames; the error itself if the host made it from none."""
     while raised_by_host(error) and error.__cause__ is not None and error.__cause__.__traceback__ is not None:
         error = error.__cause__
@@ -264,12 +264,12 @@ def _errors(stop: Stop) -> list[BaseException]:
     """Those whose frames make up the stack: the one that is looked at, after what the host made of it."""
     if stop.error is None:
         return []
-    found = [stop.error]
+    errors = [stop.error]
     known = list(stop.chain)
     while stop.phase in ('post-mortem', 'end') and known:
         outer = known.pop()
         if outer is stop.error:
             break
         if raised_by_host(outer):
-            found.insert(len(found) - 1, outer)
-    return found
+            errors.insert(len(errors) - 1, outer)
+    return errors

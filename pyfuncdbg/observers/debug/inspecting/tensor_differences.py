@@ -45,7 +45,7 @@ def copied_values(view: RunView, host: Host, names: Iterable[str]) -> dict[str, 
     return {name: np.array(host.to_numpy(view.value(name))) for name in names if name and view.holds(name)}
 
 
-def arrays(host: Host, names: Sequence[str], values: Sequence[Any]) -> dict[str, np.ndarray]:
+def copied_outputs(host: Host, names: Sequence[str], values: Sequence[Any]) -> dict[str, np.ndarray]:
     """Outputs of a call by name, copied."""
     return {names[i] if i < len(names) else f'out{i}': np.array(host.to_numpy(value)) for i, value in enumerate(values)}
 
@@ -67,10 +67,10 @@ def difference(name: str, one: np.ndarray, two: np.ndarray) -> Difference:
         return Difference(name, dtypes, shapes, int(other.sum()), None, bad, _first(other))
     before, after = numbers[0], numbers[1]
     other = ~((before == after) | ((before != before) & (after != after)))
-    apart = distances(before, after)
-    finite = np.isfinite(apart)
-    at = tuple(map(int, np.unravel_index(np.argmax(np.where(finite, apart, -1)), apart.shape))) if finite.any() else None
-    return Difference(name, dtypes, shapes, int(np.count_nonzero(other)), float(apart[at]) if at is not None else None,
+    gaps = distances(before, after)
+    finite = np.isfinite(gaps)
+    at = tuple(map(int, np.unravel_index(np.argmax(np.where(finite, gaps, -1)), gaps.shape))) if finite.any() else None
+    return Difference(name, dtypes, shapes, int(np.count_nonzero(other)), float(gaps[at]) if at is not None else None,
                       bad, _first(other), at)
 
 

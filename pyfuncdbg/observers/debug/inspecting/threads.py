@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.stops.stop import whereabouts
+from pyfuncdbg.observers.debug.stops.stop import location_text
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 
@@ -56,7 +56,7 @@ class ThreadList:
 def threads_of(broker: Broker, trace: Trace) -> ThreadList:
     """The current state of the threads."""
     now, focus = time.monotonic(), broker.focus
-    waiting = tuple(WaitingThread(stop.number, stop.thread, stop.thread_name, stop.phase, whereabouts(stop), stop.reason,
+    waiting = tuple(WaitingThread(stop.number, stop.thread, stop.thread_name, stop.phase, location_text(stop), stop.reason,
                                   now - stop.since, stop is focus) for stop in broker.stops)
     held = {stop.thread for stop in waiting}
     return ThreadList(waiting, tuple(call for call in trace.calls(newest_first=True, limit=_NEWEST)

@@ -44,16 +44,16 @@ class Insertion:
     reads_frame: bool = False
 
 
-def compiled(statements: list[ast.stmt], filename: str, flags: int) -> CodeType:
+def compile_statements(statements: list[ast.stmt], filename: str, flags: int) -> CodeType:
     """Statements of a module as code; nothing is warned about, for the program's own import has done so."""
     name = f'<lines {next(_numbers)} of {filename}>'
-    with _silent(name):
+    with _without_warnings(name):
         code: CodeType = compile(ast.Module(statements, []), name, 'exec', flags, dont_inherit=True)
         return code
 
 
-def with_tests(statements: list[ast.stmt], filename: str, flags: int,
-               insertions: Sequence[Insertion]) -> tuple[CodeType, dict[str, Any]]:
+def insert_tests(statements: list[ast.stmt], filename: str, flags: int,
+                 insertions: Sequence[Insertion]) -> tuple[CodeType, dict[str, Any]]:
     """Statements with tests, and what stands behind the marks among the constants. The tree is as before then.
 
     Raises:
@@ -78,7 +78,7 @@ def with_tests(statements: list[ast.stmt], filename: str, flags: int,
                 lists.append((body, body[:]))
                 body.insert(int(ast.get_docstring(insertion.spot.function, clean=False) is not None),
                             _variable_order(insertion.variables))
-        return compiled(statements, filename, flags), marks
+        return compile_statements(statements, filename, flags), marks
     finally:
         for body, before in reversed(lists):
             body[:] = before
@@ -112,13 +112,13 @@ def _continues(body: list[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt 
 def _variable_order(variables: Sequence[str]) -> ast.stmt:
     """Unreachable: numbers the variables as the program's own text does, whichever the condition reads first."""
     mentions: list[ast.stmt] = [ast.Expr(ast.Name(name, ast.Load())) for name in variables]
-    return _beyond(ast.If(ast.Constant(0), mentions, []))
+    return _move_beyond(ast.If(ast.Constant(0), mentions, []))
 
 
 def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
     line_breakpoint = insertion.line_breakpoint
     if insertion.reads_frame:
-        return _beyond(ast.Expr(_frame_test((line_breakpoint,), insertion.spot.owner, marks)))
+        return _move_beyond(ast.Expr(_frame_test((line_breakpoint,), insertion.spot.owner, marks)))
     hit: ast.stmt = ast.Expr(ast.Call(_mark('hit', line_breakpoint.number, line_breakpoint.hit, marks), [], []))
     if line_breakpoint.condition is not None:
         raised = ast.Expr(ast.Call(_mark('raised', line_breakpoint.number, line_breakpoint.raised, marks), [], []))
@@ -126,7 +126,7 @@ def _test(insertion: Insertion, marks: dict[str, Any]) -> ast.stmt:
         mark = _mark('line_breakpoint', line_breakpoint.number, line_breakpoint, marks)
         reached = ast.Assign([ast.Attribute(mark, 'reached', ast.Store())], ast.Constant(True))    # a call would take longer
         hit = ast.Try([reached, ast.If(_condition(insertion, marks), [hit], [])], [handler], [], [])
-    return _beyond(hit)
+    return _move_beyond(hit)
 
 
 def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
@@ -144,11 +144,11 @@ def _condition(insertion: Insertion, marks: dict[str, Any]) -> ast.expr:
 
 
 def _by_lambda(insertions: Sequence[Insertion]) -> dict[ast.Lambda, list[Insertion]]:
-    found: dict[ast.Lambda, list[Insertion]] = {}
+    by_lambda: dict[ast.Lambda, list[Insertion]] = {}
     for insertion in insertions:
         if isinstance(insertion.spot.node, ast.Lambda):
-            found.setdefault(insertion.spot.node, []).append(insertion)
-    return found
+            by_lambda.setdefault(insertion.spot.node, []).append(insertion)
+    return by_lambda
 
 
 def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[str, Any]) -> ast.expr:
@@ -163,7 +163,7 @@ def _before_expression(body: ast.expr, insertions: list[Insertion], marks: dict[
 def _frame_test(line_breakpoints: tuple[LineBreakpoint, ...], owner: str, marks: dict[str, Any]) -> ast.expr:
     test = FrameTest(line_breakpoints, owner)
     numbers = '+'.join(str(line_breakpoint.number) for line_breakpoint in line_breakpoints)
-    return _beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
+    return _move_beyond(ast.Call(_mark('test', numbers, test, marks), [], []))
 
 
 class _Vocabulary(ast.NodeTransformer):
@@ -187,7 +187,7 @@ def _mark(kind: str, key: object, value: Any, marks: dict[str, Any]) -> ast.Cons
     return ast.Constant(text)
 
 
-def _beyond(tree: _Node) -> _Node:
+def _move_beyond(tree: _Node) -> _Node:
     for node in ast.walk(tree):
         if 'lineno' in node._attributes:
             node.lineno = node.end_lineno = BEYOND                          # type: ignore[attr-defined]
@@ -196,7 +196,7 @@ def _beyond(tree: _Node) -> _Node:
 
 
 @contextmanager
-def _silent(filename: str) -> Iterator[None]:
+def _without_warnings(filename: str) -> Iterator[None]:
     """Nothing is warned about in one file. Not `catch_warnings`: it makes the program's once-only warnings come again."""
     filters = warnings.filters
     rule: Any = 'ignore', None, Warning, re.compile(re.escape(filename.removesuffix('.py')) + '$'), 0

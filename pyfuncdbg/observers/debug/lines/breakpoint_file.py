@@ -15,15 +15,15 @@ from typing import Any
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.tracing_notice import is_block
-from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, with_tests
+from pyfuncdbg.observers.debug.lines.ast_rewrite import Insertion, insert_tests
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
 from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint
-from pyfuncdbg.observers.debug.lines.module_source import ModuleSource, read
-from pyfuncdbg.observers.debug.lines.name_resolution import code_of, local_variables, nested, vocabulary_for
+from pyfuncdbg.observers.debug.lines.module_source import ModuleSource, read_texts
+from pyfuncdbg.observers.debug.lines.name_resolution import code_of, local_variables, nested_codes, vocabulary_for
 from pyfuncdbg.observers.debug.lines.patched_code import (
     PatchedCode,
-    put_into_module,
-    put_together,
+    merge_code,
+    merge_module_code,
     same_code,
     same_interface,
 )
@@ -53,7 +53,7 @@ class FileBreakpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tested:
+class _TestedStatement:
     """A top-level statement with the tests of some breakpoints, and what was made with it of the program's code."""
 
     code: CodeType
@@ -77,13 +77,13 @@ class BreakpointFile:
         self.refused: dict[int, str] = {}
         self.loose: dict[int, CodeType] = {}
         self.spaces: list[Space] = []
-        self.sources = read(filename)
+        self.sources = read_texts(filename)
         self._vocabulary = vocabulary
         self._lines: list[int] = []
         self._in_statement: dict[tuple[int, int], list[tuple[FileBreakpoint, InsertionPoint]]] = {}
         self._in_module: dict[int, list[tuple[FileBreakpoint, InsertionPoint]]] = {}
         self._loaded: list[PatchedCode] = []
-        self._tested: dict[tuple[int, int, int], _Tested] = {}
+        self._tested: dict[tuple[int, int, int], _TestedStatement] = {}
         self._places: dict[tuple[int, int, int, int], tuple[CodeType, int]] = {}
         self._settled: dict[int, tuple[CodeType, CodeType]] = {}
         self._last: dict[int, tuple[CodeType, int]] = {}
@@ -95,7 +95,7 @@ class BreakpointFile:
         self._sort_in(point, range(len(self.sources)))
         for line in self._lines_of(point):
             insort(self._lines, line)
-        self._unsettle(point)
+        self._invalidate_code(point)
 
     def remove(self, number: int) -> FileBreakpoint:
         """Test one less."""
@@ -103,16 +103,16 @@ class BreakpointFile:
         self.refused.pop(number, None)
         for key in [key for key, found in self._in_statement.items() if any(known is point for known, _ in found)]:
             self._in_statement[key] = [entry for entry in self._in_statement[key] if entry[0] is not point]
-            self._outdate(key)
+            self._invalidate_statement(key)
         for in_module in self._in_module.values():
             in_module[:] = [entry for entry in in_module if entry[0] is not point]
         self._loaded = [replace(version, numbers=version.numbers - {number}) for version in self._loaded]
         for line in self._lines_of(point):
             del self._lines[bisect_left(self._lines, line)]
-        self._unsettle(point)
+        self._invalidate_code(point)
         return point
 
-    def _unsettle(self, point: FileBreakpoint) -> None:
+    def _invalidate_code(self, point: FileBreakpoint) -> None:
         """Code with lines of this breakpoint will be another."""
         lines = self._lines_of(point)
         first, last = min(lines, default=0), max(lines, default=0)
@@ -128,9 +128,9 @@ class BreakpointFile:
                     self._in_module.setdefault(number, []).append((point, spot))
                 elif index is not None:
                     self._in_statement.setdefault((number, index), []).append((point, spot))
-                    self._outdate((number, index))
+                    self._invalidate_statement((number, index))
 
-    def _outdate(self, statement: tuple[int, int]) -> None:
+    def _invalidate_statement(self, statement: tuple[int, int]) -> None:
         for key in [key for key in self._tested if key[:2] == statement]:
             del self._tested[key]
 
@@ -138,10 +138,10 @@ class BreakpointFile:
         lines = {spot.line for source in self.sources for spot in source.find(point.place)}
         return lines | {point.place} if isinstance(point.place, int) else lines
 
-    def read_again(self) -> None:
+    def reload_text(self) -> None:
         """The file may have another text by now."""
         texts = {source.text for source in self.sources}
-        for source in read(self.filename):
+        for source in read_texts(self.filename):
             if source.text not in texts:
                 self.sources.append(source)
                 for point in self.points.values():
@@ -178,7 +178,7 @@ class BreakpointFile:
                 return
 
     # ------------------------------------------------------------------ code
-    def concerns(self, code: CodeType) -> bool:
+    def has_breakpoint_in(self, code: CodeType) -> bool:
         """Whether a breakpoint is on a line of it."""
         first = bisect_left(self._lines, code.co_firstlineno)
         return first < len(self._lines) and self._lines[first] <= self._last_line(code)
@@ -188,7 +188,7 @@ class BreakpointFile:
         known = self._settled.get(id(original))
         if known is not None:
             return known[1]
-        code = self._find(original) if self.concerns(original) else original
+        code = self._find(original) if self.has_breakpoint_in(original) else original
         if id(original) not in self.loose:
             self._settled[id(original)] = original, code
         return code
@@ -204,8 +204,8 @@ class BreakpointFile:
                 tested = self._with_tests(number, index, flags)
                 if tested is None:
                     return original
-                changed = next(islice(nested(tested.code), place, None))
-                return put_together(original, changed, tested.marks, tested.made)
+                changed = next(islice(nested_codes(tested.code), place, None))
+                return merge_code(original, changed, tested.marks, tested.made)
         if not is_block(original):               # it belongs to the code around it
             self.loose[id(original)] = original
         return original
@@ -214,16 +214,16 @@ class BreakpointFile:
         """The code to run instead of the module's; the same object if no test is in it."""
         number = self._source_of(original)
         if number is None:
-            self.read_again()
+            self.reload_text()
             number = self._source_of(original)
         if number is None:
             return original
         source = self.sources[number]
-        changed, marks = original, dict[str, Any]()
+        tested, marks = original, dict[str, Any]()
         if insertions := self._insertions(self._in_module.get(number, ()), source, original.co_flags & _FUTURE):
-            changed, marks = with_tests(source.statements, self.filename, 0, insertions)
+            tested, marks = insert_tests(source.statements, self.filename, 0, insertions)
         self._loaded = []
-        return put_into_module(original, changed, marks, self._loaded, self.version)
+        return merge_module_code(original, tested, marks, self._loaded, self.version)
 
     @property
     def loaded(self) -> bool:
@@ -248,32 +248,33 @@ class BreakpointFile:
         known = self._places.get(key)
         if known is None:
             base = self.sources[number].base(index, flags)
-            place = next((i for i, code in enumerate(nested(base)) if code.co_firstlineno == original.co_firstlineno
+            place = next((i for i, code in enumerate(nested_codes(base)) if code.co_firstlineno == original.co_firstlineno
                           and code.co_name == original.co_name and same_code(code, original)), -1)
             known = self._places[key] = original, place
         return known[1]
 
-    def _with_tests(self, number: int, index: int, flags: int) -> _Tested | None:
+    def _with_tests(self, number: int, index: int, flags: int) -> _TestedStatement | None:
         """A statement with the tests of its breakpoints, None if it has none."""
         source = self.sources[number]
-        found = self._in_statement.get((number, index), ())
+        insertion_places = self._in_statement.get((number, index), ())
         key = number, index, flags
-        known = self._tested.get(key)
-        if known is not None:
-            return known
-        insertions = self._insertions(found, source, flags)
+        statement = self._tested.get(key)
+        if statement is not None:
+            return statement
+        insertions = self._insertions(insertion_places, source, flags)
         if not insertions:
             return None
         statements = [*source.imported, source.statements[index]]
-        code, marks = with_tests(statements, self.filename, flags, insertions)
+        code, marks = insert_tests(statements, self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
             insertions = [replace(insertion, variables=(), reads_frame=insertion.line_breakpoint.condition is not None)
                           for insertion in insertions]
-            code, marks = with_tests(statements, self.filename, flags, insertions)
+            code, marks = insert_tests(statements, self.filename, flags, insertions)
         if not same_interface(source.base(index, flags), code):
-            raise AssertionError(f'tests of {[point.number for point, _ in found]} change the variables of {self.filename}')
-        known = self._tested[key] = _Tested(code, marks)
-        return known
+            numbers = [point.number for point, _ in insertion_places]
+            raise AssertionError(f'tests of {numbers} change the variables of {self.filename}')
+        statement = self._tested[key] = _TestedStatement(code, marks)
+        return statement
 
     def _insertions(self, places: Iterable[tuple[FileBreakpoint, InsertionPoint]], source: ModuleSource,
                     flags: int) -> list[Insertion]:
@@ -294,12 +295,12 @@ class BreakpointFile:
         if condition is None or index is None:
             return Insertion(spot, point.line_breakpoint, {})
         base = source.base(index, flags)
-        words = vocabulary_for(condition, spot, base, self.spaces, source.assigned, self._vocabulary)
+        words = vocabulary_for(condition, spot, base, self.spaces, source.assigned_names, self._vocabulary)
         code = code_of(spot.function, base) if spot.function is not None else None
         return Insertion(spot, point.line_breakpoint, words, local_variables(code) if code is not None else ())
 
     def _last_line(self, code: CodeType) -> int:
-        known = self._last.get(id(code))
-        if known is None:
-            known = self._last[id(code)] = code, last_line(code)
-        return known[1]
+        last = self._last.get(id(code))
+        if last is None:
+            last = self._last[id(code)] = code, last_line(code)
+        return last[1]

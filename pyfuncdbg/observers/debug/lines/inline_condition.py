@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.private_names import mangle
 from pyfuncdbg.hooks.source_map import function_variables, is_block, is_generated
-from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, as_typed, translated, value_of
+from pyfuncdbg.observers.debug.conditions.session_variables import MARK, AsCalls, translate, untranslate, value_of
 from pyfuncdbg.observers.debug.conditions.vocabulary import BARE
 
 _REFUSED = {ast.NamedExpr: ':= would set a variable of the function',
@@ -51,19 +51,19 @@ class InlineCondition:
         Raises:
             CommandError: It is no expression, or one that would change the function.
         """
-        self._source = translated(source.strip())
-        self.text = text or as_typed(self._source)
+        self._source = translate(source.strip())
+        self.text = text or untranslate(self._source)
         self.functions = dict(functions or {})
         tree = self._parse()
         if any(isinstance(node, ast.Name) and node.id == MARK for node in ast.walk(tree)):
             self.functions[MARK] = value_of
-        self.names = frozenset(_free(tree, frozenset())) - set(self.functions)
+        self.names = frozenset(_free_names(tree, frozenset())) - set(self.functions)
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         self.bare = frozenset(node.id for node in ast.walk(tree)
                               if isinstance(node, ast.Name) and node.id in BARE and id(node) not in called)
         self.nested = any(isinstance(node, _Scoped) for node in ast.walk(tree))
         self.spaces = tuple(name for name in OF_THE_CALLER if name in self.names and any(
-            _asks(node) == name for node in ast.walk(tree)))
+            _caller_builtin(node) == name for node in ast.walk(tree)))
         self._functions: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 
     def _parse(self) -> ast.expr:
@@ -72,7 +72,7 @@ class InlineCondition:
         try:
             body = ast.parse(f'({self._source}\n)', mode='eval').body
         except SyntaxError as error:
-            raise CommandError(as_typed(_pointed(self._source, error))) from None
+            raise CommandError(untranslate(_with_caret(self._source, error))) from None
         except ValueError as error:             # a NUL
             raise CommandError(f'the condition {self.text!r} cannot be read: {error}') from None
         for node in ast.walk(body):
@@ -104,11 +104,11 @@ class InlineCondition:
             owner: The class around the line, '' if none: names like `__x` are spelled with it.
         """
         key = owner, names
-        known = self._functions.get(key)
-        if known is None:
-            taken = [ast.arg(name) for name in (*names, *map(_space, self.spaces))]
+        compiled = self._functions.get(key)
+        if compiled is None:
+            taken = [ast.arg(name) for name in (*names, *map(_caller_parameter, self.spaces))]
             arguments = ast.arguments([], taken, None, [], [], None, [])
-            lambda_ = ast.Expr(ast.Lambda(arguments, _Spaces(self.spaces).visit(self.expression())))
+            lambda_ = ast.Expr(ast.Lambda(arguments, _CallerBuiltins(self.spaces).visit(self.expression())))
             body: ast.stmt = ast.ClassDef(owner, [], [], [lambda_], []) if owner else lambda_
             if isinstance(body, ast.ClassDef):
                 body.__dict__.setdefault('type_params', [])
@@ -116,8 +116,8 @@ class InlineCondition:
             code = compile(module, '<condition>', 'exec', dont_inherit=True)
             space = {**{name: vocabulary[name] for name in self.names if name in vocabulary}, **self.functions,
                      '__builtins__': {'__import__': __import__}}     # NumPy's own code imports, at first use
-            known = self._functions[key] = FunctionType(_inner(code, '<lambda>'), space)
-        return known
+            compiled = self._functions[key] = FunctionType(_inner(code, '<lambda>'), space)
+        return compiled
 
     def value(self, frame: FrameType, vocabulary: Mapping[str, Callable[..., Any]], owner: str) -> bool:
         """Its truth for the names of a frame.
@@ -130,12 +130,12 @@ class InlineCondition:
         function = self.function(names, {}, owner)
         # A block of a function that a framework runs as one of its own has only the variables that its code uses.
         values = function_variables(frame) if is_block(frame.f_code) or is_generated(frame.f_code) else frame.f_locals
-        return bool(function(*[_looked_up(name, frame, values, vocabulary, owner) for name in names],
-                             *[_answered(name, frame, values) for name in self.spaces]))
+        return bool(function(*[_look_up(name, frame, values, vocabulary, owner) for name in names],
+                             *[_call_builtin(name, frame, values) for name in self.spaces]))
 
 
-def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabulary: Mapping[str, Callable[..., Any]],
-               owner: str) -> Any:
+def _look_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabulary: Mapping[str, Callable[..., Any]],
+             owner: str) -> Any:
     spelled = mangle(name, owner)
     for space in (values, frame.f_globals, frame.f_builtins):
         if spelled in space:
@@ -146,54 +146,54 @@ def _looked_up(name: str, frame: FrameType, values: Mapping[str, Any], vocabular
     raise UnsetError(f'name {name!r} is not defined')
 
 
-def _asks(node: ast.AST) -> str:
+def _caller_builtin(node: ast.AST) -> str:
     """The name of the function in a call without arguments, such as `locals`; '' for other nodes."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and not node.keywords:
         return node.func.id
     return ''
 
 
-class _Spaces(ast.NodeTransformer):
+class _CallerBuiltins(ast.NodeTransformer):
     """Calls of such builtins become parameters."""
 
     def __init__(self, spaces: tuple[str, ...]) -> None:
         self._spaces = spaces
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if _asks(node) in self._spaces:
-            return ast.copy_location(ast.Name(_space(_asks(node)), ast.Load()), node)
+        if _caller_builtin(node) in self._spaces:
+            return ast.copy_location(ast.Name(_caller_parameter(_caller_builtin(node)), ast.Load()), node)
         return self.generic_visit(node)  # type: ignore[return-value]
 
 
-def _space(name: str) -> str:
+def _caller_parameter(name: str) -> str:
     return f'_pyfuncdbg_{name}'
 
 
-def _answered(name: str, frame: FrameType, values: Mapping[str, Any]) -> Any:
+def _call_builtin(name: str, frame: FrameType, values: Mapping[str, Any]) -> Any:
     variables = dict(values)
     return sorted(variables) if name == 'dir' else frame.f_globals if name == 'globals' else variables
 
 
-def _free(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+def _free_names(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
     """The names that an expression reads from outside."""
     if isinstance(node, ast.Name):
         if node.id not in bound:
             yield node.id
     elif isinstance(node, ast.Lambda):
         for default in (*node.args.defaults, *(one for one in node.args.kw_defaults if one is not None)):
-            yield from _free(default, bound)
-        yield from _free(node.body, bound | {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)})
+            yield from _free_names(default, bound)
+        yield from _free_names(node.body, bound | {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)})
     elif isinstance(node, _Comprehension):
-        yield from _free(node.generators[0].iter, bound)        # the first is evaluated outside
+        yield from _free_names(node.generators[0].iter, bound)        # the first is evaluated outside
         targets = {inner.id for part in node.generators for inner in ast.walk(part.target) if isinstance(inner, ast.Name)}
         for child in ast.iter_child_nodes(node):
             parts = ast.iter_child_nodes(child) if isinstance(child, ast.comprehension) else (child,)
             for part in parts:
                 if part is not node.generators[0].iter:
-                    yield from _free(part, bound | targets)
+                    yield from _free_names(part, bound | targets)
     else:
         for child in ast.iter_child_nodes(node):
-            yield from _free(child, bound)
+            yield from _free_names(child, bound)
 
 
 def _inner(code: CodeType, name: str) -> CodeType:
@@ -203,7 +203,7 @@ def _inner(code: CodeType, name: str) -> CodeType:
     raise AssertionError(f'no {name} in {code!r}')
 
 
-def _pointed(text: str, error: SyntaxError) -> str:
+def _with_caret(text: str, error: SyntaxError) -> str:
     """The text with a caret below the mistake."""
     lines = text.splitlines() or ['']
     row = (error.lineno or 1) - 1

@@ -50,7 +50,7 @@ class InsertionPoint:
         return next((node.name for node in reversed(self.scope) if isinstance(node, ast.ClassDef)), '')
 
 
-def spots(statement: ast.stmt, module: list[ast.stmt]) -> list[InsertionPoint]:
+def insertion_points(statement: ast.stmt, module: list[ast.stmt]) -> list[InsertionPoint]:
     """All that can be meant within one top-level statement of a module, in the order of the text."""
     return list(_statement_spots(statement, module, (), True))
 
@@ -71,22 +71,22 @@ def find(candidates: list[InsertionPoint], line: int) -> list[InsertionPoint]:
     return _in_functions(_next(statements, line), candidates)
 
 
-def beginnings(candidates: list[InsertionPoint], name: str) -> list[InsertionPoint]:
+def function_beginnings(candidates: list[InsertionPoint], name: str) -> list[InsertionPoint]:
     """The first statements of the functions of a name, or of a qualified name such as 'Net.forward'."""
-    found: list[InsertionPoint] = []
+    points: list[InsertionPoint] = []
     for spot in candidates:
         if isinstance(spot.node, Function) and name in names_in((*spot.scope, spot.node)):
             inside = (*spot.scope, spot.node)
-            found += [replace(first, begins=True) for first in candidates if first.scope == inside and has_code(first)][:1]
-    return found
+            points += [replace(first, begins=True) for first in candidates if first.scope == inside and has_code(first)][:1]
+    return points
 
 
 def names_in(scope: Scope) -> tuple[str, str]:
     """The name of the innermost function and its qualified one."""
-    return scope[-1].name, qualified(scope)  # type: ignore[attr-defined]
+    return scope[-1].name, qualified_name(scope)  # type: ignore[attr-defined]
 
 
-def qualified(scope: Scope) -> str:
+def qualified_name(scope: Scope) -> str:
     """'Net.forward.<locals>.<lambda>'."""
     parts: list[str] = []
     for index, node in enumerate(scope):
@@ -108,10 +108,10 @@ def _next(statements: list[InsertionPoint], line: int) -> list[InsertionPoint]:
     return following
 
 
-def _in_functions(found: list[InsertionPoint], candidates: list[InsertionPoint]) -> list[InsertionPoint]:
+def _in_functions(points: list[InsertionPoint], candidates: list[InsertionPoint]) -> list[InsertionPoint]:
     """Heads of functions at module level mean the first statement inside: the `def` itself has run long ago."""
     result: list[InsertionPoint] = []
-    for spot in found:
+    for spot in points:
         if spot.function is None and isinstance(spot.node, Function):
             inside = (*spot.scope, spot.node)
             result += [replace(first, start=first.node.lineno) for first in candidates

@@ -16,9 +16,9 @@ from pyfuncdbg.hooks.patched_code import original_code, publish_patch
 from pyfuncdbg.hooks.source_map import exact_line, maker_of, program_code
 from pyfuncdbg.observers.debug.lines.breakpoint_file import BreakpointFile, FileBreakpoint
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint
-from pyfuncdbg.observers.debug.lines.insertion_point import qualified
-from pyfuncdbg.observers.debug.lines.live_functions import Activation, LiveFunctions, running
-from pyfuncdbg.observers.debug.lines.name_resolution import is_named, nested, owner_of
+from pyfuncdbg.observers.debug.lines.insertion_point import qualified_name
+from pyfuncdbg.observers.debug.lines.live_functions import Activation, LiveFunctions, running_frames
+from pyfuncdbg.observers.debug.lines.name_resolution import class_around, is_named, nested_codes
 from pyfuncdbg.observers.debug.lines.patched_code import PatchedCode
 from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, WatchedCode
 from pyfuncdbg.observers.debug.lines.unmatched_source import lines_in, lines_of
@@ -59,19 +59,19 @@ class Installation:
                       if number not in known and (function := seen()) is not None]
         file.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         file.loose.clear()
-        wanted = self._wanted(functions)
+        codes = self._wanted(functions)
         if file.loose:
             texts = len(file.sources)
-            file.read_again()
+            file.reload_text()
             if len(file.sources) > texts:
                 file.loose.clear()
-                wanted = self._wanted(functions)
+                codes = self._wanted(functions)
         self.stale = False
         tested = 0
         before = {id(version.code): version for version in self._older}
         before.update((id(version.code), version) for version in self._made)
         self._publish()
-        for function, code in wanted:
+        for function, code in codes:
             if function.__code__ is not code:
                 function.__code__ = code
             if original_code(code) is not code:
@@ -84,10 +84,10 @@ class Installation:
 
     def load(self, code: CodeType) -> CodeType:
         """The code to run instead of that of the file's module; its functions are made with their tests."""
-        loaded = self.file.load(code)
+        new_code = self.file.load(code)
         self._publish()
         self.count()
-        return loaded
+        return new_code
 
     def _publish(self) -> None:
         self._made = self.file.versions()
@@ -113,8 +113,8 @@ class Installation:
     def activations(self, live_functions: LiveFunctions) -> Iterator[Activation]:
         """Frames of the file that run or wait."""
         name = self.file.filename
-        yield from (activation for activation in running() if activation.frame.f_code.co_filename == name)
-        yield from (Activation(frame, 0) for frame in live_functions.suspended(name))
+        yield from (activation for activation in running_frames() if activation.frame.f_code.co_filename == name)
+        yield from (Activation(frame, 0) for frame in live_functions.suspended_frames(name))
 
     def watch(self, live_functions: LiveFunctions) -> Watch:
         """Code that has no tests, and the lines that count in it."""
@@ -128,7 +128,7 @@ class Installation:
                     _add(watch, older.code, self._lines_of(version.numbers - older.numbers))
         self.unmade = {}
         self.copied = {}
-        for code in live_functions.generated(self.file.filename):
+        for code in live_functions.generated_code(self.file.filename):
             self._watch_copy(watch, code)
         activations = list(self.activations(live_functions))
         codes = {id(activation.frame.f_code) for activation in activations}
@@ -142,33 +142,33 @@ class Installation:
                 for found in lines_in(code, self._line_for(point, code)) if point.number not in self.file.refused else ():
                     inner, line = found
                     self.unmade[point.number] = found
-                    _add(watch, inner, {line: ((point.line_breakpoint, owner_of(inner)),)})
+                    _add(watch, inner, {line: ((point.line_breakpoint, class_around(inner)),)})
         return watch
 
     def _watch_copy(self, watch: Watch, generated: CodeType) -> None:
         """Code that a framework runs instead of the program's: its first line of each line with a breakpoint."""
-        wanted: dict[tuple[str, int], _Lines] = {}
+        lines_by_place: dict[tuple[str, int], _Lines] = {}
         for point in self.file.points.values():
             for spot in self.file.spots(point.place):
-                wanted.setdefault((qualified(spot.scope), spot.line),
-                                  {})[point.number] = ((point.line_breakpoint, spot.owner),)
+                lines = lines_by_place.setdefault((qualified_name(spot.scope), spot.line), {})
+                lines[point.number] = ((point.line_breakpoint, spot.owner),)
         maker = maker_of(generated)
-        for code in (generated, *nested(generated)):
+        for code in (generated, *nested_codes(generated)):
             name = program_code(code).co_qualname
             first: dict[tuple[str, int], int] = {}
             for line in sorted({line for _, _, line in code.co_lines() if line}):
                 first.setdefault((name, exact_line(code, line)), line)
             for place, line in first.items():
-                found = wanted.get(place, {})
-                self.copied.update(dict.fromkeys(found, maker))
+                lines = lines_by_place.get(place, {})
+                self.copied.update(dict.fromkeys(lines, maker))
                 _add(watch, code,
-                     {line: tuple(one for line_breakpoints in found.values() for one in line_breakpoints)} if found else {})
+                     {line: tuple(one for line_breakpoints in lines.values() for one in line_breakpoints)} if lines else {})
 
     def _line_for(self, point: FileBreakpoint, code: CodeType) -> int:
         if id(code) in self.file.loose:
             if isinstance(point.place, int):
                 return point.place              # the text that is known is not that of the code
-            return next((min(lines_of(one)) for one in (code, *nested(code)) if is_named(one, point.place)), 0)
+            return next((min(lines_of(one)) for one in (code, *nested_codes(code)) if is_named(one, point.place)), 0)
         return next((spot.line for spot in self.file.spots(point.place)),
                     point.place if isinstance(point.place, int) else 0)
 
@@ -182,11 +182,11 @@ class Installation:
                 lines[line] = (*lines.get(line, ()), (point.line_breakpoint, owner))
         return lines
 
-    def made_again(self) -> bool:
+    def has_new_references(self) -> bool:
         """Whether there is a new reference to the program's own code: a `def` that is run again makes a function of it."""
         return self._references('original') != self._counts[0]
 
-    def multiplied(self) -> bool:
+    def has_copies(self) -> bool:
         """Whether there may be functions with our code that we did not give it to: closures made since, copies, those of a
         module that was loaded with it."""
         return self.file.loaded or self._references('code') != self._counts[1]

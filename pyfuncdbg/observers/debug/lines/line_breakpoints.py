@@ -1,6 +1,6 @@
 """Line breakpoints: tests compiled into the functions of the program, and put back; also where functions of a name begin.
 
-`Breakpoints` sets and clears them on any thread; the debugger asks `look_again` at calls. What is set here runs on the
+`Breakpoints` sets and clears them on any thread; the debugger calls `look_for_new_code` at calls. The tests run on the
 program's threads at the program's speed: see `line_breakpoint`.
 """
 # long: one table of what is set, which each of its ways in brings up to date under one lock
@@ -21,12 +21,12 @@ from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import is_library, is_machinery
 from pyfuncdbg.hooks.source_map import is_generated, program_code
 from pyfuncdbg.observers.debug.lines.breakpoint_file import BreakpointFile, FileBreakpoint
-from pyfuncdbg.observers.debug.lines.file_lookup import findable, is_meant, loaded, unknown
+from pyfuncdbg.observers.debug.lines.file_lookup import find_on_path, loaded_filename, matches_name, unknown_file_text
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
 from pyfuncdbg.observers.debug.lines.inserted_test import LineBreakpoint, OnHit
-from pyfuncdbg.observers.debug.lines.insertion_point import qualified
+from pyfuncdbg.observers.debug.lines.insertion_point import qualified_name
 from pyfuncdbg.observers.debug.lines.installer import Installation
-from pyfuncdbg.observers.debug.lines.live_functions import LiveFunctions, running
+from pyfuncdbg.observers.debug.lines.live_functions import LiveFunctions, running_frames
 from pyfuncdbg.observers.debug.lines.name_resolution import function_names
 from pyfuncdbg.observers.debug.lines.sys_monitoring import MonitoringWatcher, Watch
 from pyfuncdbg.observers.debug.lines.trace_function import tracer
@@ -63,7 +63,7 @@ class LineBreakpoints:
     """All line breakpoints of the process.
 
     Attributes:
-        waiting: Whether `look_again` should be called at every call, not only for code that was not seen before.
+        waiting: Whether `look_for_new_code` should be called at every call, not only for code that was not seen before.
     """
 
     def __init__(self, vocabulary: Mapping[str, Callable[..., Any]]) -> None:
@@ -98,17 +98,17 @@ class LineBreakpoints:
         Raises:
             CommandError: No such line, or a condition that cannot be tested there; nothing has changed then.
         """
-        asked = InlineCondition(condition) if isinstance(condition, str) else condition
+        parsed = InlineCondition(condition) if isinstance(condition, str) else condition
         with self._lock:
             if number in self._points:
                 raise CommandError(f'there is a line breakpoint {number} already')
             live_functions = self._look(_FRESH)
-            if loaded(filename, _filenames(live_functions)) is None:
+            if loaded_filename(filename, _filenames(live_functions)) is None:
                 live_functions = self._look(0)
             names = _filenames(live_functions)
-            name = loaded(filename, names) or findable(filename) or filename
+            name = loaded_filename(filename, names) or find_on_path(filename) or filename
             installation = self._files.get(name) or Installation(BreakpointFile(name, self._vocabulary), self._wake)
-            line_breakpoint = LineBreakpoint(number, asked, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
+            line_breakpoint = LineBreakpoint(number, parsed, on_hit, f'{os.path.basename(name)}:{line}', self._vocabulary)
             point = FileBreakpoint(number, line, line_breakpoint)
             installation.file.add(point)
             self._files[name] = installation
@@ -133,7 +133,8 @@ class LineBreakpoints:
             point = self._named[number] = FileBreakpoint(number, name,
                                                          LineBreakpoint(number, None, on_hit, name, self._vocabulary))
             live_functions = self._look(_FRESH)
-            bodies = [activation.frame.f_code for activation in running() if activation.frame.f_code.co_name == '<module>']
+            bodies = [activation.frame.f_code for activation in running_frames()
+                      if activation.frame.f_code.co_name == '<module>']
             running_now = {code.co_filename for code in bodies if self._has_named(code, point)}
             filenames = live_functions.named(name) | running_now
             self._install(live_functions, *(self._with_named(filename, point) for filename in filenames))
@@ -141,7 +142,7 @@ class LineBreakpoints:
     def functions(self, number: int) -> list[tuple[str, int, str]]:
         """(file, line, qualified name) of each function whose beginnings are watched."""
         with self._lock:
-            return [(name, spot.scope[-1].lineno, qualified(spot.scope))  # type: ignore[attr-defined]
+            return [(name, spot.scope[-1].lineno, qualified_name(spot.scope))  # type: ignore[attr-defined]
                     for name, known in self._files.items() if (point := known.file.points.get(number)) is not None
                     for spot in known.file.spots(point.place)]
 
@@ -161,7 +162,7 @@ class LineBreakpoints:
         concerned = [known for known in self._files.values() if number in known.file.points]
         for installation in concerned:
             installation.file.remove(number)
-        self._install(self._look(0 if any(known.multiplied() for known in concerned) else None), *concerned)
+        self._install(self._look(0 if any(known.has_copies() for known in concerned) else None), *concerned)
         for installation in concerned:
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
@@ -179,7 +180,7 @@ class LineBreakpoints:
             self._placed.pop(number, None)
             if number in installation.file.points:
                 installation.file.remove(number)
-            self._install(self._look(0 if installation.multiplied() else None), installation)
+            self._install(self._look(0 if installation.has_copies() else None), installation)
             if not installation.file.points:
                 self._files.pop(installation.file.filename, None)
             self._sum_up()
@@ -201,7 +202,7 @@ class LineBreakpoints:
         return point is not None and point[1].line_breakpoint.reached
 
     # ------------------------------------------------------------------ where modules are loaded
-    def about_to_run(self, code: CodeType) -> CodeType:
+    def module_code(self, code: CodeType) -> CodeType:
         """The code to run instead of a module's: the same with tests, for what it does itself and for the functions that it
         makes, so that none of their calls is missed."""
         if not (self._points or self._named) or is_machinery(code.co_filename):
@@ -218,7 +219,7 @@ class LineBreakpoints:
         for number, placed in list(self._placed.items()):
             installation, point, typed = self._points[number]
             waits = placed.how == 'pending' and number in installation.file.points
-            if waits and installation.file.filename != name and is_meant(typed, name):
+            if waits and installation.file.filename != name and matches_name(typed, name):
                 self._move_to(name, number)
         for point in self._named.values():
             if self._has_named(code, point):
@@ -226,7 +227,7 @@ class LineBreakpoints:
         concerned = self._files.get(name)
         if concerned is None:
             return code
-        loaded = concerned.load(code)
+        new_code = concerned.load(code)
         self._live_functions = None                 # functions come into being now
         for point in _of_lines(concerned):
             try:
@@ -234,10 +235,10 @@ class LineBreakpoints:
             except CommandError as error:
                 self._give_up(point, error)
         self._sum_up()
-        return loaded
+        return new_code
 
     # ------------------------------------------------------------------ at calls
-    def look_again(self, code: CodeType | None = None) -> bool:
+    def look_for_new_code(self, code: CodeType | None = None) -> bool:
         """Find code that came into being since: functions made later, modules imported later. Called at calls.
 
         Args:
@@ -248,7 +249,7 @@ class LineBreakpoints:
         """
         if not self._files:
             return False
-        if self._traced and tracer.new_here:
+        if self._traced and tracer.has_unseen_watch:
             tracer.join([])
         if not self._has_changed(code):
             return False
@@ -299,10 +300,10 @@ class LineBreakpoints:
         now = time.perf_counter()
         if len(self._placed) > _MANY and now - self._asked < 50 * self._asking:
             return False
-        found = any(known.made_again() for known in list(self._files.values()))
+        has_new = any(known.has_new_references() for known in list(self._files.values()))
         self._asked = time.perf_counter()
         self._asking = self._asked - now
-        return found
+        return has_new
 
     # ------------------------------------------------------------------ under the lock
     def _sum_up(self) -> None:
@@ -336,7 +337,7 @@ class LineBreakpoints:
         tracer.watch(watch, always=self._traced and any(known.unmade or known.copied for known in self._files.values()))
         if self._traced:
             for installation in installations:
-                tracer.join(live_functions.suspended(installation.file.filename))
+                tracer.join(live_functions.suspended_frames(installation.file.filename))
         del watch                               # it refers to code
         for installation in installations:
             installation.count()
@@ -375,7 +376,7 @@ class LineBreakpoints:
             if maker := installation.copied.get(number):
                 runs = '; '.join(filter(None, (runs, f'in the copy of it that {maker} made the line is {watched}')))
             tested = (inside or spots)[0]
-            self._placed[number] = Placement('compiled', file.filename, tested.line, qualified(tested.scope), runs)
+            self._placed[number] = Placement('compiled', file.filename, tested.line, qualified_name(tested.scope), runs)
         elif number in file.refused:
             raise CommandError(file.refused[number])
         elif number in installation.unmade:
@@ -387,14 +388,14 @@ class LineBreakpoints:
             self._placed[number] = Placement(watched, file.filename, line, code.co_qualname,
                                              f'not compiled in: {why}')
         elif not is_loaded and not os.path.isfile(file.filename):
-            note = unknown(file.filename, _filenames(self._look(None)))
+            note = unknown_file_text(file.filename, _filenames(self._look(None)))
             self._placed[number] = Placement('pending', file.filename, line, '', note)
         elif not file.sources or (is_loaded and not inside) or (not spots):
             self._refuse(file, point, is_loaded)
         else:
             file.check(point)
             note = 'its function does not exist yet' if is_loaded else 'the file is not loaded yet'
-            self._placed[number] = Placement('pending', file.filename, spots[0].line, qualified(spots[0].scope), note)
+            self._placed[number] = Placement('pending', file.filename, spots[0].line, qualified_name(spots[0].scope), note)
 
     def _refuse(self, file: BreakpointFile, point: FileBreakpoint, is_loaded: bool) -> None:
         name, line = os.path.basename(file.filename), int(point.place)
@@ -416,7 +417,7 @@ class LineBreakpoints:
             if placed.how != 'pending' or installation.file.filename in names or number not in installation.file.points:
                 continue
             try:
-                name = loaded(typed, names)
+                name = loaded_filename(typed, names)
             except CommandError as error:       # several files of that name by now
                 self._give_up(point, error)
                 continue
@@ -452,5 +453,5 @@ def _of_lines(installation: Installation) -> list[FileBreakpoint]:
 
 def _filenames(live_functions: LiveFunctions) -> Set[str]:
     """The files of the program's functions and running modules."""
-    return live_functions.filenames | {name for activation in running()
+    return live_functions.filenames | {name for activation in running_frames()
                                        if not is_machinery(name := activation.frame.f_code.co_filename)}

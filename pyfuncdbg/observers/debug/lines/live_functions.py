@@ -75,20 +75,20 @@ class LiveFunctions:
                             self._named.setdefault(one, set()).add(filename)
         return self._named.get(name, set())
 
-    def generated(self, filename: str) -> list[CodeType]:
+    def generated_code(self, filename: str) -> list[CodeType]:
         """Code that a framework generated from functions of a file, and that lives."""
         codes = {id(code): code for name in self._generated for function in self.functions(name)
                  if program_code(code := function.__code__).co_filename == filename}
         return list(codes.values())
 
-    def suspended(self, filename: str) -> list[FrameType]:
+    def suspended_frames(self, filename: str) -> list[FrameType]:
         """Frames of a file's generators and coroutines that wait or run."""
         found = (generator for known in self._suspended if (generator := known()) is not None)
         frames = (getattr(generator, _FRAMES[type(generator)]) for generator in found)
         return [frame for frame in frames if frame is not None and frame.f_code.co_filename == filename]
 
 
-def running() -> Iterator[Activation]:
+def running_frames() -> Iterator[Activation]:
     """The frames on the stacks of all threads, this one's included."""
     here = threading.get_ident()
     for thread, innermost in sys._current_frames().items():

@@ -13,8 +13,15 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.ast_rewrite import compiled
-from pyfuncdbg.observers.debug.lines.insertion_point import Function, InsertionPoint, beginnings, find, has_code, spots
+from pyfuncdbg.observers.debug.lines.ast_rewrite import compile_statements
+from pyfuncdbg.observers.debug.lines.insertion_point import (
+    Function,
+    InsertionPoint,
+    find,
+    function_beginnings,
+    has_code,
+    insertion_points,
+)
 
 
 class ModuleSource:
@@ -44,9 +51,9 @@ class ModuleSource:
         self._module: CodeType | None = None
 
     @cached_property
-    def assigned(self) -> set[str]:
+    def assigned_names(self) -> set[str]:
         """The names that the module's own code makes global, as far as its text shows."""
-        return _assigned(self.statements)
+        return _assigned_names(self.statements)
 
     def top(self, line: int) -> int | None:
         """Index of the top-level statement that a line is in, None between them."""
@@ -57,25 +64,25 @@ class ModuleSource:
 
     def spots(self, index: int) -> list[InsertionPoint]:
         """The insertion points within a top-level statement."""
-        known = self._spots.get(index)
-        if known is None:
-            known = self._spots[index] = spots(self.statements[index], self.statements)
-        return known
+        points = self._spots.get(index)
+        if points is None:
+            points = self._spots[index] = insertion_points(self.statements[index], self.statements)
+        return points
 
     def find(self, place: int | str) -> list[InsertionPoint]:
         """The insertion points for a line, in functions or at module level; for a name, the beginnings of its functions.
         Empty where no code is."""
         if isinstance(place, int):
             return self._at(place)
-        return [spot for index in range(len(self.statements)) for spot in beginnings(self.spots(index), place)]
+        return [spot for index in range(len(self.statements)) for spot in function_beginnings(self.spots(index), place)]
 
     def _at(self, line: int) -> list[InsertionPoint]:
-        known = self._found.get(line)
-        if known is None:
+        points = self._found.get(line)
+        if points is None:
             index = self.top(line)
-            known = find(self.spots(index), line) if index is not None else []
-            known = self._found[line] = known or self._after(line, index)
-        return known
+            points = find(self.spots(index), line) if index is not None else []
+            points = self._found[line] = points or self._after(line, index)
+        return points
 
     def _after(self, line: int, index: int | None) -> list[InsertionPoint]:
         """The next statement of the module, of a line with nothing on it; nothing if that is a definition."""
@@ -96,19 +103,19 @@ class ModuleSource:
     def module(self) -> CodeType:
         """The whole module as the program compiled it."""
         if self._module is None:
-            self._module = compiled(self.statements, self.filename, 0)
+            self._module = compile_statements(self.statements, self.filename, 0)
         return self._module
 
     def base(self, index: int, flags: int) -> CodeType:
         """A top-level statement as the program compiled it."""
         key = index, flags
-        known = self._bases.get(key)
-        if known is None:
-            known = self._bases[key] = compiled([*self.imported, self.statements[index]], self.filename, flags)
-        return known
+        statement = self._bases.get(key)
+        if statement is None:
+            statement = self._bases[key] = compile_statements([*self.imported, self.statements[index]], self.filename, flags)
+        return statement
 
 
-def read(filename: str, space: dict[str, Any] | None = None) -> list[ModuleSource]:
+def read_texts(filename: str, space: dict[str, Any] | None = None) -> list[ModuleSource]:
     """The texts that the file may have been loaded from: what the program knows of it, and what is on disk now."""
     texts = [''.join(linecache.getlines(filename, space))]
     try:
@@ -144,18 +151,18 @@ def _first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _assigned(statements: list[ast.stmt]) -> set[str]:
-    found: set[str] = set()
+def _assigned_names(statements: list[ast.stmt]) -> set[str]:
+    names: set[str] = set()
     pending: list[ast.AST] = list(statements)
     while pending:
         node = pending.pop()
         if isinstance(node, Function | ast.ClassDef):
-            found.add(node.name)
-            found.update(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
+            names.add(node.name)
+            names.update(name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names)
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).split('.')[0])
+            names.add((node.asname or node.name).split('.')[0])
         pending.extend(ast.iter_child_nodes(node))
-    return found
+    return names

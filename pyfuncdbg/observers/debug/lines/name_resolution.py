@@ -13,7 +13,7 @@ from typing import Any
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.hooks.private_names import mangle
 from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition
-from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, qualified
+from pyfuncdbg.observers.debug.lines.insertion_point import InsertionPoint, qualified_name
 
 _OF_CALLS = ('out', 'inputs', 'call', 'history', 'error', 'changed')
 _OF_MODULES = ('__file__', '__path__', '__annotations__')
@@ -38,17 +38,17 @@ def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeT
     chain = [code for node in spot.scope if (code := code_of(node, base)) is not None]
     own = _locals(chain[-1]) if chain else set()
     enclosing = {name for code in chain[:-1] if not _is_class(code) for name in _locals(code)}
-    known = set(dir(builtins)).union(*spaces)
-    within = ', '.join(sorted(own if chain else assigned)) or 'none'
-    found: dict[str, Any] = dict(condition.functions)
+    names = set(dir(builtins)).union(*spaces)
+    where = ', '.join(sorted(own if chain else assigned)) or 'none'
+    values: dict[str, Any] = dict(condition.functions)
     for name in sorted(condition.names):
         spelled = mangle(name, spot.owner)
         if spelled in own:
             continue
         if spelled in enclosing:
             raise CommandError(f'{name!r} is a variable of a function around line {spot.line}, and {_title(spot)} does not '
-                               f'use it, so it is out of reach there. Within reach are: {within}.')
-        if spelled in known or spelled in assigned or spelled in _OF_MODULES:
+                               f'use it, so it is out of reach there. Within reach are: {where}.')
+        if spelled in names or spelled in assigned or spelled in _OF_MODULES:
             continue
         if name not in vocabulary:
             if '*' in assigned:                 # `from shapes import *`: what that brings is not known before it runs
@@ -56,13 +56,13 @@ def vocabulary_for(condition: InlineCondition, spot: InsertionPoint, base: CodeT
             if name in _OF_CALLS:
                 raise CommandError(f'{name!r} is known in conditions of calls, and {condition.text!r} is tested at a line: '
                                    'set the breakpoint on the function or node.')
-            close = nearest(name, [*own, *sorted(assigned), *sorted(known), *vocabulary])
+            close = nearest(name, [*own, *sorted(assigned), *sorted(names), *vocabulary])
             raise CommandError(f'nothing is called {name!r} at line {spot.line} in {_title(spot)}, of the condition '
-                               f'{condition.text!r}.{close or f" Its variables are: {within}."}')
+                               f'{condition.text!r}.{close or f" Its variables are: {where}."}')
         if name in condition.bare:
             raise condition.needs_value(name)
-        found[name] = vocabulary[name]
-    return found
+        values[name] = vocabulary[name]
+    return values
 
 
 def code_of(node: ast.AST, base: CodeType) -> CodeType | None:
@@ -70,7 +70,7 @@ def code_of(node: ast.AST, base: CodeType) -> CodeType | None:
     name = '<lambda>' if isinstance(node, ast.Lambda) else node.name        # type: ignore[attr-defined]
     decorators = [decorator.lineno for decorator in getattr(node, 'decorator_list', [])]
     line = min([node.lineno, *decorators])                                  # type: ignore[attr-defined]
-    return next((code for code in nested(base) if code.co_name == name and code.co_firstlineno == line), None)
+    return next((code for code in nested_codes(base) if code.co_name == name and code.co_firstlineno == line), None)
 
 
 def local_variables(code: CodeType) -> tuple[str, ...]:
@@ -78,12 +78,12 @@ def local_variables(code: CodeType) -> tuple[str, ...]:
     return tuple(name for name in code.co_varnames if not name.startswith('.'))
 
 
-def nested(code: CodeType) -> Iterator[CodeType]:
+def nested_codes(code: CodeType) -> Iterator[CodeType]:
     """All code within, from the outside in."""
     for const in code.co_consts:
         if isinstance(const, CodeType):
             yield const
-            yield from nested(const)
+            yield from nested_codes(const)
 
 
 def is_named(code: CodeType, name: str) -> bool:
@@ -93,20 +93,20 @@ def is_named(code: CodeType, name: str) -> bool:
 
 def function_names(code: CodeType) -> Iterator[str]:
     """The names and qualified names of a function and of those inside of it."""
-    for one in (code, *nested(code)):
+    for one in (code, *nested_codes(code)):
         if one.co_flags & _OPTIMIZED:
             yield one.co_name
             yield one.co_qualname
 
 
-def owner_of(code: CodeType) -> str:
+def class_around(code: CodeType) -> str:
     """The class around it, by its name alone; '' if none."""
     parts = code.co_qualname.split('.')
     return parts[-2] if len(parts) > 1 and parts[-2] != '<locals>' else ''
 
 
 def _title(spot: InsertionPoint) -> str:
-    return qualified(spot.scope) or 'the module'
+    return qualified_name(spot.scope) or 'the module'
 
 
 def _is_class(code: CodeType) -> bool:

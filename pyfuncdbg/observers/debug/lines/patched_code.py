@@ -13,7 +13,7 @@ from itertools import groupby
 from types import CodeType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.name_resolution import nested
+from pyfuncdbg.observers.debug.lines.name_resolution import nested_codes
 
 _PLAIN = ('co_name', 'co_qualname', 'co_firstlineno', 'co_argcount', 'co_posonlyargcount', 'co_kwonlyargcount', 'co_flags',
           'co_names', 'co_varnames', 'co_freevars', 'co_cellvars', 'co_code', 'co_exceptiontable')
@@ -42,18 +42,18 @@ def same_code(one: CodeType, other: CodeType) -> bool:
         return False
     if list(one.co_lines()) != list(other.co_lines()) or len(one.co_consts) != len(other.co_consts):
         return False
-    for mine, its in zip(one.co_consts, other.co_consts, strict=True):
-        if isinstance(mine, CodeType):
-            if not isinstance(its, CodeType) or not same_code(mine, its):
+    for const, other_const in zip(one.co_consts, other.co_consts, strict=True):
+        if isinstance(const, CodeType):
+            if not isinstance(other_const, CodeType) or not same_code(const, other_const):
                 return False
-        elif isinstance(its, CodeType) or _key(mine) != _key(its):
+        elif isinstance(other_const, CodeType) or _key(const) != _key(other_const):
             return False
     return _columns(one) == _columns(other)
 
 
 def same_interface(base: CodeType, changed: CodeType) -> bool:
     """Whether the tests have left names, cells and arguments alone, here and in all that is nested."""
-    mine, its = [base, *nested(base)], [changed, *nested(changed)]
+    mine, its = [base, *nested_codes(base)], [changed, *nested_codes(changed)]
     return len(mine) == len(its) and all(getattr(a, name) == getattr(b, name)
                                          for a, b in zip(mine, its, strict=True) for name in _INTERFACE)
 
@@ -63,43 +63,43 @@ def has_tests(code: CodeType, marks: Mapping[str, Any]) -> bool:
     return any(const in marks for const in _strings(code)) or any(has_tests(inner, marks) for inner in _inner(code))
 
 
-def put_together(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: dict[int, PatchedCode]) -> CodeType:
+def merge_code(original: CodeType, changed: CodeType, marks: Mapping[str, Any], patched: dict[int, PatchedCode]) -> CodeType:
     """The original with the tests of `changed`.
 
     Args:
         original: The program's.
         changed: The same with tests, marks for their objects.
         marks: What stands behind them.
-        made: By id of the original, what was made of it before; gets what is made now.
+        patched: By id of the original, what was made of it before; gets what is made now.
     """
-    known = made.get(id(original))
+    known = patched.get(id(original))
     if known is not None:
         return known.code
     if not has_tests(changed, marks):
         return original
-    kept = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
+    originals = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
     sources = _inner(original)
-    consts = [put_together(next(sources), const, marks, made) if isinstance(const, CodeType)
-              else _resolved(const, marks, kept) for const in changed.co_consts]
+    consts = [merge_code(next(sources), const, marks, patched) if isinstance(const, CodeType)
+              else _resolve(const, marks, originals) for const in changed.co_consts]
     code = changed.replace(co_consts=tuple(consts), co_filename=original.co_filename, co_linetable=without_lines(changed))
-    made[id(original)] = PatchedCode(code, original, _tested(changed, marks))
+    patched[id(original)] = PatchedCode(code, original, _tested_numbers(changed, marks))
     return code
 
 
-def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, Any], made: list[PatchedCode],
-                    version: Callable[[CodeType], CodeType]) -> CodeType:
+def merge_module_code(original: CodeType, changed: CodeType, marks: Mapping[str, Any], patched: list[PatchedCode],
+                      version: Callable[[CodeType], CodeType]) -> CodeType:
     """A module's code, or that of a class in it, with the tests of `changed`.
 
     Args:
         original: The program's.
         changed: The same with tests, marks for their objects; itself where there are none.
         marks: What stands behind them.
-        made: Gets what is made.
+        patched: Gets what is made.
         version: The code that a function in it shall have.
     """
-    inner = [put_into_module(mine, its, marks, made, version) if not mine.co_flags & CO_OPTIMIZED else version(mine)
+    inner = [merge_module_code(mine, its, marks, patched, version) if not mine.co_flags & CO_OPTIMIZED else version(mine)
              for mine, its in zip(_inner(original), _inner(changed), strict=True)]
-    numbers = _tested(changed, marks)
+    numbers = _tested_numbers(changed, marks)
     codes = iter(inner)
     if not numbers:
         if all(one is other for one, other in zip(inner, _inner(original), strict=True)):
@@ -108,25 +108,25 @@ def put_into_module(original: CodeType, changed: CodeType, marks: Mapping[str, A
                                                 for const in original.co_consts))
     else:
         kept = {_key(const): const for const in original.co_consts if not isinstance(const, CodeType)}
-        consts = tuple(next(codes) if isinstance(const, CodeType) else _resolved(const, marks, kept)
+        consts = tuple(next(codes) if isinstance(const, CodeType) else _resolve(const, marks, kept)
                        for const in changed.co_consts)
         code = changed.replace(co_consts=consts, co_filename=original.co_filename, co_linetable=without_lines(changed))
-    made.append(PatchedCode(code, original, numbers))
+    patched.append(PatchedCode(code, original, numbers))
     return code
 
 
-def _tested(changed: CodeType, marks: Mapping[str, Any]) -> frozenset[int]:
+def _tested_numbers(changed: CodeType, marks: Mapping[str, Any]) -> frozenset[int]:
     """The breakpoints that are tested in code itself."""
     return frozenset(int(number) for const in _strings(changed) if const in marks and const.split()[1] in ('hit', 'test')
                      for number in const.split()[2].split('+'))
 
 
-def _resolved(const: Any, marks: Mapping[str, Any], kept: Mapping[Any, Any]) -> Any:
+def _resolve(const: Any, marks: Mapping[str, Any], originals: Mapping[Any, Any]) -> Any:
     if type(const) is str and const in marks:
         return marks[const]
     if type(const) is tuple and any(type(one) is str and one in marks for one in const):
-        return tuple(_resolved(one, marks, kept) for one in const)       # `x in (norm, absmax)` was folded
-    return kept.get(_key(const), const)
+        return tuple(_resolve(one, marks, originals) for one in const)       # `x in (norm, absmax)` was folded
+    return originals.get(_key(const), const)
 
 
 def _key(const: Any) -> Any:
@@ -171,16 +171,16 @@ def without_lines(code: CodeType) -> bytes:
                 continue
             if column is None or end_column is None or end_line is None:
                 table.append(0x80 | _NO_COLUMNS << 3 | length - 1)
-                table += _signed(line - before)
+                table += _encode_signed(line - before)
             else:
                 table.append(0x80 | _LONG << 3 | length - 1)
-                table += (_signed(line - before) + _unsigned(end_line - line) + _unsigned(column + 1)
-                          + _unsigned(end_column + 1))
+                table += (_encode_signed(line - before) + _encode_unsigned(end_line - line) + _encode_unsigned(column + 1)
+                          + _encode_unsigned(end_column + 1))
             before = line
     return bytes(table)
 
 
-def _unsigned(number: int) -> bytes:
+def _encode_unsigned(number: int) -> bytes:
     digits = bytearray()
     while number >= 64:
         digits.append(0x40 | number & 63)
@@ -189,5 +189,5 @@ def _unsigned(number: int) -> bytes:
     return bytes(digits)
 
 
-def _signed(number: int) -> bytes:
-    return _unsigned(-number << 1 | 1 if number < 0 else number << 1)
+def _encode_signed(number: int) -> bytes:
+    return _encode_unsigned(-number << 1 | 1 if number < 0 else number << 1)

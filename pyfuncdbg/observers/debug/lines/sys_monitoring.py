@@ -32,18 +32,18 @@ Watch = dict[int, WatchedCode]
 
 def report_line(frame: FrameType, watched: WatchedCode, line: int) -> None:
     """Report a line to its breakpoints; a stepper that they arm is given this line at once, for its event has passed."""
-    found = watched.lines.get(line)
-    if not found or steps(frame):
+    watchers = watched.lines.get(line)
+    if not watchers or is_stepped(frame):
         return                                  # a stepper has looked at the line already
-    for line_breakpoint, owner in found:
+    for line_breakpoint, owner in watchers:
         line_breakpoint.met(frame, owner)
-    if steps(frame):
+    if is_stepped(frame):
         trace: Any = frame.f_trace
         trace.__self__.looked = True
         frame.f_trace = trace(frame, 'line', None)
 
 
-def steps(frame: FrameType) -> bool:
+def is_stepped(frame: FrameType) -> bool:
     """Whether a stepper gets the lines of a frame."""
     stepper = getattr(frame.f_trace, '__self__', None)
     return bool(getattr(stepper, 'active', False)) and sys.gettrace() is not None
@@ -57,7 +57,7 @@ class MonitoringWatcher:
         self._watch: Watch = {}
 
     def watch(self, watch: Watch) -> bool:
-        if watch and not self._acquired():
+        if watch and not self._acquire_tool():
             return False
         monitoring: Any = sys.monitoring        # type: ignore[attr-defined,unused-ignore]
         before, self._watch = self._watch, dict(watch)
@@ -73,7 +73,7 @@ class MonitoringWatcher:
             self._tool = None
         return True
 
-    def _acquired(self) -> bool:
+    def _acquire_tool(self) -> bool:
         monitoring: Any = sys.monitoring        # type: ignore[attr-defined,unused-ignore]
         if self._tool is not None:
             return True

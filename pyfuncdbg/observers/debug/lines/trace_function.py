@@ -11,7 +11,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, report_line, steps
+from pyfuncdbg.observers.debug.lines.sys_monitoring import Watch, is_stepped, report_line
 
 _YIELD = opcode.opmap['YIELD_VALUE']
 
@@ -81,7 +81,7 @@ class TraceFunction:
             sys.settrace(self._called)
 
     @property
-    def new_here(self) -> bool:
+    def has_unseen_watch(self) -> bool:
         """Whether this thread has not seen yet what is watched."""
         return self._thread.generation != self.generation
 
@@ -100,7 +100,7 @@ class TraceFunction:
         watched = self._watch.get(id(frame.f_code))
         if event == 'line' and watched is not None:
             report_line(frame, watched, frame.f_lineno)
-            if steps(frame):
+            if is_stepped(frame):
                 return frame.f_trace            # it goes on with the frame
         elif event == 'return' and frame.f_code.co_code[frame.f_lasti] != _YIELD:
             self._thread.frames.discard(id(frame))

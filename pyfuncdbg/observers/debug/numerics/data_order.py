@@ -24,33 +24,33 @@ def in_data_order(calls: Sequence[CallRecord]) -> list[CallRecord]:
     for place, call in enumerate(calls):
         for name in _bad(call, call.outputs):
             makers[name].append(place)
-    done = [False] * len(calls)
+    is_placed = [False] * len(calls)
     ordered: list[CallRecord] = []
     for root in range(len(calls)):
-        path = [] if done[root] else [(root, _needed(calls, makers, root))]
-        done[root] = True
+        path = [] if is_placed[root] else [(root, _needed_calls(calls, makers, root))]
+        is_placed[root] = True
         while path:
             place, needed = path[-1]
-            other = next((one for one in needed if not done[one]), None)
+            other = next((one for one in needed if not is_placed[one]), None)
             if other is None:
                 path.pop()
                 ordered.append(calls[place])
             else:
-                done[other] = True
-                path.append((other, _needed(calls, makers, other)))
+                is_placed[other] = True
+                path.append((other, _needed_calls(calls, makers, other)))
     return ordered
 
 
-def _needed(calls: Sequence[CallRecord], makers: dict[_Name, list[int]], place: int) -> Iterator[int]:
+def _needed_calls(calls: Sequence[CallRecord], makers: dict[_Name, list[int]], place: int) -> Iterator[int]:
     """The calls that made what one took: the last that came before it, or else the first that came after it."""
-    for name in _taken(calls[place]):
-        known = makers.get(name, [])
-        at = bisect_left(known, place)
-        if known and known[at - 1 if at else 0] != place:
-            yield known[at - 1 if at else 0]
+    for name in _input_names(calls[place]):
+        places = makers.get(name, [])
+        at = bisect_left(places, place)
+        if places and places[at - 1 if at else 0] != place:
+            yield places[at - 1 if at else 0]
 
 
-def _taken(call: CallRecord) -> list[_Name]:
+def _input_names(call: CallRecord) -> list[_Name]:
     """A gradient step's inputs have names of the forward pass, or none; a step comes after what it was given."""
     return _bad(call, call.inputs) if call.site.kind in ('python', 'op') else []
 

@@ -12,11 +12,11 @@ MOST = 100
 """Calls that are searched for."""
 
 
-def is_remarked(call: CallRecord) -> bool:
+def has_fused_remark(call: CallRecord) -> bool:
     """Whether the host has remarked so on a call."""
     return any(record.kind == 'host' and record.category == 'otherwise' for record in call.output)
 
 
-def calls_otherwise(trace: Trace, run: int | None = None) -> tuple[CallRecord, ...]:
+def fused_calls(trace: Trace, run: int | None = None) -> tuple[CallRecord, ...]:
     """The first of them."""
-    return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if is_remarked(call))
+    return tuple(call for call in trace.calls(kind='op', run=run, printed=True, limit=MOST) if has_fused_remark(call))

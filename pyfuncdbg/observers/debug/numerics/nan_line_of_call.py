@@ -10,8 +10,8 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError
 from pyfuncdbg.hooks.call import Call
-from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, kept_inputs, live_site, repeat_calls
-from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, cause, described
+from pyfuncdbg.observers.debug.gradients.call_again import RepeatedResult, live_site, recorded_inputs, repeat_calls
+from pyfuncdbg.observers.debug.numerics.nan_line_tracer import LineTracer, NonfiniteVariable, describe, find_cause
 from pyfuncdbg.observers.record.records import CallRecord, OutputRecord, TensorRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
 from pyfuncdbg.observers.record.trace import Trace
@@ -46,7 +46,7 @@ class LineReport:
     changed: tuple[str, ...]
 
 
-def lines_of(trace: Trace, call: CallRecord, at: Call | None = None) -> LineReport:
+def trace_lines(trace: Trace, call: CallRecord, at: Call | None = None) -> LineReport:
     """Make a Python call again on its recorded inputs, line by line; `at` is the call that a thread is stopped at.
 
     Raises:
@@ -59,25 +59,25 @@ def lines_of(trace: Trace, call: CallRecord, at: Call | None = None) -> LineRepo
         raise CommandError(f'call #{call.number} {call.label} is {what} and has no lines of Python: --line takes the number '
                            f'of a Python call{forward}')
     site = live_site(trace, call, at)
-    inputs = kept_inputs(call)
+    inputs = recorded_inputs(call)
     tracer = LineTracer(site.host.to_numpy, site.function)
     with repeat_calls(site) as maker:
-        made = maker.make(inputs, tracer.run)
-    way = [tracer.appearances[i] for i in cause(tracer)]
-    error = made.error
+        result = maker.make(inputs, tracer.run)
+    way = [tracer.appearances[i] for i in find_cause(tracer)]
+    error = result.error
     source = call.site.source_at(way[0].filename, way[0].line) if way and not way[0].given else SourceText()
     return LineReport(
         call, tuple(way), source, len(tracer.appearances) - len(way), tracer.frames,
-        tuple(described(old.name, array) for old, array in zip(call.outputs, made.outputs, strict=False)),
-        same_outputs(call, made), made.said, '' if error is None else f'{type(error).__name__}: {error}', made.changed)
+        tuple(describe(old.name, array) for old, array in zip(call.outputs, result.outputs, strict=False)),
+        same_outputs(call, result), result.said, '' if error is None else f'{type(error).__name__}: {error}', result.changed)
 
 
-def same_outputs(call: CallRecord, made: RepeatedResult) -> bool | None:
+def same_outputs(call: CallRecord, result: RepeatedResult) -> bool | None:
     """Whether a call made again gave what was recorded, bit for bit; None where that was not kept."""
-    if len(made.outputs) != len(call.outputs):
-        return None if call.error is not None or made.error is not None else False
+    if len(result.outputs) != len(call.outputs):
+        return None if call.error is not None or result.error is not None else False
     try:
-        pairs = [(tensor.to_numpy(), array) for tensor, array in zip(call.outputs, made.outputs, strict=True)
+        pairs = [(tensor.to_numpy(), array) for tensor, array in zip(call.outputs, result.outputs, strict=True)
                  if not tensor.absent]
     except DroppedError:
         return None

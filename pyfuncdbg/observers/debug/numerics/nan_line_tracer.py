@@ -104,11 +104,11 @@ class LineTracer:
         before = sys.gettrace()
         sys.settrace(self._enter)               # first: an active trace function would see the call
         try:
-            return sys.call_tracing(self._traced, (function,))
+            return sys.call_tracing(self._run_traced, (function,))
         finally:
             sys.settrace(before)
 
-    def _traced(self, function: Callable[[], Any]) -> Any:
+    def _run_traced(self, function: Callable[[], Any]) -> Any:
         sys.settrace(self._enter)               # 3.11 disables tracing inside a trace function until it is set again
         return function()
 
@@ -148,11 +148,11 @@ class LineTracer:
         return () if array is None or all_finite(array) else (('', array),)
 
     def _of_items(self, items: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, np.ndarray]]:
-        found: list[tuple[str, np.ndarray]] = []
+        arrays: list[tuple[str, np.ndarray]] = []
         for where, item in items:
             if isinstance(item, np.ndarray | float | complex | np.inexact) or self._is_tensor(item):
-                found += [(where + more, array) for more, array in self.parts(item)]
-        return found
+                arrays += [(where + more, array) for more, array in self.parts(item)]
+        return arrays
 
     def array_of(self, value: Any) -> np.ndarray | None:
         """The array behind a number or tensor, None for other objects."""
@@ -162,23 +162,23 @@ class LineTracer:
 
     def _is_tensor(self, value: Any) -> bool:
         kind = type(value)
-        known = self._tensors.get(kind)
-        if known is None:
-            known = is_host_class(kind) and self._to_numpy(value).dtype.kind != 'O'
-            self._tensors[kind] = known
-        return known
+        is_tensor = self._tensors.get(kind)
+        if is_tensor is None:
+            is_tensor = is_host_class(kind) and self._to_numpy(value).dtype.kind != 'O'
+            self._tensors[kind] = is_tensor
+        return is_tensor
 
-    def known(self, value: Any) -> int | None:
+    def appearance_of(self, value: Any) -> int | None:
         """The appearance of an object, or of something in a list of them."""
-        held = self._ids.get(id(value))
-        while held is None and isinstance(value, np.ndarray) and value.base is not None:
+        entry = self._ids.get(id(value))
+        while entry is None and isinstance(value, np.ndarray) and value.base is not None:
             value = value.base                  # a view shows what its array holds
-            held = self._ids.get(id(value))
-        if held is None and type(value) in (list, tuple):
-            held = next((one for item in value[:ITEMS] if (one := self._ids.get(id(item))) is not None), None)
-        return held[1] if held is not None and type(value) not in _SHARED else None
+            entry = self._ids.get(id(value))
+        if entry is None and type(value) in (list, tuple):
+            entry = next((one for item in value[:ITEMS] if (one := self._ids.get(id(item))) is not None), None)
+        return entry[1] if entry is not None and type(value) not in _SHARED else None
 
-    def appeared(self, appearance: NonfiniteVariable, value: Any) -> int:
+    def add_appearance(self, appearance: NonfiniteVariable, value: Any) -> int:
         """Note one; its number."""
         if len(self.appearances) < MOST:
             self.appearances.append(appearance)
@@ -204,10 +204,10 @@ class _Activation:
         self._before: list[tuple[Path, Any, Any]] = []
         self._now: Statement | None = None
         self._results = 0
-        given = frame.f_locals if not (self._generated and is_block(frame.f_code)) else {}
+        arguments = frame.f_locals if not (self._generated and is_block(frame.f_code)) else {}
         for name in self._code.co_varnames[:self._code.co_argcount + self._code.co_kwonlyargcount]:
-            if name in given:
-                self._look((name,), given[name], None)
+            if name in arguments:
+                self._look((name,), arguments[name], None)
 
     def on_event(self, frame: FrameType, event: str, arg: Any) -> Any:
         """The callback of `sys.settrace`."""
@@ -229,16 +229,16 @@ class _Activation:
     def _note_operands(self, statement: Statement, frame: FrameType) -> None:
         """Keep what the statement reads: it may rebind it, or write to it."""
         values = frame.f_locals
-        kept = self._before = []
+        operands = self._before = []
         self._results = len(self._tracer.results)
         for path in statement.reads:
-            value = _resolved(path, values, frame.f_globals)
+            value = _resolve(path, values, frame.f_globals)
             if value is _NOTHING or (type(value) in _NEVER and type(value) is not int):
                 continue
             copy = None
             if statement.mutates and type(value) is np.ndarray and value.nbytes <= COPIED and path in statement.touched:
                 copy = value.copy()
-            kept.append((path, value, copy))
+            operands.append((path, value, copy))
 
     def _after(self, frame: FrameType) -> None:
         """Look at what the statement may have changed."""
@@ -246,7 +246,7 @@ class _Activation:
         assert statement is not None
         values = frame.f_locals
         for path in statement.touched:
-            value = _resolved(path, values, frame.f_globals)
+            value = _resolve(path, values, frame.f_globals)
             if value is _NOTHING or type(value) in _NEVER:
                 continue
             if not statement.mutates and self._last.get(path) is value and path in self._last:
@@ -265,29 +265,29 @@ class _Activation:
 
     def _look(self, path: Path, value: Any, statement: Statement | None) -> None:
         tracer = self._tracer
-        found = tracer.parts(value)
-        if not found:
+        arrays = tracer.parts(value)
+        if not arrays:
             self._bad.pop(path, None)
             return
-        where, array = found[0]
+        where, array = arrays[0]
         nan = bool(np.isnan(array).any())
         before = self._bad.get(path)
         if before is not None and before[1] >= nan:
             return
-        known = tracer.known(value)
+        known = tracer.appearance_of(value)
         if known is not None and _has_nan(tracer.appearances[known]) >= nan:
             self._bad[path] = known, nan            # the same object by another name
             return
         code = self._code
-        index = tracer.appeared(NonfiniteVariable(
+        index = tracer.add_appearance(NonfiniteVariable(
             code.co_filename, code.co_firstlineno if statement is None else statement.line, code.co_name,
-            '' if statement is None else statement.text, '.'.join(path) + where, described('.'.join(path), array),
+            '' if statement is None else statement.text, '.'.join(path) + where, describe('.'.join(path), array),
             self._operands(), given=statement is None), value)
         self._bad[path] = index, nan
 
     def _operands(self) -> tuple[Operand, ...]:
         tracer = self._tracer
-        found = []
+        operands = []
         for path, value, copy in self._before:
             array = copy if copy is not None else tracer.array_of(value)
             if array is None:
@@ -297,20 +297,20 @@ class _Activation:
                 array = parts[0][1]
             if array.dtype.kind not in 'biufcV':
                 continue
-            since = None
+            appearance = None
             if not all_finite(array):
                 held = self._bad.get(path)
-                since = held[0] if held is not None else tracer.known(value)
+                appearance = held[0] if held is not None else tracer.appearance_of(value)
             after = copy is None and isinstance(value, np.ndarray) and self._now is not None and self._now.mutates \
                 and path in self._now.touched
-            found.append(Operand('.'.join(path), described('.'.join(path), array), since, after))
+            operands.append(Operand('.'.join(path), describe('.'.join(path), array), appearance, after))
         for index in dict.fromkeys(tracer.results[self._results:]):
             result = tracer.appearances[index]
-            found.append(Operand(f'{result.function}()', result.tensor, index))
-        return tuple(found)
+            operands.append(Operand(f'{result.function}()', result.tensor, index))
+        return tuple(operands)
 
 
-def cause(tracer: LineTracer) -> list[int]:
+def find_cause(tracer: LineTracer) -> list[int]:
     """The appearances that lead to the result, the first one first: back from it, through operands, to finite ones.
 
     NaN is followed through operands with NaN only: NaN that came of an infinity began where it came.
@@ -330,7 +330,7 @@ def cause(tracer: LineTracer) -> list[int]:
         way.append(at)
 
 
-def described(name: str, array: np.ndarray) -> TensorRecord:
+def describe(name: str, array: np.ndarray) -> TensorRecord:
     """The summary of a value, as of a recorded tensor."""
     return TensorRecord(name, dtype_name(array.dtype), array.shape, array.nbytes, 'stats', stats_of(array))
 
@@ -344,7 +344,7 @@ def _holds_nan(tensor: TensorRecord) -> bool:
 
 
 _NOTHING: Any = object()
-_NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(described), type(sys), slice, range,
+_NEVER = frozenset((int, bool, str, bytes, type(None), type, type(len), type(describe), type(sys), slice, range,
                     np.ufunc))
 _SHARED = frozenset((float, int, bool, type(None)))
 """Types whose objects are shared by many values: `np.nan` is the same object everywhere."""
@@ -371,7 +371,7 @@ def _is_library(filename: str) -> bool:
     return filename.startswith((*_LIBRARIES, '<__array_function__')) or '/site-packages/' in filename
 
 
-def _resolved(path: Path, values: Mapping[str, Any], outer: Mapping[str, Any]) -> Any:
+def _resolve(path: Path, values: Mapping[str, Any], outer: Mapping[str, Any]) -> Any:
     """The value of a variable; of attributes only what lies in the objects' dicts: properties are the program's code."""
     value = values[path[0]] if path[0] in values else outer.get(path[0], _NOTHING)
     if len(path) > 1 and type(value) is ModuleType:

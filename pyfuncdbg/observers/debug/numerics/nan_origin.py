@@ -42,27 +42,27 @@ def provenance(trace: Trace, call: CallRecord, tensor: TensorRecord) -> Provenan
     if tensor.stats is None or not tensor.stats.bad:
         return None
     health = judge(trace)
-    found = health.by_call()
+    findings = health.by_call()
     if call.site.kind == 'run':
         return _of_fetch(trace, health, call, tensor)
-    finding = found.get(call.number)
+    finding = findings.get(call.number)
     if finding is None:
         return None
     if not finding.origin:
-        return _began(finding, any(tensor is output for output in call.outputs), finding.certain)
-    origin = found.get(finding.origin)
-    return _began(origin, False, finding.certain) if origin is not None else None
+        return _provenance_of(finding, any(tensor is output for output in call.outputs), finding.certain)
+    origin = findings.get(finding.origin)
+    return _provenance_of(origin, False, finding.certain) if origin is not None else None
 
 
 def _of_fetch(trace: Trace, health: Health, run: CallRecord, tensor: TensorRecord) -> Provenance | None:
     for outcome in outcomes(trace, health):
         for fetch in outcome.fetches:
             if (fetch.run, fetch.process, fetch.tensor.name) == (run.run, run.process, tensor.name):
-                return _began(outcome.origin, False, fetch.certain)
+                return _provenance_of(outcome.origin, False, fetch.certain)
     return None
 
 
-def _began(origin: NanVerdict, here: bool, certain: bool) -> Provenance:
+def _provenance_of(origin: NanVerdict, here: bool, certain: bool) -> Provenance:
     call = origin.call
     place: ReportedLine | Frame | None = origin.places[0] if origin.places else None
     if place is None and not call.site.filename and call.site.stack:    # an op: where it was made

@@ -97,14 +97,16 @@ def outcomes(trace: Trace, health: Health) -> tuple[NanOutcome, ...]:
     result = []
     for origin in health.origins:
         number = origin.call.number
-        met = heirs.get(number, [])
-        inherited = [finding for finding in met if finding.verdict == 'inherited' and not finding.call.site.attrs.get(
+        heirs_of_origin = heirs.get(number, [])
+        inherited = [finding for finding in heirs_of_origin if finding.verdict == 'inherited'
+                     and not finding.call.site.attrs.get(
             'source')]                          # a source row, not a step
         fetches = tuple(reached.get(number, ()))
-        backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *met))
+        backward = all(_is_backward(trace, finding.call, steps) for finding in (origin, *heirs_of_origin))
         certain = sum(finding.certain for finding in inherited)
         result.append(NanOutcome(origin, certain, len(inherited) - certain,
-                                 tuple(finding.call.number for finding in met if finding.verdict == 'masked'), fetches,
+                                 tuple(finding.call.number for finding in heirs_of_origin
+                                       if finding.verdict == 'masked'), fetches,
                                  backward and not fetches))
     return tuple(result)
 
@@ -131,7 +133,7 @@ def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
         for tensor in finding.call.outputs:
             if tensor.name and tensor.stats is not None and tensor.stats.bad:
                 makers[(*key, tensor.name)] = finding
-    found: dict[str, list[ReachedFetch]] = {}
+    fetches: dict[str, list[ReachedFetch]] = {}
     for run in trace.calls(kind='run', bad=True, limit=RUNS):
         if run.site.traits.backward_pass:
             continue
@@ -140,16 +142,16 @@ def _fetches(trace: Trace, health: Health) -> dict[str, list[ReachedFetch]]:
             if tensor.stats is None or not tensor.stats.bad or tensor.name in fed:
                 continue
             maker = makers.get((run.process, run.run, tensor.name))
-            source = maker or latest.get((run.process, run.run)) or _before(health, run)
+            source = maker or latest.get((run.process, run.run)) or _origin_before(health, run)
             if source is not None:
                 origin = source.origin or source.call.number
                 path, gap = _path(origin, run, tensor.name, makers, health.by_call())
-                found.setdefault(origin, []).append(ReachedFetch(run.run, run.process, run.site.name, tensor, path, gap,
-                                                                 maker is not None and source.certain))
-    return found
+                fetches.setdefault(origin, []).append(ReachedFetch(run.run, run.process, run.site.name, tensor, path, gap,
+                                                                   maker is not None and source.certain))
+    return fetches
 
 
-def _before(health: Health, run: CallRecord) -> NanVerdict | None:
+def _origin_before(health: Health, run: CallRecord) -> NanVerdict | None:
     """The first origin of the process before a run ended: variables carry values to later runs."""
     ended = run.started + (run.duration or 0.0)
     return next((finding for finding in health.origins

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.hooks.call import Kind
-from pyfuncdbg.observers.debug.batched_calls import Tell, part_of, read_calls
+from pyfuncdbg.observers.debug.batched_calls import Tell, read_calls, report_part
 from pyfuncdbg.observers.debug.numerics.data_order import in_data_order
 from pyfuncdbg.observers.record.records import CallRecord, RunRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -82,14 +82,14 @@ class Health:
     findings: tuple[NanVerdict, ...]
     unjudged: int = 0
 
-    def having(self, *verdicts: Verdict) -> tuple[NanVerdict, ...]:
+    def with_verdicts(self, *verdicts: Verdict) -> tuple[NanVerdict, ...]:
         """The findings with one of these verdicts."""
         return tuple(finding for finding in self.findings if finding.verdict in verdicts)
 
     @property
     def origins(self) -> tuple[NanVerdict, ...]:
         """The origins of non-finite values: born, suspected, fed or entered."""
-        return self.having('born', 'suspected', 'fed', 'entered')
+        return self.with_verdicts('born', 'suspected', 'fed', 'entered')
 
     def by_call(self) -> dict[str, NanVerdict]:
         """The findings by call number."""
@@ -105,16 +105,16 @@ def judge(trace: Trace, limit: int = JUDGED, tell: Tell | None = None) -> Health
     total, awaited = sum(counts), sum(min(count, limit) for count in counts)
     met: list[CallRecord] = []
     for kind in KINDS:
-        met += read_calls(trace, part_of(tell, len(met), awaited), kind=kind, bad=True, limit=limit)
+        met += read_calls(trace, report_part(tell, len(met), awaited), kind=kind, bad=True, limit=limit)
     runs = trace.calls(kind='run', bad=True, limit=limit)
-    fed = untaken(runs, met)
-    calls = in_data_order(sorted((*(run for run in runs if run.number in fed), *met, *_suspects(trace)), key=_when))
+    fed = untaken_feeds(runs, met)
+    calls = in_data_order(sorted((*(run for run in runs if run.number in fed), *met, *_suspects(trace)), key=_end_time))
     tracker = _Tracker(trace, fed)
-    findings = [finding for call in calls[:limit] if (finding := tracker.judged(call)) is not None]
+    findings = [finding for call in calls[:limit] if (finding := tracker.judge(call)) is not None]
     return Health(_innermost(findings, _Above(trace, runs)), max(0, total - limit))
 
 
-def _when(call: CallRecord) -> float:
+def _end_time(call: CallRecord) -> float:
     """A gradient step comes when it has ended: after the steps inside the function that it goes back through."""
     return call.started + (call.duration or 0.0) if call.site.kind == 'gradient' else call.started
 
@@ -128,7 +128,7 @@ def _suspects(trace: Trace) -> list[CallRecord]:
     places: list[int | None] = [None, *(run.run for run in runs)]
     said = [call for run in places
             for call in trace.calls(kind='python', run=run, bad=False, printed=True, limit=SUSPECTS)]
-    return list({call.number: call for call in said if _unseen(call) is not None}.values())
+    return list({call.number: call for call in said if _missing_output(call) is not None}.values())
 
 
 def first_bad(tensors: Sequence[TensorRecord]) -> int | None:
@@ -177,38 +177,39 @@ class _Tracker:
     """By forward call: where the values of the latest gradient step through it began."""
     _fed: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
-    def judged(self, call: CallRecord) -> NanVerdict | None:
+    def judge(self, call: CallRecord) -> NanVerdict | None:
         if call.site.kind == 'run':
             return self._fed_run(call)
-        came = first_bad(call.inputs)
-        made = first_bad(call.outputs)
-        if came is None:
-            if made is None:
+        input_slot = first_bad(call.inputs)
+        output_slot = first_bad(call.outputs)
+        if input_slot is None:
+            if output_slot is None:
                 return self._suspected(call)
             before = self._forward(call)
             if before is not None:
-                self._began(call, before)
-                return NanVerdict('inherited', call, made, call.outputs[made], reported_lines(call), before,
+                self._note_origin(call, before)
+                return NanVerdict('inherited', call, output_slot, call.outputs[output_slot], reported_lines(call), before,
                                   certain=before in (self._origin.get(call.forward), self._behind.get(call.forward)))
             if call.site.traits.runs_graph and (call.process, call.run) in self._last:
-                return self._stored(call, made)     # it was born inside, in an op that was recorded
-            seen = call.site.kind != 'gradient' or bool(call.forward)
+                return self._stored(call, output_slot)     # it was born inside, in an op that was recorded
+            has_forward = call.site.kind != 'gradient' or bool(call.forward)
             if call.site.kind == 'op' and not any(is_array(tensor) for tensor in call.inputs):
-                return self._stored(call, made)
-            certain = seen and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
-            self._began(call, call.number)
-            return NanVerdict('born', call, made, call.outputs[made], reported_lines(call), certain=certain)
-        tensor = call.inputs[came]
+                return self._stored(call, output_slot)
+            certain = has_forward and all(tensor.stats is not None or tensor.absent for tensor in call.inputs)
+            self._note_origin(call, call.number)
+            return NanVerdict('born', call, output_slot, call.outputs[output_slot], reported_lines(call), certain=certain)
+        tensor = call.inputs[input_slot]
         source, certain = self._source(call, tensor)
-        if made is None and call.outputs and call.error is None:
+        if output_slot is None and call.outputs and call.error is None:
             if call.site.kind == 'op' and call.site.traits.reads_no_value:
                 return None                     # a finite output of it masks nothing
-            return NanVerdict('masked', call, came, tensor, origin=source or '', certain=certain)
+            return NanVerdict('masked', call, input_slot, tensor, origin=source or '', certain=certain)
         if source is not None:
-            self._began(call, source)
-            return NanVerdict('inherited', call, came, tensor, reported_lines(call), source, certain)
-        self._began(call, call.number)
-        return NanVerdict('fed' if tensor.name in self._feeds(call) else 'entered', call, came, tensor, reported_lines(call))
+            self._note_origin(call, source)
+            return NanVerdict('inherited', call, input_slot, tensor, reported_lines(call), source, certain)
+        self._note_origin(call, call.number)
+        return NanVerdict('fed' if tensor.name in self._feeds(call) else 'entered', call, input_slot, tensor,
+                          reported_lines(call))
 
     def _fed_run(self, run: CallRecord) -> NanVerdict | None:
         """A feed that no recorded call took; what explains the arguments of a function is an earlier call."""
@@ -219,28 +220,28 @@ class _Tracker:
         slot = self.fed_runs[run.number]
         return NanVerdict('fed', run, slot, run.inputs[slot])
 
-    def _stored(self, call: CallRecord, made: int) -> NanVerdict:
+    def _stored(self, call: CallRecord, slot: int) -> NanVerdict:
         """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
-        self._began(call, earlier or call.number)
-        return NanVerdict('inherited' if earlier else 'entered', call, made, call.outputs[made], origin=earlier or '',
+        self._note_origin(call, earlier or call.number)
+        return NanVerdict('inherited' if earlier else 'entered', call, slot, call.outputs[slot], origin=earlier or '',
                           certain=False)
 
     def _forward(self, call: CallRecord) -> str | None:
         """The origin for a gradient step whose inputs are finite: it also uses the values of the forward pass."""
         if call.site.kind != 'gradient':
             return None
-        known = (self._origin.get(call.forward) or self._behind.get(call.forward)
-                 or self._last.get((call.process, call.run)))
-        if known is None and not call.forward:      # its forward values were not recorded: a variable may have carried it
-            known = self._first.get(call.process)
-        return known
+        origin = (self._origin.get(call.forward) or self._behind.get(call.forward)
+                  or self._last.get((call.process, call.run)))
+        if origin is None and not call.forward:      # its forward values were not recorded: a variable may have carried it
+            origin = self._first.get(call.process)
+        return origin
 
     def _suspected(self, call: CallRecord) -> NanVerdict | None:
-        slot = _unseen(call)
+        slot = _missing_output(call)
         if slot is None:
             return None
-        self._began(call, call.number)
+        self._note_origin(call, call.number)
         return NanVerdict('suspected', call, slot, call.outputs[slot], reported_lines(call), certain=False)
 
     def _source(self, call: CallRecord, tensor: TensorRecord) -> tuple[str | None, bool]:
@@ -264,7 +265,7 @@ class _Tracker:
                 return next(can_be, self._last[run])
         return self._first.get(call.process)
 
-    def _began(self, call: CallRecord, origin: str) -> None:
+    def _note_origin(self, call: CallRecord, origin: str) -> None:
         run = (call.process, call.run)
         self._last[run] = origin
         self._origin[call.number] = origin
@@ -311,7 +312,7 @@ def _holds_infinity(call: CallRecord) -> bool:
     return any(tensor.stats is not None and tensor.stats.bad > tensor.stats.nan for tensor in (*call.inputs, *call.outputs))
 
 
-def _unseen(call: CallRecord) -> int | None:
+def _missing_output(call: CallRecord) -> int | None:
     """Slot of the first output that was not kept, in a call for which NumPy reported an error."""
     slot = next((i for i, tensor in enumerate(call.outputs)
                  if tensor.level == 'none' and tensor.stats is None and not tensor.absent), None)
@@ -330,7 +331,7 @@ def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, .
     A call whose inputs are not all known may also have got it as a call inside of it did, from an earlier one.
     """
     inner: dict[str, str] = {}
-    within: dict[str, str] = {}
+    outer_origins: dict[str, str] = {}
     doubted = {finding.call.number for finding in findings if not finding.certain}
     for finding in findings:
         if finding.verdict == 'born' or (doubted and finding.verdict == 'inherited'):
@@ -338,17 +339,17 @@ def _innermost(findings: list[NanVerdict], above: _Above) -> tuple[NanVerdict, .
                 if finding.verdict == 'born':
                     inner.setdefault(number, finding.call.number)
                 elif number in doubted and finding.certain:
-                    within.setdefault(number, finding.origin)
+                    outer_origins.setdefault(number, finding.origin)
     result = []
     for finding in findings:
         number = finding.call.number if finding.verdict == 'born' else finding.origin
         if number and not finding.certain:
-            number = inner.get(finding.call.number) or within.get(finding.call.number, number)
-        origin = _followed(number, inner)
+            number = inner.get(finding.call.number) or outer_origins.get(finding.call.number, number)
+        origin = _follow(number, inner)
         result.append(finding if origin == number == finding.origin or origin == finding.call.number else replace(
             finding, verdict='inherited' if finding.verdict == 'born' else finding.verdict, origin=origin))
     known = {finding.call.number: finding.origin for finding in result if finding.verdict == 'inherited'}
-    return tuple(replace(finding, origin=_followed(finding.origin, known)) if finding.origin in known else finding
+    return tuple(replace(finding, origin=_follow(finding.origin, known)) if finding.origin in known else finding
                  for finding in result)
 
 
@@ -361,12 +362,12 @@ class _Above:
         self._parents: dict[str, str] = {}
 
     def of(self, call: CallRecord) -> list[str]:
-        found: list[str] = []
+        numbers: list[str] = []
         number = call.parent or self._around(call)
-        while number and number not in found:
-            found.append(number)
+        while number and number not in numbers:
+            numbers.append(number)
             number = self._next(number)
-        return found
+        return numbers
 
     def _next(self, number: str) -> str:
         if number not in self._parents:
@@ -387,7 +388,7 @@ class _Above:
         return self._runs[key]
 
 
-def _followed(number: str, inner: dict[str, str]) -> str:
+def _follow(number: str, inner: dict[str, str]) -> str:
     """The end of a chain of calls in calls; a damaged trace may hold a circle."""
     seen: set[str] = set()
     while number in inner and number not in seen:
@@ -396,15 +397,15 @@ def _followed(number: str, inner: dict[str, str]) -> str:
     return number
 
 
-def untaken(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
+def untaken_feeds(runs: Iterable[CallRecord], calls: Iterable[CallRecord]) -> dict[str, int]:
     """Those of the runs with a non-finite feed that none of these calls took, by number: the slot of the first one."""
-    taken = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
-    found: dict[str, int] = {}
+    used = {(call.process, call.run, tensor.name) for call in calls for tensor in call.inputs}
+    slots: dict[str, int] = {}
     for run in runs:
         # What a backward pass gives are gradients; the arguments of a function may be what another call made.
         if run.site.traits.backward_pass or (run.parent and not run.site.traits.fed_run):
             continue
         for slot, tensor in enumerate(run.inputs):
-            if tensor.stats is not None and tensor.stats.bad and (run.process, run.run, tensor.name) not in taken:
-                found.setdefault(run.number, slot)
-    return found
+            if tensor.stats is not None and tensor.stats.bad and (run.process, run.run, tensor.name) not in used:
+                slots.setdefault(run.number, slot)
+    return slots

@@ -49,36 +49,36 @@ def statements_of(code: CodeType) -> Mapping[int, Statement]:
     first = code.co_firstlineno
     known = _of_file(code.co_filename)
     lines = {line for _, _, line in code.co_lines() if line is not None and line > 0}
-    found = {line: known[line] for line in lines if line in known}
-    if len(found) * 2 < len(lines):                 # no source, or one that is not what runs
+    statements = {line: known[line] for line in lines if line in known}
+    if len(statements) * 2 < len(lines):                 # no source, or one that is not what runs
         return _of_bytecode(code, first)
-    return found
+    return statements
 
 
 @functools.lru_cache(64)
-def _parsed(text: str) -> dict[int, Statement]:
+def _parse(text: str) -> dict[int, Statement]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     lines = _NEWLINE.split(text)
-    found: dict[int, Statement] = {}
+    statements: dict[int, Statement] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
             last = _last_line(node)
             statement = _statement(node, lines)
             for line in range(node.lineno, last + 1):
-                found[line] = statement if line not in found else _both(found[line], statement)
+                statements[line] = statement if line not in statements else _merge(statements[line], statement)
         elif isinstance(node, ast.Lambda):
             statement = _statement(ast.Expr(node.body, lineno=node.body.lineno, col_offset=node.body.col_offset,
                                             end_lineno=node.body.end_lineno, end_col_offset=node.body.end_col_offset), lines)
             for line in range(node.body.lineno, (node.body.end_lineno or node.body.lineno) + 1):
-                found[line] = _both(found[line], statement) if line in found else statement
-    return found
+                statements[line] = _merge(statements[line], statement) if line in statements else statement
+    return statements
 
 
 def _of_file(filename: str) -> dict[int, Statement]:
-    return _parsed(''.join(linecache.getlines(filename)))
+    return _parse(''.join(linecache.getlines(filename)))
 
 
 def _last_line(node: ast.stmt) -> int:
@@ -143,7 +143,7 @@ def _path(node: ast.AST) -> Path | None:
     return None
 
 
-def _both(one: Statement, other: Statement) -> Statement:
+def _merge(one: Statement, other: Statement) -> Statement:
     """Two on one line: `if a: b = c`, or a statement and the lambda in it."""
     longer = one if len(one.text) >= len(other.text) else other
     return Statement(longer.text, tuple(dict.fromkeys((*one.writes, *other.writes))),

@@ -91,34 +91,34 @@ def graph_diagram(graph: RecordedGraph, form: Form, limit: int, *, names: Iterab
         run: The run that calls are of.
         call: Gives the last call of a node in it.
     """
-    drawn = _Boxes(limit)
-    wanted = list(graph.nodes) if names is None else list(names)
-    for name in wanted:
-        drawn.add(name, lambda name=name: _box(graph, name, call(name)))    # type: ignore[misc]
-    for name in wanted:
+    boxes = _Boxes(limit)
+    nodes = list(graph.nodes) if names is None else list(names)
+    for name in nodes:
+        boxes.add(name, lambda name=name: _box(graph, name, call(name)))    # type: ignore[misc]
+    for name in nodes:
         for use in graph.inputs(name, control=control):
-            _join(drawn, graph, use, use.node, name)
-    return drawn.made(form, run)
+            _join(boxes, graph, use, use.node, name)
+    return boxes.made(form, run)
 
 
-def lineage_diagram(graph: RecordedGraph, found: Lineage, form: Form, *, run: int | None = None,
+def lineage_diagram(graph: RecordedGraph, tree: Lineage, form: Form, *, run: int | None = None,
                     call: Callable[[str], CallRecord | None] = lambda name: None) -> Diagram:
     """The same tree as boxes: what its rows name, and the arrows between these."""
-    names = dict.fromkeys(row.node for row in found.rows)
-    drawn = _Boxes(len(names))
+    names = dict.fromkeys(row.node for row in tree.rows)
+    boxes = _Boxes(len(names))
     for name in names:
-        drawn.add(name, lambda name=name: _box(graph, name, call(name)))    # type: ignore[misc]
+        boxes.add(name, lambda name=name: _box(graph, name, call(name)))    # type: ignore[misc]
     for name in names:
-        for use in graph.inputs(name, control=found.control):
+        for use in graph.inputs(name, control=tree.control):
             if use.node in names:
-                _join(drawn, graph, use, use.node, name)
-    diagram = drawn.made(form)
-    return Diagram(form, diagram.boxes, diagram.arrows, found.reached - found.shown, run)
+                _join(boxes, graph, use, use.node, name)
+    diagram = boxes.made(form)
+    return Diagram(form, diagram.boxes, diagram.arrows, tree.reached - tree.shown, run)
 
 
-def _join(drawn: _Boxes, graph: RecordedGraph, use: TensorUse, source: str, target: str) -> None:
+def _join(boxes: _Boxes, graph: RecordedGraph, use: TensorUse, source: str, target: str) -> None:
     slot = use.tensor.rpartition(':')[2]
-    drawn.join(drawn.add(source, lambda: _box(graph, source, None)), drawn.add(target, lambda: _box(graph, target, None)),
+    boxes.join(boxes.add(source, lambda: _box(graph, source, None)), boxes.add(target, lambda: _box(graph, target, None)),
                slot if use.slot >= 0 and slot != '0' else '', dashed=use.slot < 0)
 
 
@@ -148,22 +148,22 @@ def _bad(tensor: TensorRecord) -> bool:
 
 def tape_diagram(tape: Tape, form: Form, limit: int, marks: Callable[[str, int], str] = lambda step, slot: '') -> Diagram:
     """The steps of a tape and the leaves that it ends in; on the arrows the gradients, with what `check` found."""
-    drawn = _Boxes(limit)
+    boxes = _Boxes(limit)
     for node in tape.nodes:
-        drawn.add(node.number, lambda node=node: _step(node))               # type: ignore[misc]
+        boxes.add(node.number, lambda node=node: _step(node))               # type: ignore[misc]
     for node in tape.nodes:
         if node.within:
-            drawn.join(drawn.add(node.within, lambda: DiagramBox(('?',), 'elsewhere')),
-                       drawn.add(node.number, lambda: DiagramBox(('?',), 'elsewhere')), 'inside', dashed=True)
+            boxes.join(boxes.add(node.within, lambda: DiagramBox(('?',), 'elsewhere')),
+                       boxes.add(node.number, lambda: DiagramBox(('?',), 'elsewhere')), 'inside', dashed=True)
     for edge in tape.edges:
         leaf = edge.gradient.name
-        target = drawn.add(edge.target, lambda: DiagramBox(('?',), 'elsewhere')) if edge.target else drawn.add(
+        target = boxes.add(edge.target, lambda: DiagramBox(('?',), 'elsewhere')) if edge.target else boxes.add(
             f'leaf {leaf}', lambda leaf=leaf: DiagramBox((leaf,), 'leaf'))         # type: ignore[misc]
         mark = marks(edge.source, edge.slot)
         bad = any(remark in ('NaN', 'Inf') for remark in edge.gradient.remarks)
-        drawn.join(drawn.add(edge.source, lambda: DiagramBox(('?',), 'elsewhere')), target,
+        boxes.join(boxes.add(edge.source, lambda: DiagramBox(('?',), 'elsewhere')), target,
                    ' '.join(word for word in (_flow(edge.gradient), mark) if word), bad=bad)
-    return drawn.made(form)
+    return boxes.made(form)
 
 
 def _step(node: TapeNode) -> DiagramBox:

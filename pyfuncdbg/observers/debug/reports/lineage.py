@@ -106,50 +106,52 @@ def lineage(graph: RecordedGraph, node: str, direction: Direction, *, depth: int
     rows = _rows(graph, node, beyond, levels, depth, limit, lambda tensor: value(tensor), direction)
     plan = graph.plan
     reached = sum(graph.constant(name) is None for name in levels)
-    shown = len({row.node for row in rows if row.constant is None})
+    shown_nodes = len({row.node for row in rows if row.constant is None})
     own = graph.constant(node) is None
-    known = graph.nodes.get(node)
-    return Lineage(node, direction, tuple(rows), reached - own, shown - own, depth, control, run,
-                   plan.label if plan is not None else '', known.returned if known is not None else (),
-                   known is not None and any(graph.is_fetched(output) for output in known.site.outputs),
-                   plan is not None or ops or known is None or not known.site.outputs,
-                   known is not None and bool(known.site.outputs))
+    recorded = graph.nodes.get(node)
+    return Lineage(node, direction, tuple(rows), reached - own, shown_nodes - own, depth, control, run,
+                   plan.label if plan is not None else '', recorded.returned if recorded is not None else (),
+                   recorded is not None and any(graph.is_fetched(output) for output in recorded.site.outputs),
+                   plan is not None or ops or recorded is None or not recorded.site.outputs,
+                   recorded is not None and bool(recorded.site.outputs))
 
 
-def _levels(node: str, beyond: Callable[[str], Sequence[TensorUse]]) -> dict[str, int]:
+def _levels(node: str, neighbours: Callable[[str], Sequence[TensorUse]]) -> dict[str, int]:
     """The distance of each node from the first one."""
     levels = {node: 0}
     queue = deque([node])
     while queue:
         name = queue.popleft()
-        for use in beyond(name):
+        for use in neighbours(name):
             if use.node not in levels:
                 levels[use.node] = levels[name] + 1
                 queue.append(use.node)
     return levels
 
 
-def _rows(graph: RecordedGraph, node: str, beyond: Callable[[str], Sequence[TensorUse]], levels: dict[str, int], depth: int,
+def _rows(graph: RecordedGraph, node: str, neighbours: Callable[[str], Sequence[TensorUse]], levels: dict[str, int],
+          depth: int,
           limit: int, value: Callable[[str], TensorRecord | None], direction: Direction) -> list[LineageRow]:
     """Depth first. A node's own inputs stand where it comes first at its least depth, so that a limit cuts off least."""
     rows: list[LineageRow] = []
-    opened: set[str] = set()
+    drawn: set[str] = set()
     stack: list[tuple[int, TensorUse | None, str, tuple[bool, ...]]] = [(0, None, node, ())]
     while stack and len(rows) < limit:
         level, use, name, last = stack.pop()
-        here = beyond(name)
+        uses = neighbours(name)
         again: Literal['', 'above', 'below'] = ''
-        if here and name in opened:
+        if uses and name in drawn:
             again = 'above'
-        elif here and level > levels[name]:
+        elif uses and level > levels[name]:
             again = 'below'
-        cut = level >= depth
+        is_cut = level >= depth
         if not again:
-            opened.add(name)
-            if not cut:
-                stack += [(level + 1, inner, inner.node, (*last, i == len(here) - 1))
-                          for i, inner in reversed(list(enumerate(here)))]
-        rows.append(_branch(graph, name, level, use, again, len(here) if cut and not again else 0, last, value, direction))
+            drawn.add(name)
+            if not is_cut:
+                stack += [(level + 1, inner, inner.node, (*last, i == len(uses) - 1))
+                          for i, inner in reversed(list(enumerate(uses)))]
+        rows.append(_branch(graph, name, level, use, again, len(uses) if is_cut and not again else 0, last, value,
+                            direction))
     return rows
 
 
@@ -163,8 +165,9 @@ def _branch(graph: RecordedGraph, name: str, level: int, use: TensorUse | None, 
     outputs = [f'{name}:0'] if node is None else list(node.site.outputs)
     if use is not None and direction == 'inputs':
         outputs = [use.tensor]
-    held = [value(tensor) if tensor and constant is None else None for tensor in outputs[:_OUTPUTS]]
-    further = tuple((slot, one) for slot, one in enumerate(held) if slot and one is not None)
+    values = [value(tensor) if tensor and constant is None else None for tensor in outputs[:_OUTPUTS]]
+    further = tuple((slot, one) for slot, one in enumerate(values) if slot and one is not None)
     op_type, function = (node.site.op_type, node.site.function) if node is not None else ('', '')
-    return LineageRow(level, name, op_type, function, sort, use, again, hidden, last, held[0] if held else None, constant,
+    return LineageRow(level, name, op_type, function, sort, use, again, hidden, last, values[0] if values else None,
+                      constant,
                       further)

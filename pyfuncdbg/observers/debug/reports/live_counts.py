@@ -99,7 +99,7 @@ class LiveCounter:
         """
         now, clock = time.monotonic(), time.time()
         info, uses = self._trace.info(), self._trace.usage()
-        memory = resident(self._pid)
+        memory = resident_memory(self._pid)
         self._peak = max(self._peak, memory or 0)
         over = info.complete or memory is None
         age = max(info.duration, 0.0 if over else clock - info.started)
@@ -136,7 +136,7 @@ def _rate(amount: float, elapsed: float) -> float:
     return amount / elapsed if elapsed > 0 else 0.0
 
 
-def resident(pid: int) -> int | None:
+def resident_memory(pid: int) -> int | None:
     """Bytes of a process that are in memory; None if it is gone or the system does not tell."""
     try:
         with open(f'/proc/{pid}/statm', encoding='ascii') as file:

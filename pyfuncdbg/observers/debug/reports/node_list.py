@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import RecordedGraph
-from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
+from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -75,9 +75,9 @@ def node_rows(trace: Trace, graph: RecordedGraph) -> list[NodeListRow]:
     times: dict[tuple[int, int], SiteTime] = {(time.site.process, time.site.id): time for time in trace.profile(graph.run)}
     rows = []
     for position, (name, node) in enumerate(graph.nodes.items()):
-        found = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
+        costs = [times[site.process, site.id] for site in node.sites[::-1] if (site.process, site.id) in times]
         users = {use.node for use in graph.users.get(name, ())}
-        rows.append(NodeListRow(position, node.site, node.inputs, len(users), found[0] if found else None,
+        rows.append(NodeListRow(position, node.site, node.inputs, len(users), costs[0] if costs else None,
                                 handle=node.is_handle, unseen=node.is_unseen,
-                                perhaps=0 if found else unattributed(trace, node.site, graph.run)))
+                                perhaps=0 if costs else count_unattributed(trace, node.site, graph.run)))
     return rows

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key
-from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, alike
+from pyfuncdbg.observers.debug.inspecting.creation_line import creation_line, forward_sites, twin_key
+from pyfuncdbg.observers.debug.reports.site_labels import SiteLabel, labels_by_site
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
@@ -85,41 +85,42 @@ class Profile:
     stepped: bool = False
 
 
-def costs(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[ProfileRow]:
+def profile_rows(times: Iterable[SiteTime], sites: Iterable[SiteRecord], by: By) -> list[ProfileRow]:
     """The rows, most time of their own first; `sites` are all of the trace."""
     sites = list(sites)
-    forward, known = by_name(sites), alike(sites) if by == 'node' else {}
+    forward, labels = forward_sites(sites), labels_by_site(sites) if by == 'node' else {}
     groups: dict[_Key, list[SiteTime]] = {}
     places: dict[_Key, tuple[str, int]] = {}
     for time in times:
         site = time.site
-        frame = made_at(site, forward)
+        frame = creation_line(site, forward)
         filename, line = (frame.filename, frame.line) if frame is not None else ('', 0)
         if by == 'function' and site.function:
             filename, line = site.filename, site.line
         key = _KEYS[by](site, filename, line)
         groups.setdefault(key, []).append(time)
         places.setdefault(key, (filename, line))
-    found = [_cost(key, group, places[key], by, known) for key, group in groups.items()]
+    found = [_cost(key, group, places[key], by, labels) for key, group in groups.items()]
     return sorted(found, key=lambda cost: (-cost.own, cost.filename, cost.line, cost.name))
 
 
 def _cost(key: _Key, group: list[SiteTime], place: tuple[str, int], by: By,
-          known: Mapping[tuple[int, int], SiteLabel]) -> ProfileRow:
+          labels: Mapping[tuple[int, int], SiteLabel]) -> ProfileRow:
     most = max(group, key=lambda time: (bool(time.site.function), time.own))
     site = most.site
     nodes = {twin_key(time.site) for time in group}
     twins = _without_twins(group)
-    alone = len(nodes) == 1 and by in ('node', 'line')
+    is_single = len(nodes) == 1 and by in ('node', 'line')
     filename, line = place if by != 'type' else ('', 0)
-    return ProfileRow(key[0] or (site.name if alone else ''), site.op_type if alone or by == 'node' else '',
-                      site.function if by in ('node', 'function') or alone else '', filename, line if by != 'file' else 0,
+    return ProfileRow(key[0] or (site.name if is_single else ''), site.op_type if is_single or by == 'node' else '',
+                      site.function if by in ('node', 'function') or is_single else '',
+                      filename, line if by != 'file' else 0,
                       len(nodes), sum(time.calls for time in twins), sum(time.failed for time in twins),
                       sum(time.own for time in group), sum(time.total for time in twins), max(time.longest
                                                                                               for time in group),
                       most.newest, sum(time.bad for time in twins),
                       site.source_at(filename, line).only_line(line) if by == 'line' and filename else SourceText(),
-                      sum(time.retries for time in twins), known.get((site.process, site.id)))
+                      sum(time.retries for time in twins), labels.get((site.process, site.id)))
 
 
 def _without_twins(group: list[SiteTime]) -> list[SiteTime]:

@@ -23,19 +23,19 @@ class SiteLabel:
     count: int
 
 
-def alike(sites: Iterable[SiteRecord]) -> dict[tuple[int, int], SiteLabel]:
+def labels_by_site(sites: Iterable[SiteRecord]) -> dict[tuple[int, int], SiteLabel]:
     """By process and id, each of these sites that looks like another one of its process."""
     groups: dict[tuple[object, ...], list[SiteRecord]] = {}
     for site in sites:
         groups.setdefault((site.process, site.name, site.kind, site.function, site.filename, site.line), []).append(site)
-    found: dict[tuple[int, int], SiteLabel] = {}
+    labels: dict[tuple[int, int], SiteLabel] = {}
     for group in groups.values():
         if len(group) > 1:
             group.sort(key=lambda site: site.id)
             places = _places(group)
-            found.update({(site.process, site.id): SiteLabel(*place, number, len(group))
-                          for number, (site, place) in enumerate(zip(group, places, strict=True), 1)})
-    return found
+            labels.update({(site.process, site.id): SiteLabel(*place, number, len(group))
+                           for number, (site, place) in enumerate(zip(group, places, strict=True), 1)})
+    return labels
 
 
 def _places(sites: list[SiteRecord]) -> list[tuple[str, int]]:

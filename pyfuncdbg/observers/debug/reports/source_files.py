@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyfuncdbg.hooks.own_files import is_program_file
-from pyfuncdbg.observers.debug.inspecting.creation_line import by_name, made_at, twin_key, unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import creation_line, forward_sites, twin_key, unlocated_reason
 from pyfuncdbg.observers.record.index.site_usage import SiteTime
 from pyfuncdbg.observers.record.records import SiteRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -60,7 +60,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """Files that passed the filters: `total` in all; `libraries` more belong to libraries, `missing` nodes to none."""
+    """Files that passed the filters: `total` in all; `libraries` more belong to libraries, `missing_lines` nodes to none."""
 
     rows: tuple[SourceFile, ...]
     total: int
@@ -74,11 +74,11 @@ def marks_by_line(trace: Trace, run: int | None = None) -> dict[str, dict[int, l
     """By file and line: the nodes that were made there, and the functions that begin there; most costly first."""
     sites = trace.sites()
     times = {(time.site.process, time.site.id): time for time in trace.profile(run)}
-    forward = by_name(sites)
+    forward = forward_sites(sites)
     found: dict[str, dict[int, list[LineMark]]] = {}
     for site in _without_twins(sites):
         time = times.get((site.process, site.id))
-        frame = made_at(site, forward)
+        frame = creation_line(site, forward)
         if frame is not None:
             found.setdefault(frame.filename, {}).setdefault(frame.line, []).append(LineMark('made', site, time))
         if site.function and site.filename and site.line:
@@ -100,9 +100,9 @@ class MissingLines:
 NONE_MISSING = MissingLines()
 
 
-def missing(trace: Trace) -> MissingLines:
+def missing_lines(trace: Trace) -> MissingLines:
     """The nodes of a trace whose lines are not known."""
-    reasons = [unlocated(site.attrs) for site in _without_twins(trace.sites())]
+    reasons = [unlocated_reason(site.attrs) for site in _without_twins(trace.sites())]
     return MissingLines(reasons.count('before'), reasons.count('imported'))
 
 
@@ -118,12 +118,13 @@ def files_of(marks: Mapping[str, Mapping[int, list[LineMark]]]) -> list[SourceFi
     """The files, most time first."""
     files = []
     for filename, lines in marks.items():
-        here = [mark for line in lines.values() for mark in line]
-        made = [mark for mark in here if mark.role == 'made' and mark.site.kind != 'gradient']
-        times = {(mark.site.process, mark.site.id): mark.time for mark in here if mark.time is not None}
+        marks_of_file = [mark for line in lines.values() for mark in line]
+        created = [mark for mark in marks_of_file if mark.role == 'made' and mark.site.kind != 'gradient']
+        times = {(mark.site.process, mark.site.id): mark.time for mark in marks_of_file if mark.time is not None}
         files.append(SourceFile(filename, is_program_file(filename),
-                                len({(mark.site.process, mark.site.id) for mark in made}),
-                                len({(mark.site.function, mark.site.line) for mark in here if mark.role == 'function'}),
+                                len({(mark.site.process, mark.site.id) for mark in created}),
+                                len({(mark.site.function, mark.site.line) for mark in marks_of_file
+                                     if mark.role == 'function'}),
                                 sum(time.calls for time in times.values()), sum(time.failed for time in times.values()),
                                 sum(time.own for time in times.values())))
     return sorted(files, key=lambda file: (-file.own, file.filename))
@@ -188,7 +189,7 @@ class AnnotatedSource:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedListing:
-    """A file and the options of its listing; `missing` nodes belong to no file."""
+    """A file and the options of its listing; `missing_lines` nodes belong to no file."""
 
     source: AnnotatedSource
     missing: MissingLines

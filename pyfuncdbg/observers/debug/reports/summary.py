@@ -109,7 +109,7 @@ class TraceSummary:
     """Of the first origin, for the report."""
 
 
-def summarized(trace: Trace, tell: Tell | None = None) -> TraceSummary:
+def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:
     """Look through a whole trace once; `tell` is called with the number of calls with non-finite values read so far."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
@@ -122,14 +122,15 @@ def summarized(trace: Trace, tell: Tell | None = None) -> TraceSummary:
     unfinished = sum(use.calls - use.finished for use in sites)
     health = judge(trace, tell=tell)
     heirs: defaultdict[tuple[str, bool], Counter[str]] = defaultdict(Counter)
-    for finding in health.having('inherited'):
+    for finding in health.with_verdicts('inherited'):
         if not finding.call.site.attrs.get('source'):       # the calls that the title counts
             heirs[finding.origin, finding.certain][finding.call.site.kind] += 1
     bad_runs = [run for run in trace.calls(kind='run', bad=True, limit=LISTED)      # an inner pass has no result outside
                 if trace.run(run.run, run.process).kind != 'inner']
     origins = tuple(NanSource(finding, heirs[finding.call.number, True], heirs[finding.call.number, False])
                     for finding in sorted(health.origins, key=_Masked(health, bad_runs)))
-    return TraceSummary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.having('masked')), health.unjudged,
+    return TraceSummary(trace.info(), dict(calls), dict(bad), sites, origins, len(health.with_verdicts('masked')),
+                        health.unjudged,
                         _failures(trace), sum(use.failed for use in sites), unfinished, _bad_fetches(bad_runs),
                         trace.count(kind='run', bad=True), retries=sum(use.retries for use in sites),
                         uncaught=next((str(note.data.get('error', '')) for note in trace.notes(UNCAUGHT)), ''),
@@ -157,8 +158,8 @@ class _Masked:
     """Predicate on origins: values masked at once, which no call inherited and no run gave."""
 
     def __init__(self, health: Health, bad_runs: Sequence[CallRecord]) -> None:
-        self._masked = {finding.origin for finding in health.having('masked')}
-        self._inherited = {finding.origin for finding in health.having('inherited')}
+        self._masked = {finding.origin for finding in health.with_verdicts('masked')}
+        self._inherited = {finding.origin for finding in health.with_verdicts('inherited')}
         self._fetched = {(run.process, run.run, tensor.name) for run in bad_runs for tensor in run.outputs
                          if tensor.stats is not None and tensor.stats.bad}
 

@@ -72,7 +72,7 @@ def timeline(calls: Sequence[SpanRecord], start: float, end: float, *, total: in
         most: Threads at most.
     """
     threads: dict[tuple[int, int], list[list[Span]]] = {}
-    shown = 0
+    shown_calls = 0
     for call in calls:
         rows = threads.setdefault((call.process, call.thread), [])
         span = _span(call, end)
@@ -86,9 +86,9 @@ def timeline(calls: Sequence[SpanRecord], start: float, end: float, *, total: in
         if level == len(rows):
             rows.append([])
         rows[level].append(span)
-        shown += 1
+        shown_calls += 1
     lanes = tuple(Lane(process, thread, tuple(tuple(row) for row in rows)) for (process, thread), rows in threads.items())
-    return Timeline(start, end, lanes[:most], len(calls) if total is None else total, shown, len(lanes))
+    return Timeline(start, end, lanes[:most], len(calls) if total is None else total, shown_calls, len(lanes))
 
 
 def _span(call: SpanRecord, end: float) -> Span:

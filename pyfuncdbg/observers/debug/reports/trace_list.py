@@ -57,19 +57,19 @@ class TraceList:
     traces: tuple[TraceEntry, ...]
 
 
-def trace_list(directory: Path, opened: Callable[[Path], Any]) -> TraceList:
+def trace_list(directory: Path, reading: Callable[[Path], Any]) -> TraceList:
     """Look into every trace of a directory.
 
     Args:
         directory: Where to look; not into folders below it.
-        opened: Gives a context for the time in which a trace is read, which gives a `Progress` or None.
+        reading: Gives a context for the time in which a trace is read, which gives a `Progress` or None.
 
     Raises:
         TraceError: The directory cannot be read.
     """
     entries = []
     for path, manifest in traces_in(directory):
-        with opened(path) as progress:
+        with reading(path) as progress:
             entries.append(_entry(path, manifest, progress))
     return TraceList(str(directory.resolve()), tuple(entries))
 

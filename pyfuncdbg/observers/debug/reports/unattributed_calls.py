@@ -14,7 +14,7 @@ from pyfuncdbg.observers.record.trace import Trace
 _READ = 64
 
 
-def unattributed(trace: Trace, site: SiteRecord, run: int | None) -> int:
+def count_unattributed(trace: Trace, site: SiteRecord, run: int | None) -> int:
     """The number of calls of a Python site that may be of a run; 0 without a run.
 
     They were made while it went on, in a run that does not announce the site; counted up to a limit.

@@ -126,7 +126,7 @@ class DebuggedRuns:
         with self._lock:
             return any(one.on for one in self._policies)
 
-    def know(self, one: Policy) -> None:
+    def add_policy(self, one: Policy) -> None:
         """There is one more policy."""
         with self._lock:
             self._policies.add(one)
@@ -137,11 +137,11 @@ class DebuggedRuns:
 
     def policy_of(self, call: Call) -> Policy | None:
         """The policy of a run that begins; None if it is not debugged, or as part of the one that it is in."""
-        found = policy.get()
-        if found is None and self.sessions is not None and call.site.traits.fed_run and (
+        run_policy = policy.get()
+        if run_policy is None and self.sessions is not None and call.site.traits.fed_run and (
                 self.on_thread(call.thread) is None):
             return self.sessions
-        return found
+        return run_policy
 
     def add(self, debugged: DebuggedRun) -> None:
         """A run begins."""
@@ -173,10 +173,10 @@ class Policies:
         self.count = 0
 
     @contextmanager
-    def applied(self, wanted: Policy) -> Iterator[None]:
+    def apply(self, run_policy: Policy) -> Iterator[None]:
         """Runs in this block are debugged by this policy."""
         self._change(1)
-        token = policy.set(wanted)
+        token = policy.set(run_policy)
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from pyfuncdbg.hooks.call_frames import code_of, is_function_frame
 from pyfuncdbg.hooks.generator_end import SOURCE
 from pyfuncdbg.hooks.own_files import is_machinery
 from pyfuncdbg.observers.debug.breakpoints.breakpoint import Hit
-from pyfuncdbg.observers.debug.conditions.function_parameters import names_of
+from pyfuncdbg.observers.debug.conditions.function_parameters import parameter_names
 from pyfuncdbg.observers.debug.stops.stop import Stop
 
 _LATER = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -32,7 +32,7 @@ def is_enterable(site: CallSite) -> bool:
     return code is not None and not code.co_flags & _LATER and not is_machinery(code.co_filename)
 
 
-def at_start(stop: Stop) -> bool:
+def is_at_start(stop: Stop) -> bool:
     """Whether a stop is where the function of its call begins."""
     return stop.phase == 'call' and stop.call is not None and stop.frame is not None and is_function_frame(stop.frame)
 
@@ -42,6 +42,6 @@ def parameter_at(stop: Stop, index: int) -> str:
     call, frame = stop.call, stop.frame
     if call is None or frame is None or call.site.attrs.get('_arguments') is not None:
         return ''
-    name = next(iter((names_of(call.site.function) or ())[index:index + 1]), '')
+    name = next(iter((parameter_names(call.site.function) or ())[index:index + 1]), '')
     value = frame.f_locals.get(name)
     return name if value is call.inputs[index] else ''

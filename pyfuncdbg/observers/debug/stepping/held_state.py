@@ -41,49 +41,49 @@ _WRITTEN = frozenset(('stdout', 'stderr', '__stdout__', '__stderr__'))
 """Streams of `sys` that a program writes to, whatever it has replaced them by."""
 
 
-def obstacle(site: CallSite) -> str:
+def repeat_obstacle(site: CallSite) -> str:
     """The reason why a Python call cannot be repeated without using up what the program is to get; '' if it can."""
     source = site.attrs.get(SOURCE, '')
     if source:
         return element_refusal(source)
     for name, value in held_objects(site.function):
-        what = _used_up(value)
+        what = _consumable_kind(value)
         if what:
             return (f'its function uses {name}, {what}: another call would consume its data. Debug the '
                     f'call itself: stop in it and step')
     return ''
 
 
-def as_left(function: Any) -> tuple[str, ...]:
+def consumables(function: Any) -> tuple[str, ...]:
     """The consumable objects that a function holds, such as 'lines, an open file': a further call takes from where they
     are."""
-    around = getattr(function, '__globals__', {})
-    found: dict[str, str] = {}
+    module_names = getattr(function, '__globals__', {})
+    names: dict[str, str] = {}
     for name, value in held_objects(function):
-        what = _used_up(value)
+        what = _consumable_kind(value)
         # What a module has, such as np.random, the function need not take: only the name is known to be in its code.
         first, dot, _ = name.partition('.')
-        if _is(value, *_RANDOM) and not _is(around.get(first, sys.modules.get(first) if dot else None), ModuleType):
+        if _is(value, *_RANDOM) and not _is(module_names.get(first, sys.modules.get(first) if dot else None), ModuleType):
             what = 'a random generator'
         if what:
-            found[name] = what
-    return tuple(f'{name}, {what}' for name, what in (found | _module_generators(function)).items())
+            names[name] = what
+    return tuple(f'{name}, {what}' for name, what in (names | _module_generators(function)).items())
 
 
 def _module_generators(function: Any) -> dict[str, str]:
     """The random generators of modules that a function's code reads, such as that of `np.random`: by `np.random.rand`,
     `random.random`, `config.rng`."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for _, one in (('', function), *held_objects(function, functions=True)):
         if not _is(one, FunctionType) or is_machinery(one.__code__.co_filename) or is_library(one.__code__.co_filename):
             continue
         for base, name, value in module_reads(one):
             if _is(value, *_RANDOM):
-                found[name] = 'a random generator'
+                names[name] = 'a random generator'
             elif _is(getattr(value, '__self__', None), *_RANDOM) or (
                     getattr(base, '__name__', '') == 'numpy.random' and name.rpartition('.')[2] in _OF_NUMPY):
-                found[name] = 'of the global random generator'
-    return found
+                names[name] = 'of the global random generator'
+    return names
 
 
 def element_refusal(source: str) -> str:
@@ -92,7 +92,7 @@ def element_refusal(source: str) -> str:
             f'Debug the call itself: stop in it and step')
 
 
-def _used_up(value: Any) -> str:
+def _consumable_kind(value: Any) -> str:
     """The kind of a value that can be used up, '' for others."""
     kind = type(value)
     if _is(value, io.IOBase):
@@ -141,18 +141,18 @@ def _refill(line: deque[Any], items: tuple[Any, ...]) -> None:
 def held_objects(function: Any, *, functions: bool = False) -> Iterator[tuple[str, Any]]:
     """The objects that a function can reach by its closure, globals, defaults and instance, with names, each once; functions
     among them if they are asked for."""
-    waiting: deque[tuple[str, Any, int]] = deque([('', function, 0)])
-    met: set[int] = set()
-    while waiting and len(met) < _MOST:
-        name, value, depth = waiting.popleft()
-        if id(value) in met or (_is(value, *_PLAIN) and value is not builtins.input):
+    queue: deque[tuple[str, Any, int]] = deque([('', function, 0)])
+    seen: set[int] = set()
+    while queue and len(seen) < _MOST:
+        name, value, depth = queue.popleft()
+        if id(value) in seen or (_is(value, *_PLAIN) and value is not builtins.input):
             continue
-        met.add(id(value))
+        seen.add(id(value))
         if depth and (not _is(value, FunctionType, MethodType, partial, ModuleType) or (
                 functions and _is(value, FunctionType))):
             yield name, value
         if depth < _DEEPEST:
-            waiting.extend((inner, part, depth + 1) for inner, part in _parts(name, value))
+            queue.extend((inner, part, depth + 1) for inner, part in _parts(name, value))
 
 
 def _is(value: Any, *kinds: type) -> bool:
@@ -201,10 +201,10 @@ def _of_function(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for kind, name in names:
         if kind == 'attribute':
             continue
-        found = function.__globals__ if kind == 'global' else sys.modules
-        if isinstance(value := found.get(name), ModuleType):
+        namespace = function.__globals__ if kind == 'global' else sys.modules
+        if isinstance(value := namespace.get(name), ModuleType):
             yield from _of_module(name, value, attributes)
-        elif name in found:
+        elif name in namespace:
             yield name, value
         elif kind == 'global' and name == 'input':
             yield name, builtins.input

@@ -14,7 +14,7 @@ from pyfuncdbg.hooks.host import Host
 from pyfuncdbg.observers.debug.value import array_of
 
 
-def stand_in(value: Any, old: Any, host: Host, name: str) -> Any:
+def replacement_value(value: Any, old: Any, host: Host, name: str) -> Any:
     """The host's value that replaces `old`.
 
     Raises:
@@ -49,12 +49,12 @@ def _from_python(value: Any, like: np.ndarray, name: str) -> np.ndarray:
         raise CommandError(f'{name} is {_type(like)}, and this is a {type(value).__name__}: expected numbers or an array')
     with np.errstate(all='ignore'):
         cast = array.astype(like.dtype)
-    if cast.dtype != object and _exact(array, cast):
+    if cast.dtype != object and _is_exact(array, cast):
         return cast
     raise CommandError(f'{name} is {_type(like)}, which does not hold {value!r:.80}. Nothing was changed.')
 
 
-def _exact(array: np.ndarray, cast: np.ndarray) -> bool:
+def _is_exact(array: np.ndarray, cast: np.ndarray) -> bool:
     """Whether numbers mean the same in another dtype; floats may be rounded, as in the program's own text."""
     if array.dtype.kind == 'f' and cast.dtype.kind in 'fc':
         return bool(np.all(np.isfinite(cast) == np.isfinite(array)))

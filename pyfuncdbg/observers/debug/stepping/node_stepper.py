@@ -40,12 +40,12 @@ class Rerun:
     before: Mapping[str, np.ndarray]
 
 
-def pausable(run: Run | None) -> bool:
+def can_pause(run: Run | None) -> bool:
     """Whether the run can be stopped before its next node."""
     return run is not None and run.control is not None
 
 
-def paused(run: Run | None) -> bool:
+def is_paused(run: Run | None) -> bool:
     """Whether the run goes from node to node already, and stops before each of its own accord."""
     return run is not None and hasattr(run.control, 'go_to')
 
@@ -112,7 +112,7 @@ class _Pause:
             if not reason:
                 return
         elif control.error is not None:
-            if self._threads.told(control.error):
+            if self._threads.was_stopped_for(control.error):
                 return
             reason = f'raised {type(control.error).__name__}'
         while True:
@@ -158,7 +158,7 @@ class _Pause:
             self._threads.plan(thread).entering = True
         elif decision.verb in STEPS:
             self._threads.step_out(decision, thread)
-        elif pausable(outer):
+        elif can_pause(outer):
             pause(self._threads, outer, decision)
         else:
             self._threads.stop_at_next_call(thread)

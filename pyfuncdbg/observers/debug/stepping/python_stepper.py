@@ -38,7 +38,7 @@ _owed: dict[int, Any] = {}
 """By native thread, what traced it before an exception left a trace function of ours: Python traces it no more then."""
 
 
-def settle() -> None:
+def restore_tracing() -> None:
     """After an exception, on the thread it came through: what traced the thread before it was stepped is back."""
     if _owed and (trace := _owed.pop(threading.get_native_id(), None)) is not None:
         sys.settrace(trace)
@@ -100,7 +100,7 @@ class Stepper(bdb.Bdb):
         if self._begun != id(frame) or not self.active:
             self._tell('call', frame, reason, None)
 
-    def begun_not(self) -> None:
+    def clear_begin(self) -> None:
         """The call is over in which the thread was to stop where its function begins: there was none."""
         if self._beginning:
             self.disarm()
@@ -134,7 +134,7 @@ class Stepper(bdb.Bdb):
         self._arm(frame)
 
     @property
-    def stepping_in(self) -> bool:
+    def is_stepping_in(self) -> bool:
         """Whether it stops at the very next line of the program, in whatever frame that is."""
         return self.active and self.stopframe is None
 
@@ -148,7 +148,7 @@ class Stepper(bdb.Bdb):
             sys.settrace(self._before)
             tracer.resume()
 
-    def unseen(self, action: Callable[[], _Result]) -> _Result:
+    def run_unseen(self, action: Callable[[], _Result]) -> _Result:
         """Do something on the thread that is not the program's, and is not to be stepped through."""
         if not self.active:
             return action()
@@ -180,13 +180,13 @@ class Stepper(bdb.Bdb):
 
     def _unmark(self) -> None:
         """Give every frame of the thread the trace function it had; one that began meanwhile has none."""
-        marked, self._marked = self._marked, []
+        frames, self._marked = self._marked, []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if frame.f_trace == self.trace_dispatch:
                 frame.f_trace = None
             frame = frame.f_back
-        for known, trace in marked:
+        for known, trace in frames:
             known.f_trace = trace
         self._error = None
         self.botframe = self.stopframe = self.returnframe = self.enterframe = self.frame_returning = None  # they hold values
@@ -202,7 +202,7 @@ class Stepper(bdb.Bdb):
             if frame.f_trace == self.trace_dispatch:
                 frame.f_trace = None            # a generator that slept while the others were given back theirs
             return None
-        if event == 'call' and (not _in_program(frame) or (self.stepping_in and _of_condition(frame))):
+        if event == 'call' and (not _in_program(frame) or (self.is_stepping_in and _of_condition(frame))):
             return None
         try:
             followed = super().trace_dispatch(frame, event, arg)

@@ -35,14 +35,14 @@ class ReloadReport:
     note: str = ''
 
 
-def reloaded(function: Any) -> ReloadReport | None:
+def reload_function(function: Any) -> ReloadReport | None:
     """Give a function the code that its file has now; None if it has no file.
 
     Raises:
         CommandError: The file cannot be compiled, or the function now uses other variables of the functions around it;
             nothing is changed.
     """
-    plain = _plain(function)
+    plain = _plain_function(function)
     if plain is None:
         return None
     code = original_code(plain.__code__)
@@ -58,14 +58,14 @@ def reloaded(function: Any) -> ReloadReport | None:
     except SyntaxError as error:
         raise CommandError(f'{filename}:{error.lineno}: {error.msg}: the edited file is not valid Python. Correct it and '
                            "type 'retry' again.") from None
-    found = [one for one in _codes(module) if one.co_qualname == name]
-    if any(one == code for one in found):
+    candidates = [one for one in _codes(module) if one.co_qualname == name]
+    if any(one == code for one in candidates):
         return ReloadReport(name, filename, code.co_firstlineno, False)
-    here = [one for one in found if one.co_firstlineno == code.co_firstlineno] or found
-    if len(here) != 1:
-        what = 'no function' if not here else f'{len(here)} functions'
+    nearest = [one for one in candidates if one.co_firstlineno == code.co_firstlineno] or candidates
+    if len(nearest) != 1:
+        what = 'no function' if not nearest else f'{len(nearest)} functions'
         return ReloadReport(name, filename, code.co_firstlineno, False, f'the file was edited and has {what} {name!r} now')
-    (new,) = here
+    (new,) = nearest
     if new.co_freevars != code.co_freevars:
         before, after = (', '.join(names) or 'none' for names in (code.co_freevars, new.co_freevars))
         raise CommandError(f'{filename}:{new.co_firstlineno}: {name!r} was edited and uses other variables of the functions '
@@ -75,7 +75,7 @@ def reloaded(function: Any) -> ReloadReport | None:
     return ReloadReport(name, filename, new.co_firstlineno, True)
 
 
-def _plain(function: Any) -> FunctionType | None:
+def _plain_function(function: Any) -> FunctionType | None:
     """The function behind a method or partial object."""
     while isinstance(function, MethodType | functools.partial):
         function = function.__func__ if isinstance(function, MethodType) else function.func

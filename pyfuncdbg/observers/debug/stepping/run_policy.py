@@ -40,7 +40,7 @@ class RunPolicy:
     """
 
     def __init__(self, runs: DebuggedRuns, title: str, *, stops: bool = True, every: bool = True) -> None:
-        runs.know(self)
+        runs.add_policy(self)
         self._runs = runs
         self._lock = new_lock()
         self._generation = -1
@@ -81,18 +81,18 @@ class RunPolicy:
         token = policy.set(None)
         self._runs.add(debugged)
         try:
-            return self._debugged(threads, debugged, proceed)
+            return self._run_debugged(threads, debugged, proceed)
         finally:
             self._runs.remove(debugged)
             policy.reset(token)
 
-    def _debugged(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+    def _run_debugged(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         over = self._begin(threads, debugged)
         while True:
             if debugged.plain:
-                return _undebugged(threads, self._runs, debugged.thread, proceed)
+                return _run_undebugged(threads, self._runs, debugged.thread, proceed)
             try:
-                outputs = self._watched(threads, debugged, proceed)
+                outputs = self._run_watched(threads, debugged, proceed)
             except RunAborted:
                 raise
             except Exception as error:          # an error of the program: shown, and raised again unless the user retries
@@ -141,14 +141,14 @@ class RunPolicy:
             debugged.stops = debugged.run.stepwise = threads.plan(debugged.thread).entering = True
         elif verb != 'cont':
             debugged.stops = True
-            threads.carry_on(decision, debugged.run, debugged.thread)
+            threads.apply_decision(decision, debugged.run, debugged.thread)
         return None
 
     def _card(self, debugged: DebuggedRun) -> Stop:
         reason = f'{ordinal(debugged.number)} run of {self.title}'
         return Stop('run', call=debugged.call, frame=sys._getframe(), reason=reason)
 
-    def _watched(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
+    def _run_watched(self, threads: ThreadControl, debugged: DebuggedRun, proceed: Callable[[], Outputs]) -> Outputs:
         """The run itself, its nodes recorded and tested."""
         if not debugged.watched:
             return proceed()
@@ -157,7 +157,7 @@ class RunPolicy:
         if watch.test is not None:
             watch.look(watch.test, call.inputs, call.run.feeds, call.site.host)
         watch.start()
-        threads.breakpoints.begin_watched()
+        threads.breakpoints.begin_watched_run()
         try:
             return proceed()
         finally:
@@ -170,7 +170,7 @@ class RunPolicy:
         if not self.on:
             return False
         what = f'{ordinal(debugged.number)} run of {self.title}'
-        chain = _chain(error)
+        chain = _error_chain(error)
         stop = Stop('end', call=debugged.call, frame=sys._getframe(), error=chain[0] if chain else None,
                     reason=f'{what} raised {type(error).__name__}' if error is not None else f'end of {what}')
         stop.chain = chain
@@ -191,18 +191,18 @@ class RunPolicy:
         return verb == 'retry'
 
 
-def _chain(error: Exception | None) -> tuple[BaseException, ...]:
+def _error_chain(error: Exception | None) -> tuple[BaseException, ...]:
     """An error after the one of the program's own code that the host made it from: that one has the frames."""
-    found: list[BaseException] = [] if error is None else [error]
-    while found and raised_by_host(found[0]):
-        cause = found[0].__cause__
+    errors: list[BaseException] = [] if error is None else [error]
+    while errors and raised_by_host(errors[0]):
+        cause = errors[0].__cause__
         if cause is None or cause.__traceback__ is None:
             break
-        found.insert(0, cause)
-    return tuple(found)
+        errors.insert(0, cause)
+    return tuple(errors)
 
 
-def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
+def _run_undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed: Callable[[], Outputs]) -> Outputs:
     """A run in which nothing stops, and nothing is recorded that only the debugger would read."""
     plan = threads.plan(thread)
     plan.asking = True
@@ -214,13 +214,13 @@ def _undebugged(threads: ThreadControl, runs: DebuggedRuns, thread: int, proceed
         if threads.on:
             threads.live.recorder()
         plan.asking = False
-        if plan.idle:
+        if plan.is_idle:
             threads.plans.pop(thread, None)
 
 
 def _step_on(threads: ThreadControl, thread: int, decision: Decision) -> None:
     """Go on stepping where the run was asked for: through Python, or to the next call."""
-    frame = _asking_frame()
+    frame = _program_frame()
     plan = threads.plan(thread)
     if decision.verb in _IN_PYTHON and frame is not None:
         plan.stepper.follow(decision, frame)
@@ -228,7 +228,7 @@ def _step_on(threads: ThreadControl, thread: int, decision: Decision) -> None:
         plan.next_call = True
 
 
-def _asking_frame() -> FrameType | None:
+def _program_frame() -> FrameType | None:
     """The innermost frame of the program on this thread."""
     return outside_machinery(sys._getframe(1))
 

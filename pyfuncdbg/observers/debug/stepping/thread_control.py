@@ -43,7 +43,7 @@ class ThreadControl(Protocol):
             RunAborted: The user ends the run.
         """
 
-    def carry_on(self, decision: Decision, run: Run | None, thread: int) -> None:
+    def apply_decision(self, decision: Decision, run: Run | None, thread: int) -> None:
         """Apply a decision at the boundary of a call to the rest of the run."""
 
     def stop_at_next_call(self, thread: int) -> None:
@@ -52,5 +52,5 @@ class ThreadControl(Protocol):
     def step_out(self, decision: Decision, thread: int) -> bool:
         """Stop where the program goes on around what runs now; False on a thread that has none of its frames."""
 
-    def told(self, error: BaseException) -> bool:
+    def was_stopped_for(self, error: BaseException) -> bool:
         """Whether the last stop of this thread was about this error, or the one that it was raised from."""

@@ -105,7 +105,7 @@ class ThreadPlan:
         return call.id in (self.after, self.stepper.left)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nothing is wanted of the thread."""
         return not (self.asking or self.entering or self.next_call or self.after or self.stepper.active)
 
@@ -117,23 +117,23 @@ class ThreadPlans(dict[int, ThreadPlan]):
         super().__init__()
         _all.append(weakref.ref(self, _all.remove))
 
-    def forked(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: its one thread has another number, the others are the parent's. No lock is taken."""
-        mine = super().pop(parent_thread_id(), None)
+        own_plan = super().pop(parent_thread_id(), None)
         self.clear()
-        if mine is not None:
-            super().__setitem__(threading.get_native_id(), mine)
+        if own_plan is not None:
+            super().__setitem__(threading.get_native_id(), own_plan)
 
     def of(self, call: Call, make: Callable[[int], ThreadPlan]) -> ThreadPlan | None:
         """The plan for the thread of a call, to which that of another thread that waits for it is moved."""
         waits = call.run.thread
-        waiting = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
-        if waiting is None or not (waiting.entering or waiting.next_call):
+        plan_of_waiter = self.get(waits) if waits and waits != call.thread and call.site.kind == 'python' else None
+        if plan_of_waiter is None or not (plan_of_waiter.entering or plan_of_waiter.next_call):
             return self.get(call.thread)
         plan = make(call.thread)
-        plan.entering, plan.next_call = waiting.entering, waiting.next_call
-        waiting.entering = waiting.next_call = False
-        if waiting.idle:
+        plan.entering, plan.next_call = plan_of_waiter.entering, plan_of_waiter.next_call
+        plan_of_waiter.entering = plan_of_waiter.next_call = False
+        if plan_of_waiter.is_idle:
             self.pop(waits, None)
         return plan
 
@@ -155,7 +155,7 @@ _all: list[weakref.ref[ThreadPlans]] = []
 def _after_fork() -> None:
     for known in _all:
         if (plans := known()) is not None:
-            plans.forked()
+            plans.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.forking_thread import parent_thread_id
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.notice import say
 from pyfuncdbg.hooks.output import numpy_errstate
-from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb, whereabouts
+from pyfuncdbg.observers.debug.stops.stop import STOPS_AGAIN, Decision, Stop, Verb, location_text
 from pyfuncdbg.observers.record.recorder import recorders
 
 _SCREENS = ('inspector', 'debugpy')
@@ -104,13 +104,13 @@ class Broker:
         """The usable one of greatest priority, None if there is none or the user wants none."""
         if self.wanted == 'none':
             return None
-        for known in self._front_ends:
-            if self.wanted in ('auto', 'inspector') or known.name not in _SCREENS:
+        for front_end in self._front_ends:
+            if self.wanted in ('auto', 'inspector') or front_end.name not in _SCREENS:
                 try:
-                    if known.usable():
-                        return known
+                    if front_end.usable():
+                        return front_end
                 except Exception as error:      # a broken front end must not end the debugged program
-                    self._drop(known, error)
+                    self._drop(front_end, error)
         return None
 
     def _drop(self, front_end: FrontEnd, error: Exception) -> None:
@@ -171,7 +171,7 @@ class Broker:
             return Decision('cont')             # the thread waits already and serves the user's requests
         again = self._repeats.pop(stop.thread, None)
         if again is not None and _is_step(stop):
-            return self._repeated(stop, again)
+            return self._repeat_step(stop, again)
         if self.front_end() is None:
             if self._user_lost:
                 return Decision(self.lost)
@@ -187,13 +187,13 @@ class Broker:
         try:
             while stop.decision is None:
                 self._turn(stop)
-            return self._repeated(stop, stop.decision)
+            return self._repeat_step(stop, stop.decision)
         finally:
             self._leave(stop)
             numpy_errstate.state.reset(errors)
             current.reset(speaking)
 
-    def _repeated(self, stop: Stop, decision: Decision) -> Decision:
+    def _repeat_step(self, stop: Stop, decision: Decision) -> Decision:
         if decision.times > 1:
             self._repeats[stop.thread] = replace(decision, times=decision.times - 1)
         return decision
@@ -238,10 +238,10 @@ class Broker:
     def _turn(self, stop: Stop) -> None:
         """One turn of a stop: at the prompt if it has the focus, else waiting."""
         with self._lock:
-            mine = self._focus is stop and self._talking is None        # the one before may still be in its prompt
-            if mine:
+            has_prompt = self._focus is stop and self._talking is None        # the one before may still be in its prompt
+            if has_prompt:
                 self._talking = stop
-        if not mine:
+        if not has_prompt:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is for the prompt, which is in another thread
                 stop.serve()
             return
@@ -270,21 +270,21 @@ class Broker:
     def _go_on_alone(self, stop: Stop) -> None:
         """A stop that waits has no user any more."""
         with self._lock:
-            said, self._alone_said = self._alone_said, True
+            was_said, self._alone_said = self._alone_said, True
             self._user_lost = True
         with contextlib.suppress(CommandError):                 # decided meanwhile
             stop.decide(self.lost)
-        if not said:
+        if not was_said:
             end = 'ends' if self.lost == 'abort' else 'continues without stops'
             say(f'the user is gone: the program {end}')
 
-    def forked(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: the stops of other threads are the parent's."""
         self._expected = 0
-        mine, before = threading.get_native_id(), parent_thread_id()
+        thread, before = threading.get_native_id(), parent_thread_id()
         self._stops = tuple(stop for stop in self._stops if stop.thread == before)
         for stop in self._stops:
-            stop.thread = mine
+            stop.thread = thread
         self._focus = self._stops[0] if self._stops else None
         if self._talking is not self._focus:
             self._talking = None
@@ -300,7 +300,7 @@ def _is_step(stop: Stop) -> bool:
 
 def _after_fork() -> None:
     for broker in list(_brokers):
-        broker.forked()
+        broker.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -308,13 +308,13 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def log_stop(stop: Stop) -> None:
     """Say that a stop was passed, and note it."""
-    say(f'not stopped {whereabouts(stop)}: {stop.reason} (no user is connected)')
+    say(f'not stopped {location_text(stop)}: {stop.reason} (no user is connected)')
     note_stop(stop)
 
 
 def note_stop(stop: Stop) -> None:
     """Note in every recording that a stop was passed."""
-    place = whereabouts(stop)
+    place = location_text(stop)
     call = stop.call
     for recorder in recorders():
         recorder.note('stop', {'stop': stop.number, 'phase': stop.phase, 'place': place, 'reason': stop.reason,

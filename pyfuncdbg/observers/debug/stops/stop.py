@@ -213,25 +213,25 @@ class Stop:
 
 def _frames(frame: FrameType | None, traceback: TracebackType | None) -> tuple[UserFrame, ...]:
     """The program's frames around `frame`, outermost first, then those that an error went through."""
-    found = []
+    entries = []
     outer = frame
     while outer is not None:
         if not is_machinery(outer.f_code.co_filename):
-            found.append(UserFrame(outer, frame_line(outer)))
+            entries.append(UserFrame(outer, frame_line(outer)))
         elif is_cell_runner(outer.f_code):
             break
         outer = outer.f_back
-    found.reverse()
-    known = {id(entry.frame) for entry in found}
+    entries.reverse()
+    ids = {id(entry.frame) for entry in entries}
     while traceback is not None:
         inner = traceback.tb_frame
-        if not is_machinery(inner.f_code.co_filename) and id(inner) not in known:
-            found.append(UserFrame(inner, program_line(inner.f_code, traceback.tb_lineno)))
+        if not is_machinery(inner.f_code.co_filename) and id(inner) not in ids:
+            entries.append(UserFrame(inner, program_line(inner.f_code, traceback.tb_lineno)))
         traceback = traceback.tb_next
-    return tuple(found)
+    return tuple(entries)
 
 
-def whereabouts(stop: Stop) -> str:
+def location_text(stop: Stop) -> str:
     """'before norm[3]', 'norm at model.py:41', 'entering norm at model.py:40', 'before node c', 'after run #2'."""
     if stop.phase in PYTHON or stop.phase == 'post-mortem':
         inside = f', {_call(stop)}' if stop.call is not None else ''

@@ -10,7 +10,7 @@ import re
 import tokenize
 from collections.abc import Callable, Sequence
 
-from pyfuncdbg.observers.debug.conditions.session_variables import translated
+from pyfuncdbg.observers.debug.conditions.session_variables import translate
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
 from pyfuncdbg.ui.commands.execute import is_for_python, name_of
 
@@ -91,7 +91,7 @@ def _unfinished(text: str, *, single: bool) -> bool:
 
 def _incomplete(text: str, mode: str, flags: int) -> bool:
     try:
-        compile(translated(text), '<pfd>', mode, _INCOMPLETE | flags, dont_inherit=True)
+        compile(translate(text), '<pfd>', mode, _INCOMPLETE | flags, dont_inherit=True)
     except SyntaxError as error:
         return 'incomplete input' in str(error) or 'unexpected EOF' in str(error)
     except (ValueError, MemoryError, RecursionError):
@@ -102,7 +102,7 @@ def _incomplete(text: str, mode: str, flags: int) -> bool:
 def _in_string(text: str) -> bool:
     """Whether a string of several lines is open at the end."""
     try:
-        for _ in tokenize.generate_tokens(io.StringIO(translated(text)).readline):
+        for _ in tokenize.generate_tokens(io.StringIO(translate(text)).readline):
             pass
     except tokenize.TokenError as error:
         return 'string' in str(error.args[0])

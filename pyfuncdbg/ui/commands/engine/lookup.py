@@ -10,7 +10,7 @@ import numpy as np
 
 from pyfuncdbg.errors import CommandError, DroppedError, TypedCommand, nearest
 from pyfuncdbg.observers.debug.inspecting.node_values import call_at
-from pyfuncdbg.observers.debug.reports.unattributed_calls import unattributed
+from pyfuncdbg.observers.debug.reports.unattributed_calls import count_unattributed
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
@@ -197,7 +197,7 @@ def elements(trace: Trace, spec: TensorReference, found: FoundTensor) -> np.ndar
 def _perhaps(trace: Trace, spec: TensorReference, run: int | None) -> list[str | TypedCommand]:
     """Calls that may be of a run where none is known to be."""
     sites = [site for site in trace.sites() if spec.owner in (site.name, *site.outputs)] if run is not None else []
-    calls = sum(unattributed(trace, site, run) for site in sites)
+    calls = sum(count_unattributed(trace, site, run) for site in sites)
     return [f'. {calls} of its calls may belong to it: several runs overlapped, and their host does not say which. ',
             TypedCommand(f'calls --site {spec.owner}'), ' lists them.'] if calls else []
 

@@ -145,10 +145,10 @@ def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
     owner = os.getpid()
 
     def end() -> None:
-        from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit
+        from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
         from pyfuncdbg.observers.debug.debugger import debugger
         if os.getpid() == owner and not debugger.left:
-            take(unhit(debugger.breakpoints, debugger.breakpoints.entries))
+            take(unhit_warnings(debugger.breakpoints, debugger.breakpoints.entries))
     atexit.register(end)
 
 

@@ -19,7 +19,7 @@ from pyfuncdbg.hooks.source_map import program_code
 from pyfuncdbg.observers.debug.breakpoints import actions
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker
-from pyfuncdbg.observers.debug.stops.stop import Stop, whereabouts
+from pyfuncdbg.observers.debug.stops.stop import Stop, location_text
 from pyfuncdbg.ui.commands.breakpoint_commands import carry_out_commands
 from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.answer import Answer
@@ -302,7 +302,7 @@ class _Doing:
 def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
     """Carry out what the breakpoints of a stop want, on its thread; clients get the answers as lines of a log."""
     def one(line: str) -> None:
-        log(f'{whereabouts(stop)}: {line}')
+        log(f'{location_text(stop)}: {line}')
         printed = _Printed()
         try:
             answer = execute(line, Context(debugger.live.on_demand(), stop, _WIDTH, debugger, receive=printed.receive))
@@ -318,7 +318,7 @@ def described(stop: Stop) -> dict[str, Any]:
     """A stop as plain data."""
     call = stop.call
     inner = stop.frames[-1] if stop.frames else None
-    return {'number': stop.number, 'phase': stop.phase, 'at': whereabouts(stop), 'reason': stop.reason,
+    return {'number': stop.number, 'phase': stop.phase, 'at': location_text(stop), 'reason': stop.reason,
             'thread': stop.thread, 'thread_name': stop.thread_name,
             'call': {'number': call.id, 'site': call.site.name, 'ordinal': call.ordinal} if call is not None else None,
             'run': stop.run.id if stop.run is not None else None,

@@ -7,7 +7,7 @@ import textwrap
 from rich.text import Text
 
 from pyfuncdbg.hooks.syntax_tree import tree_of
-from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
 from pyfuncdbg.observers.record.records import CallRecord, SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import lines_of
@@ -68,7 +68,7 @@ def _without(site: SiteRecord) -> list[PicturePart]:
         parts.append(PicturePart(Text.assemble('created at ', place(made.filename, made.line, full=True),
                                                f' in {one_line(made.function, 80)}', overflow='fold')))
         parts.append(PicturePart(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
-    elif (reason := unlocated_text(unlocated(site.attrs))) is not None:
+    elif (reason := unlocated_text(unlocated_reason(site.attrs))) is not None:
         parts.append(PicturePart(reason))
     return parts
 

@@ -17,7 +17,7 @@ from pyfuncdbg.errors import RunInterrupted
 from pyfuncdbg.hooks import notice
 from pyfuncdbg.observers.debug.debugger import Debugger
 from pyfuncdbg.observers.debug.stops.broker import Broker, note_stop
-from pyfuncdbg.observers.debug.stops.stop import Stop, whereabouts
+from pyfuncdbg.observers.debug.stops.stop import Stop, location_text
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.prompt.front_ends.kernel_cells import Cell, KernelCells
 from pyfuncdbg.ui.prompt.front_ends.terminal import TerminalReader
@@ -96,7 +96,7 @@ class NotebookKernel:
     def _next_cell(self, stop: Stop, broker: Broker, cells: KernelCells) -> Cell | None:
         """Wait for one: there is no input box while no cell runs. None if the stop is decided otherwise."""
         CellPage(cells.kernel,
-                 cells.last).say(f'pyfuncdbg: {whereabouts(stop)} a thread waits: the next cell shows its prompt')
+                 cells.last).say(f'pyfuncdbg: {location_text(stop)} a thread waits: the next cell shows its prompt')
         while stop.decision is None and broker.focus is stop:
             cell = cells.enter()
             if cell is not None:

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
-from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import dropped_line, output_view
@@ -86,7 +86,7 @@ def _facts(call: CallRecord) -> Table:
     if site.stack:
         grid.add_row('created', Text.assemble(place(site.stack[-1].filename, site.stack[-1].line, full=True),
                                               f' in {one_line(site.stack[-1].function, 80)}'))
-    elif (reason := unlocated_text(unlocated(site.attrs))) is not None:
+    elif (reason := unlocated_text(unlocated_reason(site.attrs))) is not None:
         grid.add_row('created', reason)
     process = f' of process {call.process}' if call.process != 1 else ''
     element = f', {one_line(call.element, 80)}' if call.element else ''

@@ -134,15 +134,15 @@ def demo_cards() -> Sequence[StopCard]:
     import numpy as np  # the demo only
 
     from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
-    from pyfuncdbg.observers.debug.value import described
+    from pyfuncdbg.observers.debug.value import describe_value
     from pyfuncdbg.ui.views.sample_trace import sample
     x = np.array([[0.5, 1, 1.5, 2], [3, 3, 3, 3], [-1, 0, 0, 1]], np.float32)
     lines = tuple(sample().call(1).site.source.splitlines())
-    values = (CardValue('x', described(x), 'mm:0'), CardValue('eps', described(1e-6), ''))
+    values = (CardValue('x', describe_value(x), 'mm:0'), CardValue('eps', describe_value(1e-6), ''))
     return (
         StopCard(1, 'line', 'normalize', 'model.py', 41, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123,
                  'MainThread', 'step', Listing('model.py', 'normalize', 39, lines[:5], 41), None,
-                 (CardValue('mu', described(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, None, ()),
+                 (CardValue('mu', describe_value(x.mean(-1, keepdims=True)), ''),), 'changed', 0, None, None, ()),
         StopCard(2, 'before', '', '', 0, 'norm', 'EagerPyFunc', 2, 17, 12, 'Session.run', 4, 9, 8123, 'Dummy-3',
                  'breakpoint 2', Listing('model.py', 'normalize', 39, lines[:4]), None, values, 'inputs', 0, None, None, ()))
 

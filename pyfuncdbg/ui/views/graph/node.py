@@ -13,9 +13,9 @@ from rich.text import Text
 from pyfuncdbg.hooks.declared_outputs import contradicted_declaration
 from pyfuncdbg.hooks.own_files import is_program_file
 from pyfuncdbg.observers.debug.cards.node_card import NodeCard, NodeInput, NodeOutput
-from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated
+from pyfuncdbg.observers.debug.inspecting.creation_line import unlocated_reason
 from pyfuncdbg.observers.debug.inspecting.recorded_graph import TensorUse
-from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
+from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
@@ -39,7 +39,7 @@ VALUE = 60
 def node_view(card: NodeCard) -> Page:
     """The whole card."""
     parts: list[Part] = [_title(card), _facts(card)]
-    if card.newest is not None and is_remarked(card.newest):
+    if card.newest is not None and has_fused_remark(card.newest):
         parts.append(Text(OTHERWISE, 'yellow', overflow='fold'))
     of = f', values of run #{card.values_of}' if card.values_of and not card.run else ''
     if card.inputs:
@@ -53,7 +53,7 @@ def node_view(card: NodeCard) -> Page:
         stack = _stack(card)
         parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
             cut(row, options.max_width) for line in stack for row in line.split('\n'))]
-    elif card.site is not None and (reason := unlocated_text(unlocated(card.site.attrs))) is not None:
+    elif card.site is not None and (reason := unlocated_text(unlocated_reason(card.site.attrs))) is not None:
         parts += [Text('created at', 'bold'), Padding(reason, (0, 0, 0, 2))]
     if card.dumps:
         parts += [Text(f'{count(len(card.dumps), "call")}, the newest first', 'bold'), _dumps(card.dumps)]

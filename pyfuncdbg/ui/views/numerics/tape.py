@@ -308,11 +308,11 @@ if __name__ == '__main__':
     import numpy as np
 
     from pyfuncdbg.observers.debug.gradients.tape import gradient_of
-    from pyfuncdbg.observers.debug.value import described
+    from pyfuncdbg.observers.debug.value import describe_value
     from pyfuncdbg.ui.views.sample_trace import demo
     values = (('loss:0', 1.0), ('w1:0', 3.1e-7), ('w2:0', np.nan))
     one, small, nan = (gradient_of(name, tensor) for name, value in values
-                       if (tensor := described(np.full(3, value)).tensor) is not None)
+                       if (tensor := describe_value(np.full(3, value)).tensor) is not None)
     demo(tape_view(Tape(3, 1, 'Session.run', (TapeNode('5', 'loss_grad[0]', 'loss', 'Mean', '', '', (one,)),
                                               TapeNode('6', 'mm_grad[0]', 'mm', 'MatMul', '', '', (one,))),
                         (TapeEdge('5', '6', 0, one), TapeEdge('6', '', 0, small), TapeEdge('6', '', 1, nan)), ('5',),

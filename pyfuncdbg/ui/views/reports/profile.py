@@ -85,7 +85,7 @@ def _named(rows: Sequence[ProfileRow], by: By, *, wide: bool) -> list[Column]:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.profile import costs
+    from pyfuncdbg.observers.debug.reports.profile import profile_rows
     from pyfuncdbg.ui.views.sample_trace import demo, sample
-    found = costs(sample().profile(), sample().sites(), 'node')
+    found = profile_rows(sample().profile(), sample().sites(), 'node')
     demo(profile_view(Profile(tuple(found), len(found), sum(cost.own for cost in found), 'node', {}, 'self', True)))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pyfuncdbg.errors import RunAborted
 from pyfuncdbg.hooks.generator_end import SOURCE
-from pyfuncdbg.observers.debug.reports.site_labels import alike
+from pyfuncdbg.observers.debug.reports.site_labels import labels_by_site
 from pyfuncdbg.observers.debug.reports.summary import LISTED, BadFetch, FailureGroup, NanSource, TraceSummary
 from pyfuncdbg.observers.record.index.site_usage import SiteUse
 from pyfuncdbg.observers.record.records import RAISED_AS
@@ -298,7 +298,7 @@ def _failed(failure: FailureGroup, summary: TraceSummary) -> list[Part]:
 
 
 def _sites(uses: Sequence[SiteUse], options: ConsoleOptions) -> Page:
-    shown, labels = uses[:SITES], alike(use.site for use in uses)
+    shown, labels = uses[:SITES], labels_by_site(use.site for use in uses)
     functions = [Text.assemble(label(use.site.function, limit=60), '  ', place(use.site.filename, use.site.line),
                                creation_note(labels.get((use.site.process, use.site.id)))) for use in shown]
     table = fitted_table([
@@ -337,6 +337,6 @@ def _not_kept(info: TraceInfo) -> Text:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.reports.summary import summarized
+    from pyfuncdbg.observers.debug.reports.summary import summarize
     from pyfuncdbg.ui.views.sample_trace import demo, sample
-    demo(report(summarized(sample())))
+    demo(report(summarize(sample())))

@@ -26,7 +26,8 @@ def evaluated_view(expression: str, value: Value, *, limit: int | None = None, w
 if __name__ == '__main__':
     import numpy as np
 
-    from pyfuncdbg.observers.debug.value import described
+    from pyfuncdbg.observers.debug.value import describe_value
     from pyfuncdbg.ui.views.sample_trace import demo
-    demo(evaluated_view('x * 2', described(np.sin(np.arange(50)))), evaluated_view('x.sum()', described(np.float32(2.5))),
-         evaluated_view('[x, 1]', described([np.arange(12.0).reshape(3, 4), 1])))
+    demo(evaluated_view('x * 2', describe_value(np.sin(np.arange(50)))),
+         evaluated_view('x.sum()', describe_value(np.float32(2.5))),
+         evaluated_view('[x, 1]', describe_value([np.arange(12.0).reshape(3, 4), 1])))

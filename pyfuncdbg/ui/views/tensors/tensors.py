@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.run_tensors import LiveNode, LiveTensor
-from pyfuncdbg.observers.debug.numerics.fused_values import is_remarked
+from pyfuncdbg.observers.debug.numerics.fused_values import has_fused_remark
 from pyfuncdbg.observers.debug.numerics.nan_verdicts import NanVerdict
 from pyfuncdbg.observers.record.records import CallRecord, Stats, TensorRecord
 from pyfuncdbg.ui.views.columns import Column, fitted_table
@@ -135,7 +135,7 @@ def made_by(call: CallRecord) -> Text:
 
 def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) -> Text:
     """'NaN 4 <- BORN model.py:42': what is remarkable, and where what is not finite came from."""
-    also = (OTHERWISE,) if is_remarked(call) else ()
+    also = (OTHERWISE,) if has_fused_remark(call) else ()
     text = flag_line((*(flag for flag in flags(tensor) if flag != NOTHING_FINITE), *also))
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text

@@ -124,9 +124,9 @@ def elements(array: np.ndarray) -> str:
 
 
 if __name__ == '__main__':
-    from pyfuncdbg.observers.debug.value import described
+    from pyfuncdbg.observers.debug.value import describe_value
     from pyfuncdbg.ui.views.sample_trace import demo
     x = np.array([[0.5, np.nan, 1e-9], [np.inf, 0, -3]])
-    demo(variables_table([NamedValue('x', described(x), 'mm:0'), NamedValue('eps', described(1e-6)),
-                          NamedValue('y', described(np.arange(12.0).reshape(3, 4)))]),
-         value_page(described(x)), value_page(described([x, x + 1])))
+    demo(variables_table([NamedValue('x', describe_value(x), 'mm:0'), NamedValue('eps', describe_value(1e-6)),
+                          NamedValue('y', describe_value(np.arange(12.0).reshape(3, 4)))]),
+         value_page(describe_value(x)), value_page(describe_value([x, x + 1])))

@@ -87,7 +87,7 @@ WITHOUT_CODE = {1, 2, line_of('"""Says'), line_of('"""A net'), line_of('else:'),
 
 @pytest.fixture
 def at_loading(lines: LineBreakpoints) -> LineBreakpoints:
-    module_loading.watch(lines.about_to_run)
+    module_loading.watch(lines.module_code)
     return lines
 
 

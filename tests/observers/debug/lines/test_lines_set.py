@@ -302,7 +302,7 @@ def test_a_file_that_is_imported_later(lines: LineBreakpoints, tmp_path: Path) -
     placed = lines.set(1, str(path), line_of('y = x * k'), 'x == 3', hits)
     assert (placed.how, placed.line, placed.function, lines.waiting) == ('pending', 8, 'named', True)
     module = loaded('comes_late', PROGRAM, tmp_path)
-    assert lines.look_again(module.named.__code__)
+    assert lines.look_for_new_code(module.named.__code__)
     assert lines.placed(1).how == 'compiled'
     assert module.named(3) == 6 and len(hits) == 1
 
@@ -312,7 +312,7 @@ def test_a_file_that_is_another_one_when_it_is_loaded(lines: LineBreakpoints, tm
     path.write_text(PROGRAM)
     lines.set(1, str(path), line_of('y = x * k'), 'x == k', pytest.fail)
     module = loaded('not_as_thought', PROGRAM.replace('k=2', 'q=2').replace('x * k', 'x * q'), tmp_path)
-    lines.look_again(module.named.__code__)
+    lines.look_for_new_code(module.named.__code__)
     assert "cannot be set: nothing is called 'k' at line 8 in named" in lines.placed(1).note
     assert "breakpoint 1 at not_as_thought.py:8 cannot be set" in capfd.readouterr().err
     assert module.named(1) == 2
@@ -329,7 +329,7 @@ def test_a_function_that_is_made_later(lines: LineBreakpoints, tmp_path: Path) -
     assert lines.set(1, module.__file__, line_of('y = x * k'), None, hits).how == 'pending'
     module.named = type(module.outer)(code, vars(module), 'named', (2,))
     module.named.__kwdefaults__ = {'deep': True}
-    assert lines.look_again(code)
+    assert lines.look_for_new_code(code)
     assert module.named(1) == 2 and len(hits) == 1
 
 
@@ -352,7 +352,7 @@ def test_functions_made_by_a_call_that_runs_already(lines: LineBreakpoints, tmp_
     def make(i: int, found: list[Any]) -> None:
         if i == 0:
             lines.set(1, module.__file__, 6, 'x > 0', hits)
-        lines.look_again(make.__code__)         # as at the call of a wrapped function
+        lines.look_for_new_code(make.__code__)         # as at the call of a wrapped function
     assert module.run(make) == [11, 11, 11]
     assert [hit['x'] for hit in hits] == [10, 10, 10]
 
@@ -362,7 +362,7 @@ def test_a_module_loaded_again(lines: LineBreakpoints, tmp_path: Path) -> None:
     lines.set(1, module.__file__, line_of('y = x * k'), None, hits)
     module = loaded('again', PROGRAM, tmp_path)
     gc.collect()
-    lines.look_again(module.named.__code__)
+    lines.look_for_new_code(module.named.__code__)
     assert module.named(1) == 2 and len(hits) == 1
 
 
