@@ -57,6 +57,18 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
             'PROMPT_TOOLKIT_NO_CPR': '1', 'NO_COLOR': '1', **more}
 
 
+CONNECT = (sys.executable, '-c', """
+import itertools, sys
+sys.argv[0] = 'pyfuncdbg'
+from pyfuncdbg.ui.commands.socket import rendezvous
+candidates = rendezvous._candidates
+rendezvous._candidates = lambda: itertools.islice(candidates(), 1)
+from pyfuncdbg.cli import main
+sys.exit(main())
+""", 'connect')
+"""`pyfuncdbg connect` that looks for programs in the runtime folder of its environment only: others may listen elsewhere."""
+
+
 class Program:
     """A program that runs; its stdout is a file."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pexpect
+from listening import CONNECT
 
 import pyfuncdbg
 
@@ -98,8 +100,9 @@ class Reader:
         programs = folder / 'bin'
         for new in (self.folder, programs):
             new.mkdir()
-        for name, words in (('pyfuncdbg', '-m pyfuncdbg '), ('python', '')):
-            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        connect = f'[ "$1" = connect ] && exec {shlex.join(CONNECT[:-1])} "$@"\n'
+        for name, begin, words in (('pyfuncdbg', connect, '-m pyfuncdbg '), ('python', '', '')):
+            (programs / name).write_text(f'#!/bin/sh\n{begin}exec "{sys.executable}" {words}"$@"\n')
             (programs / name).chmod(0o755)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith('PYFUNCDBG_')} | {
             'PATH': f'{programs}:{os.environ["PATH"]}', 'PYTHONPATH': str(HERE), 'TERM': 'dumb', 'COLUMNS': str(COLUMNS),

@@ -170,10 +170,11 @@ print('the last word')
         person.ready()
         processes = {'program': person.program, 'screen': person.screen_process}
         person.type('q')
-        wait_until(lambda: (tmp_path / 'about_to_end').exists())
+        wait_until(lambda: person.read(0.02) and (tmp_path / 'about_to_end').exists())
         for name in ('program', 'screen') if first == 'the program' else ('screen', 'program'):
             (tmp_path / f'{name}_may_end').touch()
-            wait_until(lambda pid=processes[name]: not runs(pid))
+            # A terminal that is not read holds up what writes to it.
+            wait_until(lambda pid=processes[name]: not person.read(0.02) or not runs(pid))
         assert person.end() == 0
         assert not person.left_on
         shown = person.raw[person.raw.rindex(b'\x1b[?1049l'):].decode()

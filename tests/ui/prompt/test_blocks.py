@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from listening import Program
+from listening import CONNECT, Program
 from notebook_kernel import CALL, SETUP, TWICE, started
 from ui.prompt.pseudo_terminal import HERE, Terminal
 
@@ -127,7 +127,7 @@ def test_connect_from_a_pipe_and_from_a_terminal(tmp_path: Path) -> None:
         lines = ('break norm\ncommands 1\np x.size + 10\nend\ncont\nstep\nfor i in range(3):\n    k = i * 11\n\np k\n'
                  # the first stop may come before its commands are set
                  'alias two p k + 1 ;; p k + 2\ntwo\ncont\nclear\nn\n')
-        done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], input=lines, capture_output=True, text=True,
+        done = subprocess.run(CONNECT, input=lines, capture_output=True, text=True,
                               env=program.env, timeout=60)
         assert done.returncode == 0, done.stdout
         for text in ('(com) p x.size + 10', '...       k = i * 11', 'Clear all breakpoints? [y/n] n'):

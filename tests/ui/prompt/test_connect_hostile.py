@@ -20,7 +20,7 @@ from typing import Any
 import pexpect
 import pytest
 from hypothesis import given, strategies as st
-from listening import HELLO, STOP, environment
+from listening import CONNECT, HELLO, STOP, environment
 
 from pyfuncdbg.ui.commands.socket.protocol import MOST_HELD, LineBuffer, ProtocolError
 from pyfuncdbg.ui.commands.socket.replies import reply
@@ -347,7 +347,7 @@ def test_a_folder_that_another_user_may_have_made_is_named_and_not_used(tmp_path
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(place / '4242.sock'))
         listening.listen(1)
-        said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], env=environment(tmp_path), text=True,
+        said = subprocess.run(CONNECT, env=environment(tmp_path), text=True,
                               capture_output=True)
     assert said.returncode == 2 and said.stderr.count('\n') == 1
     assert f"not checked: '{place}' " in said.stderr
@@ -363,7 +363,7 @@ def test_only_stale_sockets_are_removed(tmp_path: Path) -> None:
     (place / '\u00b2.sock').write_text('no number')
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(place / '4.sock'))
-    said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', '1'], env=environment(tmp_path), text=True,
+    said = subprocess.run([*CONNECT, '1'], env=environment(tmp_path), text=True,
                           capture_output=True, timeout=30)
     assert said.returncode == 2 and said.stderr.count('\n') == 1 and 'process 1 does not listen' in said.stderr
     assert sorted(path.name for path in place.iterdir()) == ['1.sock', '2.sock', '3.sock', '\u00b2.sock']

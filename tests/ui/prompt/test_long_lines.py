@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from listening import Program, environment
+from listening import CONNECT, Program, environment
 from tmux_pane import Pane, needs_tmux
 
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
@@ -44,7 +44,7 @@ def test_a_megabyte_is_pasted_at_a_terminal(tmp_path: Path, way: str, brackets: 
         with Pane(tmp_path) as pane:
             if way == 'dumb':
                 pane.type('export TERM=dumb')
-            pane.python('-m', 'pyfuncdbg', *(['connect'] if program is not None else
+            pane.python('-m', 'pyfuncdbg', *(['connect', str(program.process.pid)] if program is not None else
                                              ['run', '--ui', 'prompt', '--break', 'double', 'script.py']))
             pane.until('(pfd)')
             pane.paste('p 1 + 1 ' * 125_000, brackets=brackets)
@@ -76,7 +76,7 @@ def test_a_megabyte_comes_from_a_pipe(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize('line', list(LINES))
 def test_a_megabyte_comes_from_a_pipe_to_connect(tmp_path: Path, line: str) -> None:
     with Program(tmp_path) as program:
-        said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], input=f'{LINES[line]}\nbreaks\n{LINES[line]}',
+        said = subprocess.run(CONNECT, input=f'{LINES[line]}\nbreaks\n{LINES[line]}',
                               capture_output=True, text=True, env=program.env, timeout=60)
         assert said.returncode == 0 and said.stderr == ''
         assert said.stdout.count(f'*** a line of more than {LONGEST} characters is too long') == 2

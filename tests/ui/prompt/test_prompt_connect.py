@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pexpect
 import pytest
-from listening import ROOT, TRAIN, Program, environment, wait_until
+from listening import CONNECT, ROOT, TRAIN, Program, environment, wait_until
 from ui.prompt.pseudo_terminal import Terminal
 
 PROMPT = r'\(pfd\)'
@@ -210,7 +210,7 @@ def test_what_a_command_prints_is_in_json_and_in_the_log_of_a_breakpoint(tmp_pat
 def test_a_stop_that_comes_before_cont_is_the_one_that_cont_waits_for(tmp_path: Path) -> None:
     """Whoever writes commands to a pipe cannot see that the program is there already."""
     with Program(tmp_path) as program, subprocess.Popen(
-            [sys.executable, '-m', 'pyfuncdbg', 'connect', '--json'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [*CONNECT, '--json'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=program.env) as user:
         assert user.stdin is not None and user.stdout is not None
         user.stdin.write('break norm --once\n')
@@ -225,7 +225,7 @@ def test_a_stop_that_comes_before_cont_is_the_one_that_cont_waits_for(tmp_path: 
 
 def test_several_programs_none_and_an_unknown_one(tmp_path: Path) -> None:
     def connect(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect', *words], capture_output=True, text=True,
+        return subprocess.run([*CONNECT, *words], capture_output=True, text=True,
                               env=environment(tmp_path, PYFUNCDBG_LISTEN='1'), stdin=subprocess.DEVNULL)
     said = connect()
     assert (said.returncode, said.stdout) == (2, '')
@@ -246,7 +246,7 @@ def test_run_listen_wait_begins_at_cont(tmp_path: Path) -> None:
     with subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           stdin=subprocess.DEVNULL) as process:
         wait_until(lambda: list(tmp_path.glob('pyfuncdbg/*.sock')))
-        said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], env=env, capture_output=True, text=True,
+        said = subprocess.run(CONNECT, env=env, capture_output=True, text=True,
                               input='break norm --once\ncont\np x\n', timeout=60)
         printed, _ = process.communicate(timeout=60)
     assert 'the program waits to start' in said.stdout
@@ -265,7 +265,7 @@ def test_a_test_under_pytest_can_be_debugged(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test_model.py'], cwd=tmp_path,
                           env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         wait_until(lambda: list(tmp_path.glob('pyfuncdbg/*.sock')))
-        said = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], env=env, capture_output=True, text=True,
+        said = subprocess.run(CONNECT, env=env, capture_output=True, text=True,
                               input='break scale --once\ncont\nstep\np x + 0.5\n', timeout=60)
         report, _ = process.communicate(timeout=90)
     assert 'STOPPED' in said.stdout and '.5' in said.stdout.rpartition('p x + 0.5')[2], said
@@ -293,7 +293,7 @@ def test_who_connects_while_the_terminal_holds_a_stop_sees_it_and_may_let_it_go_
     with Terminal(tmp_path, '-m', 'pyfuncdbg', 'run', '--listen', '--break', 'norm', 'train.py', '3',
                   environment=env) as user:
         user.prompt()
-        done = subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'connect'], input='p x.shape\nclear all\ncont\n',
+        done = subprocess.run(CONNECT, input='p x.shape\nclear all\ncont\n',
                               capture_output=True, text=True, env=env, timeout=60)
         assert 'STOPPED before call 1' in done.stdout
         assert '(3,)' in done.stdout

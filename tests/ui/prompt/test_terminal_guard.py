@@ -59,7 +59,7 @@ def started(pane: Pane, way: str) -> set[int]:
         subprocess.run([sys.executable, '-m', 'pyfuncdbg', 'run', '--record', 'trace.pfd', 'script.py'], cwd=pane.folder,
                        check=True, capture_output=True)
     before = others(pane.folder)
-    pane.python(*WAYS[way][0])
+    pane.python(*WAYS[way][0], *(path.stem for path in pane.folder.glob('pyfuncdbg/*.sock')))
     if way in ('prompt', 'connect'):
         pane.until('(pfd)')
     else:
