@@ -60,7 +60,7 @@ def record(path: str | Path | None = None, **options: Any) -> Recorder:
     from pyfuncdbg import hosts
     from pyfuncdbg.observers.record.log.trace_folder import fresh_path
     from pyfuncdbg.observers.record.recorder import Recorder
-    hosts.tell_unattached()
+    hosts.notify_unattached()
     return Recorder(fresh_path() if path is None else path, **options)
 
 

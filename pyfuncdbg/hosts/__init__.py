@@ -15,31 +15,31 @@ from pyfuncdbg.errors import AttachError, nearest
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_rlock
 from pyfuncdbg.hooks.own_files import declare_framework
-from pyfuncdbg.hosts.framework_import import Watch
+from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.tensorflow.framework import FRAMEWORK
 
 if TYPE_CHECKING:
     from pyfuncdbg.hooks.diagnosis import Doctor
 
-ADAPTERS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
-"""Name of the framework's package; module and class of what attaches to it."""
+ATTACHMENTS = {'tensorflow': ('pyfuncdbg.hosts.tensorflow.attachment', 'TensorFlowAttachment')}
+"""Module and class of the attachment, by name of the framework's package."""
 declare_framework(FRAMEWORK)
 DOCTORS = ('pyfuncdbg.hosts.tensorflow.doctor.doctor',)
 """Modules with a host's `DOCTOR`."""
 
 
 class Installed(Protocol):
-    """Installation of an adapter in its framework."""
+    """Installation of hooks in a framework."""
 
     def remove(self) -> None:
         """Put the framework back as it was."""
 
     def facts(self) -> Iterable[Fact]:
-        """Facts about the framework's own faults so far, if it was asked to look."""
+        """Facts about the framework's own faults so far, if it is examined."""
 
 
 class Attachment:
-    """A framework whose wrapped functions are watched; at the end of a `with` block, no more.
+    """A framework whose wrapped functions are watched, until `detach` or the end of a `with` block.
 
     Attributes:
         name: Of the framework.
@@ -49,8 +49,8 @@ class Attachment:
         self.name = name
         self._examine = examine
         self._installed: Installed | None = None
-        self._watch: Watch | None = None
-        self._known: list[Fact] = []
+        self._watch: ImportWatch | None = None
+        self._last_facts: list[Fact] = []
 
     @property
     def attached(self) -> bool:
@@ -64,15 +64,15 @@ class Attachment:
             AttachError: It is of a version that is not supported, or not whole; it goes on as if nothing was asked.
         """
         if self._installed is None:
-            module, kind = ADAPTERS[self.name]
+            module, kind = ATTACHMENTS[self.name]
             self._installed = getattr(importlib.import_module(module), kind)(examine=self._examine)
 
     def await_import(self) -> None:
         """Attach as soon as the program imports the framework."""
-        self._watch = Watch(self.name, self._imported)
+        self._watch = ImportWatch(self.name, self._on_import)
         self._watch.install()
 
-    def _imported(self) -> None:
+    def _on_import(self) -> None:
         self._watch = None
         try:
             self.install()
@@ -84,8 +84,8 @@ class Attachment:
     def facts(self) -> list[Fact]:
         """Facts so far about the framework's own faults, under `pyfuncdbg doctor`."""
         if self._installed is not None:
-            self._known = list(self._installed.facts())
-        return self._known
+            self._last_facts = list(self._installed.facts())
+        return self._last_facts
 
     def detach(self) -> None:
         """Put the framework back exactly as it was; a second time does nothing."""
@@ -97,7 +97,7 @@ class Attachment:
         if watch is not None:
             watch.remove()
         if installed is not None:
-            self._known = list(installed.facts())
+            self._last_facts = list(installed.facts())
             installed.remove()
 
     def __enter__(self) -> Attachment:
@@ -114,76 +114,76 @@ class Attachment:
 _lock = new_rlock()
 _attached: dict[str, Attachment] = {}
 _examined: list[Attachment] = []
-_told: set[str] = set()
+_notified: set[str] = set()
 
 
 def attach(name: str = 'tensorflow') -> Attachment:
-    """Watch the wrapped functions of a framework: now, or from its import on. Attached twice it is attached once.
+    """Watch the wrapped functions of a framework, now or from its import on. Attached twice, it is attached once.
 
     Args:
         name: 'tensorflow'.
 
     Returns:
-        What can `detach` it, or be used in a `with` block.
+        An object with `detach`, which can be used in a `with` block.
 
     Raises:
-        AttachError: There is no adapter of that name, the framework is not installed, of a version that is not supported, or
-            not whole. Nothing was changed.
+        AttachError: The name is unknown, or the framework is not installed, not complete or of a version that is not
+            supported. Nothing was changed.
     """
-    if name not in ADAPTERS:
-        raise AttachError(f'cannot attach to {name!r}: there is an adapter for {", ".join(map(repr, ADAPTERS))}.'
-                          f'{nearest(str(name), ADAPTERS, 1)}')
+    if name not in ATTACHMENTS:
+        raise AttachError(f'cannot attach to {name!r}: expected {" or ".join(map(repr, ATTACHMENTS))}.'
+                          f'{nearest(str(name), ATTACHMENTS, 1)}')
     with _lock:
-        known = _attached.get(name)
-        if known is not None:
-            return known
-        made = Attachment(name)
+        attachment_before = _attached.get(name)
+        if attachment_before is not None:
+            return attachment_before
+        attachment = Attachment(name)
         if name in sys.modules:
-            if _loading(sys.modules[name]):
-                made.await_import()
+            if _is_being_imported(sys.modules[name]):
+                attachment.await_import()
             else:
-                made.install()
+                attachment.install()
         elif _is_installed(name):
-            made.await_import()
+            attachment.await_import()
         else:
             raise AttachError(f"cannot attach to {name}: it is not installed. pip install 'pyfuncdbg[{name}]' installs it")
-        _attached[name] = made
-        return made
+        _attached[name] = attachment
+        return attachment
 
 
 def await_imports(examine: bool = False) -> None:
-    """Attach to every framework that the program comes to import; one that it never imports is never looked for.
+    """Attach to every framework that the program imports later.
 
     Args:
-        examine: Look for its own faults too; `facts` tells them.
+        examine: Look for faults of the framework's own, too; `facts` lists them.
     """
-    for name in ADAPTERS:
+    for name in ATTACHMENTS:
         with _lock:
             if name not in _attached and name not in sys.modules:
-                made = _attached[name] = Attachment(name, examine)
-                made.await_import()
+                attachment = _attached[name] = Attachment(name, examine)
+                attachment.await_import()
                 if examine:
-                    _examined.append(made)
+                    _examined.append(attachment)
 
 
 def facts() -> Iterator[Fact]:
-    """Facts about the frameworks that are examined, also of one that the program has detached."""
-    for made in _examined:
-        yield from made.facts()
+    """Facts about the examined frameworks, also after the program has detached one."""
+    for attachment in _examined:
+        yield from attachment.facts()
 
 
 def doctors() -> list[Doctor]:
-    """The doctors that judge the faults in a trace; no framework needs to be installed for that."""
+    """The doctors that judge the faults in a trace; they need no framework."""
     return [importlib.import_module(module).DOCTOR for module in DOCTORS]
 
 
 def attach_all() -> list[Attachment]:
-    """Attach to every framework that is imported, and await the others; what is new of that, so that it can be undone.
+    """Attach to every imported framework, and await the others; the new attachments.
 
-    One that cannot be attached to runs unwatched, and that is said.
+    A framework that cannot be attached to runs unwatched, after a notice.
     """
-    before = set(_attached)
-    for name in ADAPTERS:
+    earlier = set(_attached)
+    for name in ATTACHMENTS:
         if name in sys.modules:
             try:
                 attach(name)
@@ -191,24 +191,24 @@ def attach_all() -> list[Attachment]:
                 from pyfuncdbg.hooks.notice import say
                 say(f'{error}. It runs unwatched.')
     await_imports()
-    return [made for name, made in list(_attached.items()) if name not in before]
+    return [attachment for name, attachment in list(_attached.items()) if name not in earlier]
 
 
-def tell_unattached() -> None:
-    """Say once of each framework that is imported and not attached that its calls are not seen: a recording starts."""
-    for name in ADAPTERS:
-        if name in sys.modules and name not in _attached and name not in _told:
-            _told.add(name)
+def notify_unattached() -> None:
+    """Write a notice, once per framework, that calls of an imported, unattached framework are not recorded."""
+    for name in ATTACHMENTS:
+        if name in sys.modules and name not in _attached and name not in _notified:
+            _notified.add(name)
             from pyfuncdbg.hooks.notice import say
             say(f'{name} is imported and not attached: its calls are not recorded. pyfuncdbg.attach({name!r}) before its '
                 'functions are wrapped, or `pyfuncdbg run`, sees them')
 
 
 def detach(name: str = 'tensorflow') -> None:
-    """Put a framework back as it was; one that is not attached is left alone."""
-    known = _attached.get(name)
-    if known is not None:
-        known.detach()
+    """Put a framework back as it was; one that is not attached is ignored."""
+    attachment = _attached.get(name)
+    if attachment is not None:
+        attachment.detach()
 
 
 def _is_installed(name: str) -> bool:
@@ -218,6 +218,6 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _loading(module: Any) -> bool:
+def _is_being_imported(module: Any) -> bool:
     """Whether a module is being imported right now."""
     return bool(getattr(getattr(module, '__spec__', None), '_initializing', False))

@@ -1,7 +1,6 @@
 """Import hook that reports the import of a framework, without importing it.
 
-One finder in `sys.meta_path` until the framework comes; it finds nothing itself, and is gone when the import is done. Runs
-on the thread that imports.
+A finder in `sys.meta_path` until the framework is imported; it finds nothing itself. Runs on the thread that imports.
 """
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ from types import ModuleType
 from typing import Any
 
 
-class Watch:
+class ImportWatch:
     """Finder that calls a function when a package has been imported.
 
     Args:
         name: Of the package.
-        then: Called once, on the importing thread, after a whole import.
+        callback: Called once, on the importing thread, after the whole import.
     """
 
-    def __init__(self, name: str, then: Callable[[], None]) -> None:
+    def __init__(self, name: str, callback: Callable[[], None]) -> None:
         self._name = name
-        self._then = then
-        self._busy = False
+        self._callback = callback
+        self._is_searching = False
 
     def install(self) -> None:
         """Begin to watch."""
@@ -36,35 +35,35 @@ class Watch:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The other finders' answer, with a loader that reports the import. Called by the import system."""
-        if name != self._name or self._busy:
+        if name != self._name or self._is_searching:
             return None
-        self._busy = True
+        self._is_searching = True
         try:
             spec = importlib.util.find_spec(name)
         finally:
-            self._busy = False
+            self._is_searching = False
         if spec is not None and spec.loader is not None and hasattr(spec.loader, 'exec_module'):
             spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
         return spec
 
-    def loaded(self) -> None:
-        """The package is there."""
+    def on_loaded(self) -> None:
+        """The package has been imported."""
         self.remove()
-        self._then()
+        self._callback()
 
 
 class _Loader:
-    """The package's own loader, and a word to the watch when it is done. The module never shows it."""
+    """The package's own loader, which reports the end of the import. The module never shows it."""
 
-    def __init__(self, loader: Any, watch: Watch) -> None:
+    def __init__(self, loader: Any, watch: ImportWatch) -> None:
         self._loader = loader
         self._watch = watch
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         spec.loader = self._loader
-        made: ModuleType | None = self._loader.create_module(spec)
+        module: ModuleType | None = self._loader.create_module(spec)
         spec.loader = self  # type: ignore[assignment]
-        return made
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
@@ -77,7 +76,7 @@ class _Loader:
             if error.__traceback__ is not None:     # without this frame
                 error.__traceback__ = error.__traceback__.tb_next
             raise
-        self._watch.loaded()
+        self._watch.on_loaded()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)

@@ -54,7 +54,7 @@ def test_our_runtime_is_no_adapter() -> None:
 
 
 def test_compiled_modules_are_ours_by_the_name_that_they_were_compiled_under() -> None:
-    assert is_own_file('pyfuncdbg/hosts/tensorflow/usual_calls.py')
+    assert is_own_file('pyfuncdbg/hosts/tensorflow/call_fast_path.py')
     assert not is_own_file('/build/pyfuncdbg/hooks/call.py')
     assert not is_own_file('notpyfuncdbg/hooks/call.py')
 

@@ -1,7 +1,7 @@
 """Call dispatch: replacements for TensorFlow's registry of functions and for its eager `numpy_function`.
 
-TensorFlow calls these on its own threads, with the GIL, or on the program's in eager mode. What a function raises leaves
-with the traceback that it would have without us: TensorFlow makes it part of its message.
+TensorFlow calls these on its own threads, with the GIL, or on the program's in eager mode. The exception of a function keeps
+the traceback that it would have without us: TensorFlow makes it part of its message.
 """
 from __future__ import annotations
 
@@ -17,30 +17,29 @@ from pyfuncdbg.hooks.call_frames import Entrance, mark_call_frame, mark_function
 from pyfuncdbg.hooks.chain import call_unwatched, current_call, hooks, invoke
 from pyfuncdbg.hooks.generator_end import GeneratorEnd
 from pyfuncdbg.hooks.own_files import is_own_file
+from pyfuncdbg.hosts.tensorflow.call_fast_path import CallFastPath
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import Observer
 from pyfuncdbg.hosts.tensorflow.graph_ops.op_calls import OpCalls
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY
 from pyfuncdbg.hosts.tensorflow.patching import Patches
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
-from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import Refusals, refused
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
+from pyfuncdbg.hosts.tensorflow.python_calls.refused_results import ResultChecker, refused_result
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import (
     MARK,
-    Entry,
-    Given,
-    Last,
+    FunctionEntry,
+    LastCall,
     Sites,
-    as_list,
-    at_place,
     eager_outputs,
-    given,
-    plain_outputs,
+    numpy_outputs,
+    output_values,
+    site_at_place,
 )
 from pyfuncdbg.hosts.tensorflow.python_calls.user_function import is_gradient, user_function
-from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, described_by, ended, watched_call
+from pyfuncdbg.hosts.tensorflow.result_list import ResultList, output_list
+from pyfuncdbg.hosts.tensorflow.sessions.runs import Runs, describe_by_inputs, end_call, find_watched_call
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
-from pyfuncdbg.hosts.tensorflow.usual_calls import UsualCalls
 
 _NONE: Any = object()
 
@@ -49,11 +48,11 @@ class CallDispatch:
     """Dispatcher between TensorFlow and the functions that it calls.
 
     Attributes:
-        on: Whether anything is attached; off, everything only passes on.
+        on: Whether TensorFlow is attached; otherwise calls are passed on unwatched.
         gradients: Links backward steps to calls.
     """
 
-    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, causes: Causes, runs: Runs, ops: OpCalls) -> None:
+    def __init__(self, parts: TensorFlowParts, host: TensorFlowHost, causes: ErrorCauses, runs: Runs, ops: OpCalls) -> None:
         self.on = True
         self._parts = parts
         self._host = host
@@ -67,37 +66,38 @@ class CallDispatch:
         self._common: Callable[..., Any] = parts.scripts.py_func_common
         self.gradients = PyFunctionGradients(host, self._entry_of)
         self.sites = Sites(parts, host, self._original)
-        self._refusals = Refusals(parts, self._original, causes)
-        self._usual = self._runs.usual = UsualCalls(self._refusals, parts.scripts._py_funcs, causes, self._runs, self.sites,
-                                                    self.gradients, _plain_site, self._eager_function)
+        self._refusals = ResultChecker(parts, self._original, causes)
+        self._fast_path = self._runs.fast_path = CallFastPath(self._refusals, parts.scripts._py_funcs, causes, self._runs,
+                                                              self.sites,
+                                                    self.gradients, _numpy_site, self._eager_function)
 
     def install(self, patches: Patches) -> None:
-        """Take TensorFlow's places."""
-        patches.replace(self._parts.scripts.FuncRegistry, 'insert', self._registration())
-        patches.replace(self._parts.scripts.FuncRegistry, '__call__', self._trampoline())
-        patches.replace(self._parts.scripts, 'py_func_common', self._plain_calls())
-        mark_function_caller(self._parts.conversion.do_not_convert(_nothing))
+        """Replace TensorFlow's functions."""
+        patches.replace(self._parts.scripts.FuncRegistry, 'insert', self._replace_insert())
+        patches.replace(self._parts.scripts.FuncRegistry, '__call__', self._replace_call())
+        patches.replace(self._parts.scripts, 'py_func_common', self._replace_py_func_common())
+        mark_function_caller(self._parts.conversion.do_not_convert(_empty_function))
 
     # ------------------------------------------------------------------ the registry
-    def _registration(self) -> Callable[..., str]:
+    def _replace_insert(self) -> Callable[..., str]:
         def insert(registry: Any, func: Any) -> str:
             token = self._insert(registry, func)
             if self.on:
-                self.sites.registered(func)
+                self.sites.mark_registered(func)
             return token
         return insert
 
-    def _trampoline(self) -> Callable[..., Any]:
-        original, usual = self._original, self._usual
+    def _replace_call(self) -> Callable[..., Any]:
+        original, fast_path = self._original, self._fast_path
 
         def described(frame: FrameType) -> Entrance | None:
             names = frame.f_locals
             func = names['registry'].get(names['token'], None)
-            entry = self.sites.of(names['registry'], names['token'], func, frame) if func is not None else None
+            entry = self.sites.entry_of(names['registry'], names['token'], func, frame) if func is not None else None
             if entry is None or entry.site is None:
                 return None
-            call, hook = watched_call(names['args'])
-            run, inputs = self._runs.of(entry, names['args']), list(names['args'])
+            call, hook = find_watched_call(names['args'])
+            run, inputs = self._runs.run_of_call(entry, names['args']), list(names['args'])
             return Entrance(entry.site, run, inputs, call, (hook,) if call is not None else ())
 
         @mark_call_frame(described)
@@ -105,29 +105,29 @@ class CallDispatch:
             try:
                 if not hooks.python and not hooks.gradient and self._causes.aborted is None:
                     return original(registry, token, device, args)
-                made = NotImplemented
+                result = NotImplemented
                 if self.on:
-                    made = usual.call(registry, token, device, args)
-                if made is NotImplemented:
-                    made = self._watched(registry, token, device, args)
-                if type(made) is GeneratorEnd:
-                    raise made.error
-                return made
+                    result = fast_path.call(registry, token, device, args)
+                if result is NotImplemented:
+                    result = self._call_watched(registry, token, device, args)
+                if type(result) is GeneratorEnd:
+                    raise result.error
+                return result
             except BaseException as error:
-                if (result := refused(error, _NONE)) is not _NONE:
+                if (result := refused_result(error, _NONE)) is not _NONE:
                     return result               # TensorFlow refuses it itself
-                error.__traceback__ = _theirs(error.__traceback__)
+                error.__traceback__ = _without_own_frames(error.__traceback__)
                 if self.on and not _ends_generator(error):
                     self._causes.note(error)
                 raise
         return __call__
 
-    def _watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
+    def _call_watched(self, registry: Any, token: str, device: Any, args: Any) -> Any:
         original = self._original
-        reference = registry._funcs.data.get(token)     # its `get` is Python code, which costs 1 µs where it is cold
+        reference = registry._funcs.data.get(token)     # `get` is Python code, which takes 1 µs out of cache
         if not self.on or reference is None or (registered := reference()) is None:
             return original(registry, token, device, args)
-        entry: Entry | None = getattr(registered, MARK, None)
+        entry: FunctionEntry | None = getattr(registered, MARK, None)
         if entry is None:
             if type(registered) is Observer:
                 return registered(*args)
@@ -135,149 +135,149 @@ class CallDispatch:
             caller = self.sites.eager_caller(frame) if type(registered) is self._eager_function else None
             if caller is not None and not registered._is_grad_func:
                 return self._call_eagerly(registered, caller, registry, token, device, args)
-            entry = self.sites.of(registry, token, registered, frame)
+            entry = self.sites.entry_of(registry, token, registered, frame)
         site = entry.site
         if site is None:
             return self._call_own(registered, entry, registry, token, device, args)
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
-        run = self._runs.of(entry, args)
+        run = self._runs.run_of_call(entry, args)
         if hooks.is_ignored(site) and run.aborted is None:
             next(site.counter)
-            if entry.last is not None:
-                entry.last.call = 0             # an older one is not what a backward step would ask for
+            if entry.last_call is not None:
+                entry.last_call.call = 0             # a backward step must not be linked to an older call
             return call_unwatched(run, original, registry, token, device, args)
-        way = entry.ways.get(device)
-        if way is None:
-            way = entry.ways[device] = self._way(site, registry, token, device, entry.last)
-            entry.usual = site, entry.root, entry.last
-        # The thread is asked for here: TensorFlow's threads lose what is kept on a thread, and keeping it anew costs 1 µs.
-        outputs = invoke(site, way, run, list(args), thread=get_native_id())
-        ended(run, site, outputs)
-        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+        call = entry.callers.get(device)
+        if call is None:
+            call = entry.callers[device] = self._make_caller(site, registry, token, device, entry.last_call)
+            entry.fast_path = site, entry.root_graph, entry.last_call
+        # TensorFlow's threads lose thread-local values, and storing one again costs 1 µs: so the id is read here.
+        outputs = invoke(site, call, run, list(args), thread=get_native_id())
+        end_call(run, site, outputs)
+        return outputs.raw if type(outputs) is ResultList else self._as_registered(registered, token, args, outputs)
 
-    def _call_own(self, registered: Any, entry: Entry, registry: Any, token: str, device: Any, args: Any) -> Any:
-        """A function of TensorFlow's own: one of its backward steps, mostly."""
+    def _call_own(self, registered: Any, entry: FunctionEntry, registry: Any, token: str, device: Any, args: Any) -> Any:
+        """Call a function of TensorFlow's own, mostly a backward step."""
         if not is_gradient(registered):
             return self._original(registry, token, device, args)
-        outputs = self.gradients.step(registered, lambda: self._runs.of(entry, args), args,
-                                      lambda *inputs: given(self._original(registry, token, device, list(inputs))))
-        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+        outputs = self.gradients.make_step(registered, lambda: self._runs.run_of_call(entry, args), args,
+                                      lambda *inputs: output_list(self._original(registry, token, device, list(inputs))))
+        return outputs.raw if type(outputs) is ResultList else self._as_registered(registered, token, args, outputs)
 
     def _call_eagerly(self, registered: Any, caller: FrameType, registry: Any, token: str, device: Any, args: Any) -> Any:
-        """An eager `py_function`: TensorFlow registers it for this call alone."""
+        """Call an eager `py_function`, which TensorFlow registers for this call alone."""
         if (aborted := self._causes.aborted) is not None:
             raise aborted.with_traceback(None)
-        run = self._runs.eager()
+        run = self._runs.eager_run()
         function, name = user_function(registered), str(caller.f_locals.get('name') or EAGER)
         if function is None:
             return self._original(registry, token, device, args)
-        site = partial(self.sites.eager_site, name, EAGER, function, self.sites.again_eagerly(registered),
+        site = partial(self.sites.eager_site, name, EAGER, function, self.sites.eager_repeater(registered),
                        eager_outputs(registered))
         if hooks.ignores_function(function, (EAGER, name), site, run):
             return call_unwatched(run, self._original, registry, token, device, args)
         known = site()
-        outputs = invoke(known, self._way(known, registry, token, device), run, list(args))
-        return outputs.raw if type(outputs) is Given else self._settled(registered, token, args, outputs)
+        outputs = invoke(known, self._make_caller(known, registry, token, device), run, list(args))
+        return outputs.raw if type(outputs) is ResultList else self._as_registered(registered, token, args, outputs)
 
-    def _entry_of(self, token: str) -> Entry | None:
-        """That of a graph's function, once it was called."""
+    def _entry_of(self, token: str) -> FunctionEntry | None:
+        """The entry of a graph's function, once it was called."""
         reference = self._parts.scripts._py_funcs._funcs.data.get(token)
         return getattr(reference(), MARK, None) if reference is not None else None
 
-    def _way(self, site: CallSite, registry: Any, token: str, device: Any,
-             last: Last | None = None) -> Callable[..., Sequence[Any]]:
-        """TensorFlow's own call, inside of the hooks; of a graph's function with its last one."""
-        original, expect = self._refusals.call, self.gradients.expect
+    def _make_caller(self, site: CallSite, registry: Any, token: str, device: Any,
+                     last_call: LastCall | None = None) -> Callable[..., Sequence[Any]]:
+        """A function for the hooks that makes TensorFlow's own call; `last_call` is that of a graph's function."""
+        original, expect = self._refusals.call, self.gradients.expect_step
         if site.op_type != EAGER:
-            return lambda *inputs: given(original(registry, token, device, inputs))
+            return lambda *inputs: output_list(original(registry, token, device, inputs))
 
         def differentiable(*inputs: Any) -> Sequence[Any]:
-            if last is not None or hooks.gradient:
-                (last or expect(token, site)).call = current_call(site)     # 0 where no hook is interested in this one
+            if last_call is not None or hooks.gradient:
+                (last_call or expect(token, site)).call = current_call(site)     # 0 where no hook is interested
             if not hooks.op:
-                return given(original(registry, token, device, list(inputs)))
+                return output_list(original(registry, token, device, list(inputs)))
             with self._ops.on_this_thread():
-                return given(original(registry, token, device, list(inputs)))
+                return output_list(original(registry, token, device, list(inputs)))
         return differentiable
 
-    def _settled(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:
+    def _as_registered(self, registered: Any, token: str, args: Any, outputs: Sequence[Any]) -> list[Any]:
         """Outputs that a hook has replaced, as TensorFlow takes them."""
         if not isinstance(registered, self._parts.scripts.EagerFunc):
             return [self._host.to_numpy(output) for output in outputs]
         dtypes = registered._out_dtypes
         if len(outputs) != len(dtypes):
-            raise ValueError(f'{len(outputs)} outputs were given in the place of {len(dtypes)}')
+            raise ValueError(f'a hook returned {len(outputs)} outputs for {token}, expected {len(dtypes)}')
         tensors = [self._host.tensor(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)]
         tapes, key = self._parts.scripts.tape_cache, token.encode()
         recorded = registered._support_graph_mode_gradient or self._parts.record.could_possibly_record()
-        if recorded and key not in tapes:       # a hook gave the outputs: what was not computed has no gradient
+        if recorded and key not in tapes:       # a hook gave the outputs: they have no gradient
             with self._parts.context.eager_mode(), self._parts.tape.GradientTape() as tape:
                 pass
             tapes[key] = tape, list(args), tensors
         return tensors
 
     # ------------------------------------------------------------------ eager numpy_function
-    def _plain_calls(self) -> Callable[..., Any]:
+    def _replace_py_func_common(self) -> Callable[..., Any]:
         common = self._common
 
         def py_func_common(func: Any, inp: Any, Tout: Any, stateful: Any = True, name: Any = None) -> Any:  # noqa: N803
-            watched = self.on and (hooks.python or self._causes.aborted is not None) and callable(func) and (
+            is_watched = self.on and (hooks.python or self._causes.aborted is not None) and callable(func) and (
                 self._parts.context.executing_eagerly())
             try:
-                called = partial(self._call_plainly, func, name, plain_outputs(Tout)) if watched else func
+                called = partial(self._call_numpy_function, func, name, numpy_outputs(Tout)) if is_watched else func
                 return common(called, inp, Tout, stateful, name)
             except BaseException as error:
-                error.__traceback__ = _theirs(error.__traceback__)
+                error.__traceback__ = _without_own_frames(error.__traceback__)
                 raise
         return py_func_common
 
-    @mark_call_frame(described_by('inputs'))
-    def _call_plainly(self, func: Any, name: Any, declared: tuple[Any, ...], *arrays: Any) -> Any:
-        """An eager `numpy_function`: a call in the program's own code, with whatever it returns."""
+    @mark_call_frame(describe_by_inputs('inputs'))
+    def _call_numpy_function(self, func: Any, name: Any, declared: tuple[Any, ...], *arrays: Any) -> Any:
+        """Make an eager `numpy_function` call: a call in the program's own code, with whatever it returns."""
         inputs = list(arrays)
         try:
-            if (made := self._usual.call_plainly(func, name, declared, inputs, arrays)) is not NotImplemented:
+            if (made := self._fast_path.call_numpy_function(func, name, declared, inputs, arrays)) is not NotImplemented:
                 return made
             self._causes.raise_abort()
-            run = self._runs.eager()
+            run = self._runs.eager_run()
 
             def site() -> CallSite:
-                return _plain_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
+                return _numpy_site(self.sites.eager_place(str(name or NUMPY), NUMPY, func, declared), func)
             if hooks.ignores_function(func, (NUMPY, name), site, run):
                 return call_unwatched(run, func, *arrays)
-            outputs = invoke(site(), _giving(self._refusals.plainly, func), run, inputs)
-            return outputs.raw if type(outputs) is Given else list(outputs)
+            outputs = invoke(site(), _call_as_numpy_function(self._refusals.call_numpy_function, func), run, inputs)
+            return outputs.raw if type(outputs) is ResultList else list(outputs)
         except BaseException as error:
-            if (result := refused(error, _NONE)) is not _NONE:
+            if (result := refused_result(error, _NONE)) is not _NONE:
                 return result                   # TensorFlow refuses it itself
             raise
 
 
-def _giving(plainly: Callable[..., Any], func: Any) -> Callable[..., Sequence[Any]]:
-    """Calls a function, and keeps what it gave as it was."""
+def _call_as_numpy_function(plainly: Callable[..., Any], func: Any) -> Callable[..., Sequence[Any]]:
+    """A function for the hooks that calls `func` and keeps the original result."""
     def call(*inputs: Any) -> Sequence[Any]:
-        return given(plainly(func, *inputs))
+        return output_list(plainly(func, *inputs))
     return call
 
 
-def _plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:
-    return as_list(func(*inputs))
+def _call_plainly_again(func: Any, inputs: list[Any]) -> Sequence[Any]:
+    return output_values(func(*inputs))
 
 
-def _plain_site(place: CallSite, func: Any) -> CallSite:
-    return at_place(place, _plainly_again, func)
+def _numpy_site(place: CallSite, func: Any) -> CallSite:
+    return site_at_place(place, _call_plainly_again, func)
 
 
 def _ends_generator(error: BaseException) -> bool:
-    """Whether it only says that a generator has no more elements."""
+    """Whether an exception is the normal end of a generator."""
     return type(error) is StopIteration
 
 
-def _theirs(entry: TracebackType | None) -> TracebackType | None:
-    """A traceback without our frames: what the function raised looks as it does without us.
+def _without_own_frames(entry: TracebackType | None) -> TracebackType | None:
+    """A traceback without our frames: the exception looks as it does without us.
 
-    One that has no others stays: TensorFlow's C++ dies of an exception that has none.
+    A traceback of our frames alone stays: TensorFlow's C++ code crashes on an exception without a traceback.
     """
     first = entry
     while entry is not None and is_own_file(entry.tb_frame.f_code.co_filename):
@@ -292,6 +292,6 @@ def _theirs(entry: TracebackType | None) -> TracebackType | None:
     return entry
 
 
-def _nothing() -> None:
+def _empty_function() -> None:
     """Stand-in for a user's function."""
 

@@ -1,4 +1,4 @@
-"""TensorFlow and Keras, as other rooms need to know them: which files and modules are theirs.
+"""Files and modules of TensorFlow and Keras.
 
 Declared when `hosts` is imported; loads nothing of TensorFlow.
 """

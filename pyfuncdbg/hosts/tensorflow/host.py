@@ -37,7 +37,7 @@ class TensorFlowHost:
         self._eager = parts.ops.EagerTensor
         if self._eager not in EAGER_TENSORS:
             EAGER_TENSORS.append(self._eager)
-        READERS[self._eager] = self._eager._numpy_internal      # immutable, and its memory is shown
+        READERS[self._eager] = self._eager._numpy_internal      # immutable; the memory is shared
 
     def to_numpy(self, value: Any) -> np.ndarray:
         """The array behind a value. The memory of an eager tensor on the CPU is shared, not copied.
@@ -50,11 +50,11 @@ class TensorFlowHost:
         """
         if isinstance(value, self._eager):
             try:
-                return np.asarray(value._numpy_internal())      # what `_numpy` adds is another error
-            except Exception:                   # a resource or variant: it has no elements that could be read
+                return np.asarray(value._numpy_internal())      # `_numpy` only raises another error
+            except Exception:                   # a resource or variant, without elements to read
                 return _boxed(value)
         if isinstance(value, _PLAIN):
-            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's own strips NULs at the end
+            return _boxed(value) if isinstance(value, bytes) else np.asarray(value)     # NumPy's bytes lose NULs at the end
         return self._of_other(value)
 
     def _of_other(self, value: Any) -> np.ndarray:
@@ -69,7 +69,7 @@ class TensorFlowHost:
             if hasattr(value, 'read_value') and hasattr(value, 'handle'):
                 with self._parts.context.eager_mode():
                     return self.to_numpy(value.read_value())
-        except Exception:                       # of a graph, or deleted: there is no value to be read
+        except Exception:                       # of a graph, or deleted: no value to read
             return _boxed(value)
         return _boxed(value)
 
@@ -112,7 +112,7 @@ class TensorFlowHost:
         """
         tensor = isinstance(like, self._eager)
         if not tensor and not isinstance(like, _PLAIN):
-            raise ValueError(f'expected a tensor with values, not {type(like).__name__}')
+            raise ValueError(f'got {type(like).__name__} to be replaced, expected a tensor with a value')
         old = self.to_numpy(like)
         if array.dtype != old.dtype or array.shape != old.shape:
             raise ValueError(f'got {array.dtype}{list(array.shape)}, expected {old.dtype}{list(old.shape)} as the value it '
@@ -153,7 +153,7 @@ class TensorFlowHost:
         """
         again = site.attrs.get('_call')
         if again is None:
-            raise ValueError(f'{site.name!r} cannot be called again: it is not a Python call')
+            raise ValueError(f'{site.name!r} cannot be called again: it is no Python call')
         return again(list(inputs))  # type: ignore[no-any-return]
 
     @contextmanager
@@ -167,7 +167,7 @@ class TensorFlowHost:
         try:
             yield variables.changed
         finally:
-            variables.put_back()
+            variables.restore()
             self.set_rng_state(state)
 
     def replace(self, site: CallSite, function: Callable[..., Any], count: int) -> None:
@@ -183,7 +183,7 @@ class TensorFlowHost:
         """
         replace = site.attrs.get('_replace')
         if replace is None:
-            raise ValueError(f'{site.name!r} is called once and gone: there is no node whose function could be replaced')
+            raise ValueError(f'{site.name!r} is an eager call: there is no node whose function could be replaced')
         check_fit(function, [None] * count)
         replace(function)
         site.function = function
@@ -218,7 +218,7 @@ def _boxed(value: Any) -> np.ndarray:
 
 
 class KeptVariables:
-    """The values that all variables of the program have now.
+    """The values that all variables of the program have at one moment.
 
     A read shares the memory of the variable, and TensorFlow writes elsewhere while that is shared: nothing is copied here.
     Ops bypass TensorFlow's tapes and callbacks: nothing is recorded.
@@ -229,26 +229,26 @@ class KeptVariables:
 
     def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
-        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._values: dict[int, tuple[Any, Any]] = {}
         base = sys.modules['tensorflow.python.ops.resource_variable_ops'].BaseResourceVariable
         for variable in find_objects(*class_and_subclasses(base)):
             handle = getattr(variable, '_handle', None)
-            if type(handle) is parts.ops.EagerTensor and id(handle) not in self._kept:
+            if type(handle) is parts.ops.EagerTensor and id(handle) not in self._values:
                 value = self._read(variable)
                 if value is not None:
-                    self._kept[id(handle)] = variable, value
+                    self._values[id(handle)] = variable, value
 
     def changed(self) -> Sequence[str]:
-        """The variables whose value is another one now.
+        """The variables whose value has changed.
 
         Returns:
             Their names.
         """
-        return [str(variable.name) for variable, value in self._kept.values() if self._is_changed(variable, value)]
+        return [str(variable.name) for variable, value in self._values.values() if self._is_changed(variable, value)]
 
-    def put_back(self) -> None:
-        """Write the values to those that hold something else now."""
-        for variable, value in self._kept.values():
+    def restore(self) -> None:
+        """Write the values back to the variables that have changed."""
+        for variable, value in self._values.values():
             if self._is_changed(variable, value):
                 self._execute('AssignVariableOp', 0, [variable._handle, value], 'dtype', value.dtype.as_datatype_enum,
                               'validate_shape', False)
@@ -258,7 +258,7 @@ class KeptVariables:
         return now is not None and not _same(now._numpy_internal(), value._numpy_internal())
 
     def _read(self, variable: Any) -> Any:
-        """The value; None if it has none, has been deleted, or can be no array."""
+        """The value; None if there is none, the variable is deleted, or the value can be no array."""
         try:
             (value,) = self._execute('ReadVariableOp', 1, [variable._handle], 'dtype', variable._dtype.as_datatype_enum)
             value._numpy_internal()

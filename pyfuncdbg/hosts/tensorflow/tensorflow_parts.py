@@ -1,6 +1,6 @@
-"""The parts of an imported TensorFlow that the adapter works with, and whether it can.
+"""Modules of the imported TensorFlow that the host uses, with a check of its version.
 
-Looked up once by the attachment. Nothing here imports TensorFlow: a program that does not use it never loads it.
+Looked up once by the attachment. Nothing here imports TensorFlow.
 """
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ _SUPPORTED = f'{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}'
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorFlowParts:
-    """Modules of TensorFlow, by the names that it imports them under itself.
+    """Modules of TensorFlow, by the names under which it imports them itself.
 
     Attributes:
         version: TensorFlow's.
-        scripts: `script_ops`: the registry of wrapped functions and what makes nodes of them.
-        context: Whether code runs eagerly.
-        core: How a failed status becomes an exception.
+        scripts: `script_ops`: the registry of wrapped functions, and the constructors of their nodes.
+        context: Eager or graph mode.
+        core: Converts a failed status to an exception.
         errors: The exceptions.
         ops: Graphs, tensors, nodes.
-        conversion: AutoGraph: what converts a function, and the wrapper around one that is not to be converted.
-        stacks: How TensorFlow takes the stack under which a node is made.
+        conversion: AutoGraph's conversion of functions, and its wrapper for functions that are not converted.
+        stacks: The stack under which a node is made.
         session: `Session`.
         record: Whether a tape may be recording.
-        tape: The `GradientTape`, and how it gets a gradient of an op.
-        tapes: What a tape of any kind begins and ends with.
+        tape: The `GradientTape`, and the gradient of an op.
+        tapes: Begin and end of tapes of any kind.
         passes: The backward pass of a tape.
         slices: Sums of gradients that are rows of a table.
-        callbacks: What TensorFlow calls after each op.
-        execute: What runs an op that takes no short cut.
-        native: What C++ gives to Python.
+        callbacks: Callbacks after each op.
+        execute: Execution of ops without a fast path.
+        native: C++ functions for Python.
         custom: `tf.custom_gradient`.
         gradients: `tf.gradients`.
         functions: Calls of traced functions.
-        tracing: By what TensorFlow finds a function that it has traced.
-        caches: Where it keeps them.
-        saving: What writes a SavedModel.
+        tracing: Keys of traced functions.
+        caches: Caches of traced functions.
+        saving: The writer of SavedModels.
         registry: The definitions of ops, by name.
         debug, arrays, math, dtypes: Ops that summarise tensors, and their types.
     """
@@ -116,20 +116,20 @@ def parts() -> TensorFlowParts:
     """The parts of the TensorFlow that this process has imported.
 
     Raises:
-        AttachError: There is none, it is of another version, or it is not whole.
+        AttachError: None is imported, or it is of another version or not complete.
     """
     package = sys.modules.get('tensorflow')
     if package is None:
         raise AttachError('tensorflow is not imported')
     where = getattr(package, '__file__', None) or 'of no file'
     version = getattr(package, '__version__', None)
-    broken = f'the tensorflow that is imported ({where}) is not whole'
+    broken = f'the imported tensorflow ({where}) is not complete'
     if not isinstance(version, str):
         raise AttachError(f'{broken}: it has no __version__')
     match = re.match(r'(\d+)\.(\d+)', version)
     if match is None or not OLDEST <= (int(match[1]), int(match[2])) <= NEWEST:
-        raise AttachError(f'TensorFlow {version} is not supported: {_SUPPORTED} are')
-    found = {}
+        raise AttachError(f'TensorFlow {version} is not supported, expected {_SUPPORTED}')
+    modules = {}
     for part, (name, attributes) in _MODULES.items():
         module = sys.modules.get(name)
         if module is None:
@@ -137,5 +137,5 @@ def parts() -> TensorFlowParts:
         missing = [attribute for attribute in attributes.split() if not hasattr(module, attribute)]
         if missing:
             raise AttachError(f'{broken}: {name} has no {missing[0]}')
-        found[part] = module
-    return TensorFlowParts(version, **found)
+        modules[part] = module
+    return TensorFlowParts(version, **modules)

@@ -70,7 +70,8 @@ def test_the_import_itself_is_as_always(tmp_path: Path) -> None:
     """What the program can see of a module is the same whether its import was awaited or not."""
     package(tmp_path, {'__init__.py': '__version__ = "1.0"\nimport tensorflow.inner', 'inner.py': ''})
     (tmp_path / 'program.py').write_text(
-        'import sys\nbefore = [type(finder).__name__ for finder in sys.meta_path if type(finder).__name__ != "Watch"]\n'
+        'import sys\n'
+        'before = [type(finder).__name__ for finder in sys.meta_path if type(finder).__name__ != "ImportWatch"]\n'
         'import tensorflow as tf\n'
         'print(type(tf.__loader__).__name__, type(tf.__spec__.loader).__name__, tf.__spec__.origin == tf.__file__, '
         'tf.__spec__._initializing, tf.inner.__name__)\n'
@@ -78,18 +79,18 @@ def test_the_import_itself_is_as_always(tmp_path: Path) -> None:
     plain = python(tmp_path, 'program.py')
     watched = python(tmp_path, '-m', 'pyfuncdbg', 'run', 'program.py')
     assert plain.stdout == watched.stdout and 'SourceFileLoader SourceFileLoader True False tensorflow.inner' in plain.stdout
-    assert ours(watched.stderr) == ['pyfuncdbg: TensorFlow 1.0 is not supported: 2.18 to 2.21 are. It runs unwatched.']
+    assert ours(watched.stderr) == ['pyfuncdbg: TensorFlow 1.0 is not supported, expected 2.18 to 2.21. It runs unwatched.']
 
 
 @pytest.mark.parametrize(('files', 'message'), [
-    ({'__init__.py': ''}, 'is not whole: it has no __version__'),
-    ({'__init__.py': '__version__ = 3'}, 'is not whole: it has no __version__'),
-    ({'__init__.py': '__version__ = "2.17.1"'}, 'TensorFlow 2.17.1 is not supported: 2.18 to 2.21 are'),
-    ({'__init__.py': '__version__ = "2.22.0-rc0"'}, 'TensorFlow 2.22.0-rc0 is not supported: 2.18 to 2.21 are'),
-    ({'__init__.py': '__version__ = "2.20.0"'}, 'is not whole: it has not loaded tensorflow.python.ops.script_ops'),
+    ({'__init__.py': ''}, 'is not complete: it has no __version__'),
+    ({'__init__.py': '__version__ = 3'}, 'is not complete: it has no __version__'),
+    ({'__init__.py': '__version__ = "2.17.1"'}, 'TensorFlow 2.17.1 is not supported, expected 2.18 to 2.21'),
+    ({'__init__.py': '__version__ = "2.22.0-rc0"'}, 'TensorFlow 2.22.0-rc0 is not supported, expected 2.18 to 2.21'),
+    ({'__init__.py': '__version__ = "2.20.0"'}, 'is not complete: it has not loaded tensorflow.python.ops.script_ops'),
     ({'__init__.py': '__version__ = "2.20.0"\nimport tensorflow.python.ops.script_ops',
       'python/ops/script_ops.py': 'class FuncRegistry: pass'},
-     'is not whole: tensorflow.python.ops.script_ops has no EagerFunc'),
+     'is not complete: tensorflow.python.ops.script_ops has no EagerFunc'),
 ])
 def test_what_cannot_be_attached_to_runs_unwatched(tmp_path: Path, files: dict[str, str], message: str) -> None:
     package(tmp_path, files)
@@ -123,7 +124,7 @@ def test_attach_before_the_import_waits_for_it(tmp_path: Path) -> None:
                   'import tensorflow\nprint(attachment)')
     assert done.stdout.splitlines() == ['<Attachment to tensorflow: waits for its import>', 'False True',
                                         '<Attachment to tensorflow: detached>']
-    assert ours(done.stderr) == ['pyfuncdbg: TensorFlow 2.17.0 is not supported: 2.18 to 2.21 are. It runs unwatched.']
+    assert ours(done.stderr) == ['pyfuncdbg: TensorFlow 2.17.0 is not supported, expected 2.18 to 2.21. It runs unwatched.']
 
 
 def test_detach_before_the_import_leaves_nothing(tmp_path: Path) -> None:

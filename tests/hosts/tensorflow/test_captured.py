@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import closed_over, reached_as
+from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import captured_name, closure_variables
 
 WEIGHT, OTHER = object(), object()
 WEIGHTS = [OTHER, WEIGHT]
@@ -45,7 +45,7 @@ def given(x: Any) -> Any:
     (closure(WEIGHT), 'bias'), (closure(OTHER), ''), (of_module, 'WEIGHT'), (of_list, 'WEIGHTS'), (by_default, 'a default'),
     (Layer(WEIGHT).call, 'self.kernel'), (Layer(OTHER).call, ''), (partial(of_module, 1), 'WEIGHT'), (given, ''), (abs, '')])
 def test_the_name_under_which_a_function_reaches_a_tensor(function: Callable[..., Any], name: str) -> None:
-    assert reached_as(function, WEIGHT) == name
+    assert captured_name(function, WEIGHT) == name
 
 
 def test_a_variable_without_a_value_is_passed_over() -> None:
@@ -54,7 +54,7 @@ def test_a_variable_without_a_value_is_passed_over() -> None:
 
     def function() -> Any:
         return late, WEIGHT
-    assert closed_over(function) == [] and reached_as(function, WEIGHT) == 'WEIGHT'
+    assert closure_variables(function) == [] and captured_name(function, WEIGHT) == 'WEIGHT'
 
 
 class Handled:
@@ -67,6 +67,6 @@ class Handled:
 
 
 def test_no_property_of_the_program_is_computed() -> None:
-    assert reached_as(closure(Handled()), WEIGHT) == '' and Handled.asked == 0
+    assert captured_name(closure(Handled()), WEIGHT) == '' and Handled.asked == 0
     framework = type('Variable', (Handled,), {'__module__': 'tensorflow.python.ops.variables'})
-    assert reached_as(closure(framework()), WEIGHT) == 'bias' and Handled.asked == 1
+    assert captured_name(closure(framework()), WEIGHT) == 'bias' and Handled.asked == 1

@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.call import CallSite, Frame, Run
 from pyfuncdbg.hooks.diagnosis import Finding
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hosts.tensorflow.doctor.doctor import DOCTOR
-from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import shape_of
+from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import common_shape
 from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_py_function, as_stateless
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import ScriptCall, script_call
 from pyfuncdbg.observers.debug.diagnosis.diagnose import Diagnosis, diagnose
@@ -145,7 +145,7 @@ def test_nothing_is_parsed_in_the_program_and_what_cannot_be_read_is_no_obstacle
 @pytest.mark.parametrize(('shapes', 'common'), [
     ([(2, 3), (5, 3)], (None, 3)), ([(2,)], (2,)), ([(), ()], ()), ([(2,), (2, 1)], None), ([], None)])
 def test_the_shape_that_shapes_have_in_common(shapes: list[tuple[int, ...]], common: tuple[int | None, ...] | None) -> None:
-    assert shape_of(shapes) == common
+    assert common_shape(shapes) == common
 
 
 # ---------------------------------------------------------------- judges

@@ -284,13 +284,13 @@ def test_eager_calls_of_many_threads_are_remembered_up_to_a_number() -> None:
 
     def expects(thread: int) -> None:
         for number in range(20_000):
-            gradients.expect(f'{thread}_{number}', site).call = number + 1
+            gradients.expect_step(f'{thread}_{number}', site).call = number + 1
     try:
         with ThreadPoolExecutor(4) as pool:
             assert [*pool.map(expects, range(4))] == [None] * 4
     finally:
         sys.setswitchinterval(before)
-    known = [gradients.known(f'{thread}_{number}') for thread in range(4) for number in range(20_000)]
+    known = [gradients.last_call_of(f'{thread}_{number}') for thread in range(4) for number in range(20_000)]
     assert sum(found[0] > 0 and found[1] == 'f' for found in known) == 4096 and known[0] == (0, '')
 
 

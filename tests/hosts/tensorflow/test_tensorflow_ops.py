@@ -184,7 +184,7 @@ def test_a_function_that_cannot_be_traced_again_is_said(tf: Any, tmp_path: Path,
     concrete = tf.function(lambda x: tf.exp(x, name='early')).get_concrete_function(tf.constant(0.0))
     calls = ops(recorded(tmp_path, lambda: concrete(tf.constant(0.0))))
     assert not named(calls, 'early')
-    assert 'are not seen: it was traced before anybody wanted ops' in capfd.readouterr().err
+    assert 'are not seen: it was traced before ops were watched' in capfd.readouterr().err
 
 
 def test_eager_ops_are_calls_at_their_line(tf: Any, tmp_path: Path) -> None:

@@ -392,7 +392,7 @@ def test_nothing_of_a_graph_that_is_gone_stays_with_us(tf: Any, tmp_path: Any) -
 
     def kept() -> int:
         gc.collect()
-        return sum(len(one._going) for one in gc.get_objects() if type(one) is Runs)
+        return sum(len(one._active_runs) for one in gc.get_objects() if type(one) is Runs)
     with pyfuncdbg.record(tmp_path / 't.pfd'):
         before = kept()
         graphs = [of_one_graph() for _ in range(3)]

@@ -5,14 +5,20 @@
 from __future__ import annotations
 
 from pyfuncdbg.hooks.diagnosis import Doctor
-from pyfuncdbg.hosts.tensorflow.doctor.judges.argument_writes import writes
-from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import texts
-from pyfuncdbg.hosts.tensorflow.doctor.judges.gradient_faults import gradients
-from pyfuncdbg.hosts.tensorflow.doctor.judges.leaks import leaks
-from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_errors_and_exports import ends, exports, unheard
-from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import failed_shapes, lost_shapes, untrue_shapes
-from pyfuncdbg.hosts.tensorflow.doctor.judges.return_values import results
-from pyfuncdbg.hosts.tensorflow.doctor.judges.serialization import waits
+from pyfuncdbg.hosts.tensorflow.doctor.judges.argument_writes import find_argument_writes
+from pyfuncdbg.hosts.tensorflow.doctor.judges.bytes_for_str import find_bytes_for_str
+from pyfuncdbg.hosts.tensorflow.doctor.judges.gradient_faults import find_gradient_faults
+from pyfuncdbg.hosts.tensorflow.doctor.judges.leaks import find_leaks
+from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_errors_and_exports import (
+                                             find_exports,
+                                             find_lost_errors,
+                                             find_program_ends,
+)
+from pyfuncdbg.hosts.tensorflow.doctor.judges.lost_shapes import find_failed_shapes, find_lost_shapes, find_untrue_shapes
+from pyfuncdbg.hosts.tensorflow.doctor.judges.return_values import find_return_faults
+from pyfuncdbg.hosts.tensorflow.doctor.judges.serialization import find_waits
 
-DOCTOR = Doctor('tensorflow', 'TensorFlow', (results, texts, gradients, writes, leaks, lost_shapes, untrue_shapes,
-                                             failed_shapes, waits, exports, ends, unheard))
+DOCTOR = Doctor('tensorflow', 'TensorFlow', (find_return_faults, find_bytes_for_str, find_gradient_faults,
+                                             find_argument_writes, find_leaks, find_lost_shapes, find_untrue_shapes,
+                                             find_failed_shapes, find_waits, find_exports, find_program_ends,
+                                             find_lost_errors))

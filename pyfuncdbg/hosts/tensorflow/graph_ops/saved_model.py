@@ -1,7 +1,7 @@
-"""SavedModels without observers, which belong to this process and could not run in another.
+"""Removal of observers from SavedModels: they could not run in another process.
 
-Functions that were traced while ops are watched have observers, and the model that is saved has their graphs. TensorFlow
-calls this on the thread that saves, before the model is written.
+Functions that were traced while ops are watched have observers in their graphs. Called by TensorFlow on the thread that
+saves, before the model is written.
 """
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from collections.abc import Callable
 from typing import Any
 
 from pyfuncdbg.hosts.tensorflow.graph_ops.observer_ops import SCOPE
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 
 def install(parts: TensorFlowParts, patches: Patches) -> None:
-    """Take TensorFlow's place."""
-    patches.replace(parts.saving, '_build_meta_graph', _building(parts.saving._build_meta_graph, parts.registry.get))
+    """Replace TensorFlow's function that builds a model."""
+    patches.replace(parts.saving, '_build_meta_graph', _replace_build(parts.saving._build_meta_graph, parts.registry.get))
 
 
-def _building(original: Callable[..., Any], definition: Callable[[str], Any]) -> Callable[..., Any]:
+def _replace_build(original: Callable[..., Any], definition: Callable[[str], Any]) -> Callable[..., Any]:
     def _build_meta_graph(*args: Any, **settings: Any) -> Any:
         try:
-            built = original(*args, **settings)
+            result = original(*args, **settings)
         except BaseException as error:
-            without_this_frame(error)
+            drop_outermost_frame(error)
             raise
-        _clean(built[0], definition)
-        return built
+        _remove_observers(result[0], definition)
+        return result
     return _build_meta_graph
 
 
-def _clean(meta: Any, definition: Callable[[str], Any]) -> None:
-    """Take everything that is of observers out of a MetaGraphDef, whose own list of ops lacks some that functions use."""
+def _remove_observers(meta: Any, definition: Callable[[str], Any]) -> None:
+    """Remove observers from a MetaGraphDef, and from its list of ops those that are no longer used."""
     functions = meta.graph_def.library.function
     ops = meta.meta_info_def.stripped_op_list.op
-    observed = [function for function in functions if _take_nodes(function.node_def)]
+    observed = [function for function in functions if _remove_nodes(function.node_def)]
     if not observed:
         return
     for function in observed:
@@ -50,13 +50,13 @@ def _clean(meta: Any, definition: Callable[[str], Any]) -> None:
         del ops[index]
 
 
-def _take_nodes(nodes: Any) -> bool:
-    """Take observers out of the nodes of a function, and what waits for them; whether there were any."""
-    ours = [index for index, node in enumerate(nodes) if node.name.startswith(SCOPE)]
-    for index in reversed(ours):
+def _remove_nodes(nodes: Any) -> bool:
+    """Remove observers from the nodes of a function, and what waits for them; whether there were any."""
+    indices = [index for index, node in enumerate(nodes) if node.name.startswith(SCOPE)]
+    for index in reversed(indices):
         del nodes[index]
-    for node in nodes if ours else ():
+    for node in nodes if indices else ():
         kept = [name for name in node.input if not name.startswith(f'^{SCOPE}')]
         if len(kept) < len(node.input):
             node.input[:] = kept
-    return bool(ours)
+    return bool(indices)

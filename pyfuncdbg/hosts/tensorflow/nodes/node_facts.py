@@ -1,6 +1,6 @@
 """Facts of a node for its call site: TensorFlow's attrs as data, and further fields of its NodeDef.
 
-Asked once for each node, when something watches; on the thread of a run.
+Read once for each watched node, on the thread of a run.
 """
 from __future__ import annotations
 
@@ -9,57 +9,57 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import unlocated
+from pyfuncdbg.hosts.tensorflow.nodes.creation_stack import missing_line_reason
 from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import is_constant, shape_list
 
-_UNSHOWN = ('_output_shapes', '_class')
-_SHOWN = 6
+_HIDDEN = ('_output_shapes', '_class')
+_MOST_ELEMENTS = 6
 """Number of a constant's elements that are reported."""
 _LONGEST = 60
-_TOLD = 20
+_MOST_NEIGHBORS = 20
 """Number of a node's control inputs and constants that are reported."""
 
 
-def surroundings(op: Any) -> dict[str, Any]:
-    """'_device', '_control' (inputs by name), '_constants' and '_no_line' (why it has none) of a node, where there are."""
-    found: dict[str, Any] = {}
-    if (reason := unlocated(op)) is not None:
-        found['_no_line'] = reason
+def node_context(op: Any) -> dict[str, Any]:
+    """'_device', '_control' (inputs by name), '_constants' and '_no_line' (reason of a missing line) of a node, if any."""
+    context: dict[str, Any] = {}
+    if (reason := missing_line_reason(op)) is not None:
+        context['_no_line'] = reason
     if op.device:
-        found['_device'] = op.device
+        context['_device'] = op.device
     if op.control_inputs:
-        found['_control'] = [other.name for other in op.control_inputs[:_TOLD]]
-    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_TOLD] if is_constant(tensor.op)]
+        context['_control'] = [other.name for other in op.control_inputs[:_MOST_NEIGHBORS]]
+    constants = [[tensor.name, *_content(tensor.op)] for tensor in op.inputs[:_MOST_NEIGHBORS] if is_constant(tensor.op)]
     if constants:
-        found['_constants'] = constants
-    return found
+        context['_constants'] = constants
+    return context
 
 
 def _content(op: Any) -> list[Any]:
-    """[dtype, shape, first elements] of a constant; those that its proto has at hand."""
+    """[dtype, shape, first elements] of a constant, as far as its proto holds them."""
     proto = op.get_attr('value')
     tensor = op.outputs[0]
     shape = [size.size for size in proto.tensor_shape.dim]
     dtype = tensor.dtype
     if dtype.name == 'string':
-        return [dtype.name, shape, [bytes(each)[:_LONGEST] for each in proto.string_val[:_SHOWN]]]
+        return [dtype.name, shape, [bytes(each)[:_LONGEST] for each in proto.string_val[:_MOST_ELEMENTS]]]
     item = dtype.as_numpy_dtype
     size = np.dtype(item).itemsize
     if proto.tensor_content:
-        first = np.frombuffer(proto.tensor_content[:size * _SHOWN], item).tolist()
+        first = np.frombuffer(proto.tensor_content[:size * _MOST_ELEMENTS], item).tolist()
     else:
         tensors: Any = sys.modules['tensorflow.python.framework.tensor_util']
-        first = tensors.MakeNdarray(proto).flat[:_SHOWN].tolist()
+        first = tensors.MakeNdarray(proto).flat[:_MOST_ELEMENTS].tolist()
     return [dtype.name, shape, [each for each in first if isinstance(each, (bool, int, float, str, bytes))]]
 
 
 def plain_attrs(op: Any) -> dict[str, Any]:
     """The attrs of a node as data, for display."""
-    found = {}
+    attrs = {}
     for name in op.node_def.attr:
-        if name not in _UNSHOWN:
-            found[name] = _plain(op.get_attr(name))
-    return dict(sorted(found.items()))
+        if name not in _HIDDEN:
+            attrs[name] = _plain(op.get_attr(name))
+    return dict(sorted(attrs.items()))
 
 
 def _plain(value: Any) -> Any:

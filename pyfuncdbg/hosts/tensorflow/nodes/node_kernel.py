@@ -1,7 +1,6 @@
 """Kernel of one stateless node: TensorFlow's own, run in eager mode outside of the graph.
 
-A stepped run computes such nodes this way: a session would make, and keep, an executor for each of them. On the
-thread of the run.
+Used by stepped runs: a session would make, and keep, an executor for each node. On the thread of the run.
 """
 from __future__ import annotations
 
@@ -47,19 +46,19 @@ class NodeKernel:
         with context.eager_mode():
             if self._constant is not None:
                 protos: Any = sys.modules['tensorflow.python.framework.tensor_util']
-                return [eager(protos.MakeNdarray(self._constant), None)]
-            tensors = [eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
+                return [to_eager(protos.MakeNdarray(self._constant), None)]
+            tensors = [to_eager(value, dtype) for value, dtype in zip(inputs, self.dtypes, strict=True)]
             current = context.context()
             current.ensure_initialized()
-            made = execute.quick_execute(self.op_type, self.outputs, inputs=tensors, attrs=self.attrs, ctx=current)
-            return list(made or ())
+            outputs = execute.quick_execute(self.op_type, self.outputs, inputs=tensors, attrs=self.attrs, ctx=current)
+            return list(outputs or ())
 
     def on_values(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """As `Host.call_again` calls it."""
+        """The outputs for a list of inputs, as `Host.call_again` asks."""
         return self(*inputs)
 
 
-def eager(value: Any, dtype: Any) -> Any:
+def to_eager(value: Any, dtype: Any) -> Any:
     """A value as an eager tensor; in eager mode."""
     ops: Any = sys.modules['tensorflow.python.framework.ops']
     if isinstance(value, ops.EagerTensor):
@@ -68,7 +67,7 @@ def eager(value: Any, dtype: Any) -> Any:
 
 
 def is_constant(op: Any) -> bool:
-    """Whether its value is known before a run; one that waits for other nodes is a node like any."""
+    """Whether its value is known before a run; a constant with control inputs is an ordinary node."""
     return op.type == 'Const' and not op.control_inputs
 
 

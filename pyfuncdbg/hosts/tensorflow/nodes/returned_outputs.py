@@ -9,30 +9,31 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyfuncdbg.hooks.traits import op_traits
-from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import maker, prefix
+from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import prefix, source_tensor
 
 
-def reads_returned(op: Any) -> Callable[[], list[list[Any]]]:
+def returned_reader(op: Any) -> Callable[[], list[list[Any]]]:
     """A reader of a node's outputs that the function of its graph returns: [index, the function's name, the names of the
-    callers' outputs]. It does not keep the graph."""
+    callers' outputs]. It does not keep the graph alive.
+    """
     graph, name = weakref.ref(op.graph), op.name
 
     def read() -> list[list[Any]]:
         living = graph()
-        return _returned(living, living.get_operation_by_name(name)) if living is not None else []
+        return _returned_outputs(living, living.get_operation_by_name(name)) if living is not None else []
     return read
 
 
-def _returned(graph: Any, op: Any) -> list[list[Any]]:
-    made = [maker(output) for output in getattr(graph, 'outputs', None) or ()]
-    found: list[list[Any]] = []
+def _returned_outputs(graph: Any, op: Any) -> list[list[Any]]:
+    sources = [source_tensor(output) for output in getattr(graph, 'outputs', None) or ()]
+    outputs: list[list[Any]] = []
     for slot, tensor in enumerate(op.outputs):
-        places = [place for place, output in enumerate(made) if output is tensor]
+        places = [place for place, output in enumerate(sources) if output is tensor]
         if places:
-            given = [f'{prefix(node.graph)}{node.outputs[place].name}' for node in callers_in(graph, graph.outer_graph)
-                     for place in places if place < len(node.outputs) and not _asks(node, graph)]
-            found.append([slot, str(graph.name), given])
-    return found
+            names = [f'{prefix(node.graph)}{node.outputs[place].name}' for node in callers_in(graph, graph.outer_graph)
+                     for place in places if place < len(node.outputs) and not _is_loop_condition(node, graph)]
+            outputs.append([slot, str(graph.name), names])
+    return outputs
 
 
 def callers_in(graph: Any, outer: Any) -> Iterator[Any]:
@@ -50,7 +51,7 @@ def _names_of(graph: Any, outer: Any) -> set[str]:
             if getattr(function, 'graph', None) is graph}
 
 
-def _asks(node: Any, graph: Any) -> bool:
-    """Whether a loop only asks this function whether to go on."""
+def _is_loop_condition(node: Any, graph: Any) -> bool:
+    """Whether this function is only the condition of a loop."""
     return node.type in ('While', 'StatelessWhile') and node.node_def.attr['body'].func.name not in _names_of(
         graph, node.graph)

@@ -1,7 +1,7 @@
-"""Source map of AutoGraph: functions and lines behind the files that TensorFlow writes for the functions it converts.
+"""Source map of AutoGraph: the program's functions and lines behind the files that TensorFlow generates.
 
-AutoGraph's own cache knows every conversion, also those from before the attachment. A generated function has functions of
-its own for branches and loops; they belong to the function of the program around them.
+AutoGraph's own cache holds every conversion, also those from before the attachment. A generated function has inner functions
+for branches and loops, which belong to the enclosing function of the program.
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from pyfuncdbg.hooks.patched_code import unpatched_code
 from pyfuncdbg.hooks.tracing_notice import notify_tracing
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _GENERATED = '__autograph_generated_file'
@@ -25,58 +25,58 @@ _VARIABLES = 'tensorflow.python.autograph.operators.variables'
 _MARK = 'autograph_artifact'
 """Name of the function that converted code calls with each function and lambda of the program."""
 _STATE = ('get_state', 'set_state')
-"""Name prefixes of functions that hand variables to a branch or loop and back: no line of the program is in them."""
+"""Name prefixes of functions that pass variables to a branch or loop and back: they have no line of the program."""
 _COMPREHENSIONS = ('<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>')
 
 
 class _Conversion:
-    """One function: its code and that of everything in it, by the generated code; and its lines."""
+    """One conversion: the program's code by generated code, for the function and all in it; and its lines."""
 
-    __slots__ = ('codes', 'lines', 'parts')
+    __slots__ = ('blocks', 'codes', 'lines')
 
     def __init__(self, filename: str, entity: CodeType, own: CodeType, source_map: Any) -> None:
         self.lines: dict[int, int] = {place.lineno: origin.loc.lineno for place, origin in source_map.items()
                                       if place.filename == filename}
         self.codes: dict[int, tuple[CodeType, CodeType]] = {}
-        self.parts: set[int] = set()
-        self._pair(entity, own)
+        self.blocks: set[int] = set()
+        self._pair_codes(entity, own)
 
-    def _pair(self, generated: CodeType, own: CodeType) -> None:
+    def _pair_codes(self, generated: CodeType, own: CodeType) -> None:
         self.codes[id(generated)] = generated, own
-        written: list[CodeType] = []
-        self._gather(generated, own, written)
-        written.sort(key=lambda code: self.begin(code))
-        mine = sorted(_nested(own), key=lambda code: code.co_firstlineno)
-        for kind in {_kind(code) for code in written}:
-            here = [code for code in written if _kind(code) == kind]
-            there = [code for code in mine if _kind(code) == kind]
-            for index, code in enumerate(here):
-                if len(here) == len(there):
-                    self._pair(code, there[index])
-                elif there:
-                    line = self.begin(code)
-                    self._pair(code, min(there, key=lambda one: abs(one.co_firstlineno - line)))
+        functions: list[CodeType] = []
+        self._gather_functions(generated, own, functions)
+        functions.sort(key=lambda code: self.first_line(code))
+        own_functions = sorted(_nested(own), key=lambda code: code.co_firstlineno)
+        for kind in {_kind(code) for code in functions}:
+            generated_kind = [code for code in functions if _kind(code) == kind]
+            own_kind = [code for code in own_functions if _kind(code) == kind]
+            for index, code in enumerate(generated_kind):
+                if len(generated_kind) == len(own_kind):
+                    self._pair_codes(code, own_kind[index])
+                elif own_kind:
+                    line = self.first_line(code)
+                    self._pair_codes(code, min(own_kind, key=lambda one: abs(one.co_firstlineno - line)))
                 else:
-                    self._pair(code, own)
+                    self._pair_codes(code, own)
 
-    def _gather(self, generated: CodeType, own: CodeType, written: list[CodeType]) -> None:
-        """The program's functions in a generated one, also those in a branch or loop, which are of the function around."""
-        for code, marked in _made_in(generated):
+    def _gather_functions(self, generated: CodeType, own: CodeType, functions: list[CodeType]) -> None:
+        """The program's functions in a generated one, also those in its branches and loops."""
+        for code, marked in _functions_in(generated):
             if marked or code.co_name in _COMPREHENSIONS:
-                written.append(code)
+                functions.append(code)
             else:
                 self.codes[id(code)] = code, own
-                self.parts.add(id(code))
-                self._gather(code, own, written)
+                self.blocks.add(id(code))
+                self._gather_functions(code, own, functions)
 
-    def begin(self, code: CodeType) -> int:
+    def first_line(self, code: CodeType) -> int:
         """The first line of the program in a generated function; 0 if there is none."""
         last = max((number for _, _, number in code.co_lines() if number), default=code.co_firstlineno)
         return next((self.lines[one] for one in range(code.co_firstlineno, last + 1) if one in self.lines), 0)
 
 
 class AutographSourceMap:
-    """All of the process; a `hooks.source_map.SourceMap`."""
+    """Source map of all conversions in the process: a `hooks.source_map.SourceMap`."""
 
     maker = 'AutoGraph'
 
@@ -90,50 +90,50 @@ class AutographSourceMap:
         return _RELAYS in filename
 
     def code(self, generated: CodeType) -> CodeType | None:
-        for conversion in self._of(generated):
+        for conversion in self._conversions_of(generated):
             return conversion.codes[id(generated)][1]
         return None
 
     def is_block(self, generated: CodeType) -> bool:
-        return any(id(generated) in conversion.parts for conversion in self._of(generated))
+        return any(id(generated) in conversion.blocks for conversion in self._conversions_of(generated))
 
     def is_unset(self, value: Any) -> bool:
         return type(value).__module__ == _VARIABLES
 
     def line(self, generated: CodeType, line: int) -> int:
-        for conversion in self._of(generated):
-            if not (id(generated) in conversion.parts and generated.co_name.startswith(_STATE)):
+        for conversion in self._conversions_of(generated):
+            if not (id(generated) in conversion.blocks and generated.co_name.startswith(_STATE)):
                 return conversion.lines.get(line, 0)
         return 0
 
-    def _of(self, generated: CodeType) -> list[_Conversion]:
+    def _conversions_of(self, generated: CodeType) -> list[_Conversion]:
         """The conversion that a code object comes from; none if AutoGraph has forgotten it."""
         filename = generated.co_filename
-        known = self._by_file.get(filename)
-        if known is None:
-            known = [_Conversion(filename, entity, own, lines) for entity, own, lines in _converted(filename)]
-            if known:
-                self._by_file[filename] = known
-        return [one for one in known if (pair := one.codes.get(id(generated))) is not None and pair[0] is generated]
+        conversions = self._by_file.get(filename)
+        if conversions is None:
+            conversions = [_Conversion(filename, entity, own, lines) for entity, own, lines in _conversions_in(filename)]
+            if conversions:
+                self._by_file[filename] = conversions
+        return [one for one in conversions if (pair := one.codes.get(id(generated))) is not None and pair[0] is generated]
 
 
 def install(parts: TensorFlowParts, patches: Patches) -> None:
-    """Tell observers of each function that is about to be traced as a copy."""
+    """Notify observers of each function that is about to be traced as a copy."""
     original = parts.conversion._convert_actual
 
     def _convert_actual(entity: Any, program_ctx: Any) -> Any:
         try:
-            made = original(entity, program_ctx)
+            converted = original(entity, program_ctx)
         except BaseException as error:
-            without_this_frame(error)
+            drop_outermost_frame(error)
             raise
-        notify_tracing(made.__code__)
-        return made
+        notify_tracing(converted.__code__)
+        return converted
     patches.replace(parts.conversion, '_convert_actual', _convert_actual)
 
 
-def _converted(filename: str) -> Iterator[tuple[CodeType, CodeType, Any]]:
-    """Generated code, the program's and the source map of what AutoGraph has written to a file."""
+def _conversions_in(filename: str) -> Iterator[tuple[CodeType, CodeType, Any]]:
+    """Generated code, the program's code and the source map of each conversion that AutoGraph has written to a file."""
     transpiler = getattr(sys.modules.get(_API), '_TRANSPILER', None)
     table = getattr(getattr(transpiler, '_cache', None), '_cache', None)
     if table is None:
@@ -158,7 +158,7 @@ def _kind(code: CodeType) -> tuple[Any, ...]:
     return code.co_name, code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
 
 
-def _made_in(code: CodeType) -> Iterator[tuple[CodeType, bool]]:
+def _functions_in(code: CodeType) -> Iterator[tuple[CodeType, bool]]:
     """The functions that a code object makes, in order, and whether they are the program's."""
     marks = 0
     for instruction in dis.get_instructions(code):

@@ -1,6 +1,6 @@
 """Captured objects of a function: its closure, module, defaults and the object it is a method of.
 
-Asked at the end of a pass and when facts are gathered, on any thread. It only looks: no code of the program runs.
+Called at the end of a pass and when facts are gathered, on any thread. No code of the program runs.
 """
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 _FRAMEWORKS = ('tensorflow', 'keras', 'tf_keras')
 
 
-def closed_over(function: FunctionType) -> list[tuple[str, Any]]:
-    """The variables that a function closes over, but for those that have no value yet."""
-    found = []
+def closure_variables(function: FunctionType) -> list[tuple[str, Any]]:
+    """The variables that a function closes over, except those that have no value yet."""
+    variables = []
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         with contextlib.suppress(ValueError):
-            found.append((name, cell.cell_contents))
-    return found
+            variables.append((name, cell.cell_contents))
+    return variables
 
 
-def reached_as(function: Any, tensor: Any) -> str:
-    """The name under which a function gets at a tensor that it is not given; '' if it does not.
+def captured_name(function: Any, tensor: Any) -> str:
+    """The name by which a function uses a tensor that is not an argument; '' if it does not.
 
     Args:
         function: Any callable; methods and `functools.partial` are looked through.
@@ -35,17 +35,17 @@ def reached_as(function: Any, tensor: Any) -> str:
         function = getattr(function, '__func__', None) or getattr(function, 'func', None) or function
     if not isinstance(function, FunctionType):
         return ''
-    held = [(name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__]
-    held += closed_over(function)
-    held += [('', value) for value in function.__defaults__ or ()]
-    for name, value in held:
+    variables = [(name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__]
+    variables += closure_variables(function)
+    variables += [('', value) for value in function.__defaults__ or ()]
+    for name, value in variables:
         if any(_is(item, tensor) for item in (value if isinstance(value, (list, tuple)) else [value])):
             return name or 'a default'
     return ''
 
 
 def _is(value: Any, tensor: Any) -> bool:
-    """Whether it is the tensor, or the variable of that handle; an attribute is asked of a framework's class only."""
+    """Whether it is the tensor, or the variable with that handle; attributes are read of a framework's classes only."""
     if value is tensor:
         return True
     kinds = type(value).__mro__
@@ -55,5 +55,5 @@ def _is(value: Any, tensor: Any) -> bool:
 def _handle(value: Any) -> Any:
     try:
         return getattr(value, 'handle', None)
-    except Exception:                           # an object of the framework's that has none may say so in its own way
+    except Exception:                           # a property of the framework's may raise anything
         return None

@@ -1,9 +1,9 @@
 """Shapes that a graph promises of a function's outputs, and calls whose result TensorFlow refuses for them.
 
-`ensure_shape` looks at a result, an iterator at each element. Where that node runs at every call, as in the function of a
-dataset, the refusal is known at once. Elsewhere TensorFlow alone knows, also of elements, which may be made and never taken,
-and of the nodes that take what `set_shape` or a TensorSpec says something untrue of: a call whose result does not fit waits
-until an error of TensorFlow's reports it. Then recorders get it again, with that.
+`ensure_shape` checks a result, an iterator each element. Where that node runs at every call, as in the function of a
+dataset, the refusal is known at once. Otherwise only TensorFlow knows: elements may never be taken, and a shape that
+`set_shape` or a TensorSpec declares is checked by none but the nodes that take the tensor. A call whose result does not fit
+waits until an error of TensorFlow's reports it; then recorders get it again, with that error.
 """
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 Shape = tuple[int | None, ...]
-_WAITING = 32
-_AGAIN = 'Graph execution error:'
-"""Beginning of the message of an error that TensorFlow makes of one it has made before."""
+_MOST_MISFITS = 32
+_REPEATED = 'Graph execution error:'
+"""Begins the message of an error that TensorFlow makes of an earlier one."""
 _DATASET = 'Dataset_'
-"""Name prefix of graphs that `tf.data` traces; no node of such a function is left out that its elements need."""
+"""Name prefix of graphs that `tf.data` traces, in which all nodes run that the elements need."""
 _UNARY = frozenset(('Identity', 'Cast', 'Neg', 'Abs', 'Square', 'Sqrt', 'Exp', 'Log', 'Tanh', 'Sigmoid', 'Relu',
                     'StopGradient', 'ZerosLike', 'OnesLike', 'CheckNumerics', 'Snapshot'))
 _BINARY = frozenset(('Add', 'AddV2', 'Sub', 'Mul', 'Div', 'RealDiv', 'FloorDiv', 'Maximum', 'Minimum', 'Pow', 'FloorMod'))
@@ -41,190 +41,192 @@ class EnsuredShape(NamedTuple):
         output: Its index.
         shape: The shape.
         name: Of the node whose output it is.
-        component: The component of a dataset's elements that has it; -1 if a node looks at it.
-        certain: Whether it is looked at after every call.
-        users: Names of the nodes that take a tensor of this shape, where it is said of the tensor alone.
-        said_by: Who says it, where nothing looks at it.
+        component: The component of a dataset's elements that has it; -1 if a node checks it.
+        always_checked: Whether it is checked after every call.
+        users: Names of the nodes that take a tensor of this shape, where only the tensor declares it.
+        source: What declares it, where nothing checks it.
     """
 
     output: int
     shape: Shape
     name: str
     component: int = -1
-    certain: bool = False
+    always_checked: bool = False
     users: tuple[str, ...] = ()
-    said_by: str = ''
+    source: str = ''
 
-    def reported(self, message: str, found: Shape) -> str:
-        """The part of an error's message on a result of this shape; '' if it is not about that."""
-        if self.said_by:
-            return self._reported_by_user(message, _shown(found))
-        head, tail = self.refusal(found)
-        told = re.search(re.escape(head) + (r'(?:\S*/)?' if head else '') + re.escape(tail), message)
-        return told[0] if told is not None else ''
+    def find_refusal(self, message: str, actual: Shape) -> str:
+        """The part of an error's message about a result of this shape; '' if there is none."""
+        if self.source:
+            return self._find_user_error(message, _shape_text(actual))
+        head, tail = self.refusal(actual)
+        match = re.search(re.escape(head) + (r'(?:\S*/)?' if head else '') + re.escape(tail), message)
+        return match[0] if match is not None else ''
 
-    def _reported_by_user(self, message: str, found: str) -> str:
-        """The same of what nothing looks at: the error of a node that takes the tensor, or of a batch, names its shape."""
+    def _find_user_error(self, message: str, actual_text: str) -> str:
+        """The same for an unchecked shape: the error of a node that takes the tensor, or of a batch, names its shape."""
         if self.component >= 0:
-            told = _BATCH.search(message)
-            if told is None or found not in told[0] or (told[1] and int(told[1]) != self.component):
+            match = _BATCH.search(message)
+            if match is None or actual_text not in match[0] or (match[1] and int(match[1]) != self.component):
                 return ''
-            failed = told[0]
+            failure = match[0]
         else:
             names = '|'.join(map(re.escape, self.users))
-            told = re.search(rf'^([^\n]*)\s*\[\[\{{\{{node (?:[^\s}}]*/)?(?:{names})\}}\}}\]\]', message, re.MULTILINE)
-            if told is None or found not in told[1]:
+            match = re.search(rf'^([^\n]*)\s*\[\[\{{\{{node (?:[^\s}}]*/)?(?:{names})\}}\}}\]\]', message, re.MULTILINE)
+            if match is None or actual_text not in match[1]:
                 return ''
-            failed = _SCOPE.sub('', told[1])
-        return f'output {self.output} has shape {found}, and {self.said_by} says {_shown(self.shape)}: {failed.strip()}'
+            failure = _SCOPE.sub('', match[1])
+        return (f'output {self.output} has shape {actual_text}, and {self.source} says {_shape_text(self.shape)}: '
+                f'{failure.strip()}')
 
-    def refusal(self, found: Shape) -> tuple[str, str]:
-        """TensorFlow's message on another shape: before the name of the node, to which it may add scopes, and from it."""
-        wanted, given = _shown(self.shape), _shown(found)
+    def refusal(self, actual: Shape) -> tuple[str, str]:
+        """TensorFlow's message about another shape: the part before the node's name, where it may add scopes; the rest."""
+        expected_text, actual_text = _shape_text(self.shape), _shape_text(actual)
         if self.component >= 0:
-            return '', f'Incompatible shapes at component {self.component}: expected {wanted} but got {given}.'
-        return 'Shape of tensor ', f'{self.name} {given} is not compatible with expected shape {wanted}.'
+            return '', f'Incompatible shapes at component {self.component}: expected {expected_text} but got {actual_text}.'
+        return 'Shape of tensor ', f'{self.name} {actual_text} is not compatible with expected shape {expected_text}.'
 
 
 class _Misfit(NamedTuple):
-    """A call, and what TensorFlow says of its result if it refuses that."""
+    """A call, and the shape of its result that TensorFlow may refuse."""
 
-    promise: EnsuredShape
-    found: Shape
+    ensured_shape: EnsuredShape
+    shape: Shape
     call: Call
 
-    def refused_by(self, message: str) -> str:
+    def find_refusal(self, message: str) -> str:
         """The sentence of a message that refuses it; '' if there is none."""
-        return self.promise.reported(message, self.found)
+        return self.ensured_shape.find_refusal(message, self.shape)
 
 
 class EnsuredShapes:
     """Calls that may be refused.
 
     Attributes:
-        waiting: Misfits that no error has reported yet.
+        misfits: Those that no error has reported yet.
     """
 
     def __init__(self, parts: TensorFlowParts) -> None:
         self._parts = parts
         self._lock = new_lock()
-        self.waiting: deque[_Misfit] = deque(maxlen=_WAITING)
+        self.misfits: deque[_Misfit] = deque(maxlen=_MOST_MISFITS)
 
-    def look(self, promises: Sequence[EnsuredShape], result: Any) -> str:
-        """A function has given a result: what TensorFlow is about to say if it certainly refuses that, else ''."""
+    def check_result(self, ensured_shapes: Sequence[EnsuredShape], result: Any) -> str:
+        """TensorFlow's coming error on a function's result, if it certainly refuses that; else ''."""
         values = result if isinstance(result, (list, tuple)) else (result,)
-        for promise in promises:
-            if promise.output >= len(values):   # of another number no call comes here
+        for ensured_shape in ensured_shapes:
+            if ensured_shape.output >= len(values):   # another number of results is refused before
                 continue
-            found = tuple(values[promise.output].shape)
-            if _fits(found, promise.shape):
+            actual = tuple(values[ensured_shape.output].shape)
+            if _fits(actual, ensured_shape.shape):
                 continue
-            if promise.certain:
-                return ''.join(promise.refusal(found))
+            if ensured_shape.always_checked:
+                return ''.join(ensured_shape.refusal(actual))
             call = current.get()
             if call is not None and call.id:
                 with self._lock:
-                    self.waiting.append(_Misfit(promise, found, call))
+                    self.misfits.append(_Misfit(ensured_shape, actual, call))
         return ''
 
-    def refused(self, message: Any) -> None:
-        """TensorFlow makes an error: if it reports a call that waits, that is the call's error."""
+    def match_refusal(self, message: Any) -> None:
+        """Give an error that TensorFlow makes to the call whose result it refuses."""
         text = message.decode(errors='replace') if isinstance(message, bytes) else str(message)
-        if text.startswith(_AGAIN):
+        if text.startswith(_REPEATED):
             return
         with self._lock:
-            reports = [(one, said) for one in self.waiting if (said := one.refused_by(text))]
+            reports = [(misfit, refusal) for misfit in self.misfits if (refusal := misfit.find_refusal(text))]
             if not reports:
                 return
-            # Elements are taken in order: the first one. Of other nodes an older misfit was not looked at, or it would have
-            # been refused before.
-            misfit, said = reports[0 if reports[0][0].promise.component >= 0 else -1]
-            kept = [one for one in self.waiting if one.call is not misfit.call and one.call.run is misfit.call.run]
-            self.waiting.clear()
-            self.waiting.extend(kept)
-        call = misfit.call
-        call.error = self._parts.errors.InvalidArgumentError(None, None, said)
+            # Elements are taken in order: the first misfit. Other nodes would have refused an older one before: the last.
+            reported, refusal = reports[0 if reports[0][0].ensured_shape.component >= 0 else -1]
+            remaining = [misfit for misfit in self.misfits
+                         if misfit.call is not reported.call and misfit.call.run is reported.call.run]
+            self.misfits.clear()
+            self.misfits.extend(remaining)
+        call = reported.call
+        call.error = self._parts.errors.InvalidArgumentError(None, None, refusal)
         for hook in hooks.python:
             keep = getattr(hook, 'keep', None)
             if keep is not None:
                 keep(call, call.inputs, call.outputs or ())
 
 
-def ensured(op: Any, specs: Sequence[Any] = ()) -> tuple[EnsuredShape, ...]:
-    """The shapes that the graph of a Python call promises of its outputs, and `specs`, the TensorSpecs in its `Tout`."""
+def ensured_shapes(op: Any, specs: Sequence[Any] = ()) -> tuple[EnsuredShape, ...]:
+    """The shapes that the graph of a Python call, or `specs`, the TensorSpecs in its `Tout`, promise of its outputs."""
     dataset = str(getattr(op.graph, 'name', '')).startswith(_DATASET)
     needed: set[Any] | None = None
-    found: list[EnsuredShape] = []
+    shapes: list[EnsuredShape] = []
     for index, tensor in enumerate(op.outputs):
-        alike = _of_same_shape(tensor)
-        users = [node for one in alike for node in one.consumers()]
+        tensors = _tensors_of_same_shape(tensor)
+        users = [node for one in tensors for node in one.consumers()]
         for node in tensor.consumers():
             if node.type != 'EnsureShape' or (shape := node.get_attr('shape')).unknown_rank:
                 continue
-            needed = _needed(op.graph) if dataset and needed is None else needed
-            found.append(EnsuredShape(index, tuple([part.size if part.size >= 0 else None for part in shape.dim]), op.name,
-                                      certain=needed is not None and node in needed))
+            needed = _needed_nodes(op.graph) if dataset and needed is None else needed
+            shapes.append(EnsuredShape(index, tuple([part.size if part.size >= 0 else None for part in shape.dim]), op.name,
+                                       always_checked=needed is not None and node in needed))
         components = [] if not dataset else [
-            component for component, output in enumerate(op.graph.outputs) if any(_origin(output) is one for one in alike)]
+            component for component, output in enumerate(op.graph.outputs) if any(_origin(output) is one for one in tensors)]
         if tensor.shape.rank is not None:
-            said = tuple(tensor.shape.as_list())
-            found += [EnsuredShape(index, said, op.name, component) for component in components]
-            found += _said(index, said, op.name, components, users, 'its graph (set_shape)')
+            sizes = tuple(tensor.shape.as_list())
+            shapes += [EnsuredShape(index, sizes, op.name, component) for component in components]
+            shapes += _declared_shapes(index, sizes, op.name, components, users, 'its graph (set_shape)')
         if index < len(specs) and getattr(getattr(specs[index], 'shape', None), 'rank', None) is not None:
-            found += _said(index, tuple(specs[index].shape.as_list()), op.name, components, users, 'the TensorSpec in Tout')
-    return tuple(found)
+            shapes += _declared_shapes(index, tuple(specs[index].shape.as_list()), op.name, components, users,
+                                       'the TensorSpec in Tout')
+    return tuple(shapes)
 
 
-def _said(index: int, shape: Shape, name: str, components: Sequence[int], users: Sequence[Any],
-          who: str) -> list[EnsuredShape]:
-    """A shape that is said of an output, for the nodes of its graph that take it, and for the datasets that do."""
+def _declared_shapes(index: int, shape: Shape, name: str, components: Sequence[int], users: Sequence[Any],
+                     source: str) -> list[EnsuredShape]:
+    """A shape that an output is declared to have, for the nodes of its graph that take it, and for datasets."""
     names = tuple(dict.fromkeys(node.name for node in users))
-    return [*([EnsuredShape(index, shape, name, users=names, said_by=who)] if names else []),
-            *(EnsuredShape(index, shape, name, component, said_by=who) for component in components)]
+    return [*([EnsuredShape(index, shape, name, users=names, source=source)] if names else []),
+            *(EnsuredShape(index, shape, name, component, source=source) for component in components)]
 
 
-def _of_same_shape(tensor: Any) -> list[Any]:
-    """A tensor, and those that nodes make of it which have its shape in every run."""
-    found = [tensor]
-    for one in found:
+def _tensors_of_same_shape(tensor: Any) -> list[Any]:
+    """A tensor, and those computed from it that have its shape in every run."""
+    tensors = [tensor]
+    for one in tensors:
         for node in one.consumers():
             if (node.type in _UNARY or (node.type in _BINARY and any(
                     other.shape.rank == 0 for other in node.inputs if other is not one))) and not any(
-                        known is node.outputs[0] for known in found):
-                found.append(node.outputs[0])
-    return found
+                        known is node.outputs[0] for known in tensors):
+                tensors.append(node.outputs[0])
+    return tensors
 
 
-def _needed(graph: Any) -> set[Any]:
-    """The nodes that run whenever a function does: what its outputs are made of; none where a switch may leave one out."""
-    found: set[Any] = set()
-    ahead = [*(output.op for output in graph.outputs), *getattr(graph, 'control_outputs', ())]
-    while ahead:
-        node = ahead.pop()
+def _needed_nodes(graph: Any) -> set[Any]:
+    """The nodes that run whenever a function does, since its outputs need them; none where a switch may skip one."""
+    nodes: set[Any] = set()
+    pending = [*(output.op for output in graph.outputs), *getattr(graph, 'control_outputs', ())]
+    while pending:
+        node = pending.pop()
         if node.type in SWITCHES:
             return set()
-        if node not in found:
-            found.add(node)
-            ahead += _before(node)
-    return found
+        if node not in nodes:
+            nodes.add(node)
+            pending += _inputs_of(node)
+    return nodes
 
 
-def _before(node: Any) -> Iterator[Any]:
+def _inputs_of(node: Any) -> Iterator[Any]:
     yield from (tensor.op for tensor in node.inputs)
     yield from node.control_inputs
 
 
 def _origin(tensor: Any) -> Any:
-    """The tensor that a chain of identities hands on."""
+    """The tensor that a chain of identities passes on."""
     while tensor.op.type == 'Identity':
         tensor = tensor.op.inputs[0]
     return tensor
 
 
-def _fits(found: Shape, shape: Shape) -> bool:
-    return len(found) == len(shape) and all(size in (None, other) for size, other in zip(shape, found, strict=True))
+def _fits(actual: Shape, shape: Shape) -> bool:
+    return len(actual) == len(shape) and all(size in (None, other) for size, other in zip(shape, actual, strict=True))
 
 
-def _shown(shape: Shape) -> str:
+def _shape_text(shape: Shape) -> str:
     """A shape as C++ writes it."""
     return f'[{",".join("?" if size is None else str(size) for size in shape)}]'

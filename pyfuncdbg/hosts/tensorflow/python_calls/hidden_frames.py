@@ -1,6 +1,6 @@
-"""Stack filter that keeps our frames out of TensorFlow's stacks of nodes. Its messages show these.
+"""Stack filter that keeps our frames out of TensorFlow's stacks of nodes, which its messages show.
 
-A program under `pyfuncdbg run` has frames of the runner below its own; they are no part of it. The attachment installs this.
+Under `pyfuncdbg run` the frames of the runner are filtered, too. Installed by the attachment.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from pyfuncdbg.hooks.call_frames import RUNNERS
 
 
-class OwnFrames:
+class OwnFrameFilter:
     """TensorFlow's own filter of stacks, on every thread, with our files in it."""
 
     def __init__(self, stacks: Any, files: frozenset[str]) -> None:
@@ -31,16 +31,16 @@ class OwnFrames:
 
         self._filter: Any = Filter
         self._factory: Callable[[], Any] | None = None
-        self._replaced: dict[int, tuple[Any, Any]] = {}
+        self._replaced_filters: dict[int, tuple[Any, Any]] = {}
 
     def install(self) -> None:
-        """Begin; a thread that is inside of another filter keeps it."""
+        """Install it; a thread that is inside of another filter keeps that."""
         self._factory = self._stacks.default_factory
-        self._stacks[threading.get_ident()]     # the thread that attaches has one from now on
+        self._stacks[threading.get_ident()]     # makes that of this thread
         for thread, stack in list(self._stacks.items()):
             if len(stack) == 1:
-                self._replaced[thread] = stack[0], self._filter()
-                stack[0] = self._replaced[thread][1]
+                self._replaced_filters[thread] = stack[0], self._filter()
+                stack[0] = self._replaced_filters[thread][1]
         self._stacks.default_factory = lambda: [self._filter()]
 
     def remove(self) -> None:
@@ -48,19 +48,19 @@ class OwnFrames:
         self._stacks.default_factory = self._factory
         for thread, stack in list(self._stacks.items()):
             if type(stack[0]) is self._filter:
-                known = self._replaced.get(thread)
-                stack[0] = known[0] if known is not None and self._factory is not None else self._factory()[0]  # type: ignore[misc]
-        self._replaced.clear()
+                pair = self._replaced_filters.get(thread)
+                stack[0] = pair[0] if pair is not None and self._factory is not None else self._factory()[0]  # type: ignore[misc]
+        self._replaced_filters.clear()
 
 
 def own_files(*files: str) -> frozenset[str]:
-    """The given files, and under `pyfuncdbg run` those of the frames that run the program."""
-    found: list[str] = list(files)
+    """These files, and under `pyfuncdbg run` those of the frames that run the program."""
+    names: list[str] = list(files)
     frame = sys._getframe(1)
     runs = False
     while frame is not None:
         runs = runs or frame.f_code in RUNNERS
         if runs:
-            found.append(frame.f_code.co_filename)
+            names.append(frame.f_code.co_filename)
         frame = frame.f_back  # type: ignore[assignment]
-    return frozenset(found)
+    return frozenset(names)

@@ -10,33 +10,33 @@ from pyfuncdbg.hooks.source_map import place
 NOWHERE = Frame('', 0, '')
 _MOST = 1 << 12
 _BETWEEN, _PROGRAM, _LIBRARY = range(3)
-_sorts: dict[str, int] = {}
-"""Classes of files, by name: of what runs or watches the program, the program's, a library's."""
+_file_kinds: dict[str, int] = {}
+"""Kinds of files, by name: between program and function, the program's, a library's."""
 _lines: dict[tuple[int, int], tuple[CodeType, Frame]] = {}
-"""By a code's id and the instruction: reading the line off a frame costs 1 µs, and most lines come again and again."""
+"""Cache by id of the code and instruction: reading the line from a frame costs 1 µs."""
 
 
 def program_line(frame: FrameType | None) -> Frame | None:
     """The innermost line of the program from a frame on outwards; that of a library where the program has none."""
-    library = None
-    sorts = _sorts
+    library_line = None
+    sorts = _file_kinds
     while frame is not None:
         code = frame.f_code
         sort = sorts.get(code.co_filename)
         if sort is None:
-            sort = sorts[code.co_filename] = _sort(code.co_filename)
+            sort = sorts[code.co_filename] = _file_kind(code.co_filename)
         if sort:
             key = id(code), frame.f_lasti
             known = _lines.get(key)
-            found = known[1] if known is not None else _line(key, frame)
+            line = known[1] if known is not None else _line(key, frame)
             if sort == _PROGRAM:
-                return found
-            library = library or found
+                return line
+            library_line = library_line or line
         frame = frame.f_back
-    return library
+    return library_line
 
 
-def _sort(filename: str) -> int:
+def _file_kind(filename: str) -> int:
     if is_machinery(filename):
         return _BETWEEN
     return _LIBRARY if is_library(filename) else _PROGRAM
@@ -46,6 +46,6 @@ def _line(key: tuple[int, int], frame: FrameType) -> Frame:
     code = frame.f_code
     if len(_lines) >= _MOST:
         _lines.clear()
-    found = place(frame)
-    _lines[key] = code, found                   # with its code: else another one may get the id
-    return found
+    line = place(frame)
+    _lines[key] = code, line                   # the code stays alive, so that its id stays its own
+    return line

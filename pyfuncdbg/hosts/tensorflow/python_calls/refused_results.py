@@ -1,8 +1,7 @@
-"""Results of wrapped functions that TensorFlow refuses. Number, dtype or shape are not as the graph says, or it is no
-tensor.
+"""Results of wrapped functions that TensorFlow refuses, for their number, dtype or shape, or because they are no tensors.
 
-TensorFlow looks at a result in C++ when the call is over. Asked inside of the hooks, on the thread of the call: what will be
-refused is raised there as the call's error, and outside of them TensorFlow gets the result as it is and refuses it itself.
+TensorFlow checks a result in C++ after the call. Called inside of the hooks, on the thread of the call: a refusal is raised
+there as the call's error; outside of the hooks TensorFlow gets the original result and refuses it itself.
 """
 from __future__ import annotations
 
@@ -14,27 +13,27 @@ import numpy as np
 
 from pyfuncdbg.hooks.call_frames import mark_function_caller
 from pyfuncdbg.hooks.generator_end import GeneratorEnd
-from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import Causes
+from pyfuncdbg.hosts.tensorflow.python_calls.original_errors import ErrorCauses
 from pyfuncdbg.hosts.tensorflow.python_calls.sites import MARK
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
 _RESULT = '_pyfuncdbg_refused'
-"""Attribute in which the error of a refusal keeps the result."""
+"""Attribute of a refusal's error that holds the result."""
 _NONE: Any = object()
 _PLAIN = frozenset('biufc')
 _NO_TENSORS = (set, frozenset, object, type, FunctionType)
 
 
-class Refusals:
+class ResultChecker:
     """Caller of functions as TensorFlow calls them, which raises TensorFlow's coming error on the result.
 
     Args:
         parts: Of TensorFlow.
         call: TensorFlow's own `FuncRegistry.__call__`.
-        causes: Knows of an abort under way; no other error is raised instead of it.
+        causes: Holds the abort that is under way; no other error is raised instead of it.
     """
 
-    def __init__(self, parts: TensorFlowParts, call: Callable[..., Any], causes: Causes) -> None:
+    def __init__(self, parts: TensorFlowParts, call: Callable[..., Any], causes: ErrorCauses) -> None:
         self._parts = parts
         self._call = call
         self._causes = causes
@@ -45,13 +44,13 @@ class Refusals:
         """Call a registered function.
 
         Raises:
-            BaseException: What it raised, or of the class and with the text of TensorFlow's refusal.
+            BaseException: The function's, or one with the class and text of TensorFlow's refusal.
         """
         try:
             result = self._call(registry, token, device, args)
         except StopIteration as error:
             entry = getattr(registry.get(token, None), MARK, None)
-            if entry is None or not entry.generated:
+            if entry is None or not entry.takes_element:
                 raise
             return GeneratorEnd(error)
         reference = registry._funcs.data.get(token)     # its `get` is Python code
@@ -60,32 +59,33 @@ class Refusals:
         if isinstance(registered, self._eager):         # TensorFlow has cast the values already
             count, expected = _count(result), len(registered._out_dtypes)
             if count != expected:
-                self._refuse('InvalidArgumentError', _counted(token, count, expected), result)
-        types = entry.types if entry is not None else None
+                self._refuse('InvalidArgumentError', _count_message(token, count, expected), result)
+        types = entry.output_types if entry is not None else None
         if types is not None and not (type(result) is np.ndarray and len(types) == 1 and result.dtype is types[0][0]):
             self._check(token, result, [dtype for _, dtype in types])
-        if entry is not None and entry.ensured and (text := self._causes.ensured.look(entry.ensured, result)):
+        if entry is not None and entry.ensured_shapes and (
+                text := self._causes.ensured_shapes.check_result(entry.ensured_shapes, result)):
             self._refuse('InvalidArgumentError', text, result)
         return result
 
     def _check(self, token: str, result: Any, expected: Sequence[Any]) -> None:
         """The checks of TensorFlow's `PyFunc`, in its order."""
         values = result if isinstance(result, list) else [] if _is_none(result) else [result]
-        found = []
+        dtypes = []
         for value in values:
-            dtype, why = self._type(value)
+            dtype, why = self._tensor_dtype(value)
             if why:
                 self._refuse('InternalError', why, result)
-            found.append(dtype)
-        if len(found) != len(expected):
-            self._refuse('InvalidArgumentError', _counted(token, len(found), len(expected)), result)
-        for index, (dtype, wanted) in enumerate(zip(found, expected, strict=True)):
-            if dtype is not None and dtype != wanted:
+            dtypes.append(dtype)
+        if len(dtypes) != len(expected):
+            self._refuse('InvalidArgumentError', _count_message(token, len(dtypes), len(expected)), result)
+        for index, (dtype, expected_dtype) in enumerate(zip(dtypes, expected, strict=True)):
+            if dtype is not None and dtype != expected_dtype:
                 self._refuse('InvalidArgumentError', f'{index}-th value returned by {token} is {_name(dtype)}, but expects '
-                                                     f'{_name(wanted)}', result)
+                                                     f'{_name(expected_dtype)}', result)
 
-    def _type(self, value: Any) -> tuple[Any, str]:
-        """The dtype of the tensor that an array becomes, None if it is not known; and why it can be none, '' if it can."""
+    def _tensor_dtype(self, value: Any) -> tuple[Any, str]:
+        """The dtype of the tensor that an array becomes, None if unknown; and why it cannot become one, '' if it can."""
         kind = value.dtype.kind
         if kind not in 'OSU':
             try:
@@ -94,64 +94,64 @@ class Refusals:
                 pass
         elif kind != 'O' or all(type(item) is bytes or (type(item) is str and item.isascii()) for item in value.flat):
             return self._parts.dtypes.as_dtype('string'), ''
-        error = self._conversion(value)
+        error = self._conversion_error(value)
         if error is None:
             return None, ''
         return None, str(error).partition('(')[2].rpartition(')')[0] or str(error)
 
-    def _conversion(self, value: Any) -> Exception | None:
-        """TensorFlow's message on a value that can be no tensor."""
+    def _conversion_error(self, value: Any) -> Exception | None:
+        """TensorFlow's error on a value that cannot become a tensor."""
         try:
             with self._parts.context.eager_mode():
                 self._parts.ops.convert_to_tensor(value)
-        except Exception as error:              # whatever TensorFlow says of it is the answer
+        except Exception as error:              # any error of TensorFlow's is the answer
             return error
         return None
 
     def _refuse(self, kind: str, message: str, result: Any) -> None:
         if self._causes.aborted is None:
-            raise _carrying(getattr(self._parts.errors, kind)(None, None, message), result)
+            raise _with_result(getattr(self._parts.errors, kind)(None, None, message), result)
 
     # ------------------------------------------------------------------ eager numpy_function
-    def plainly(self, function: Any, *arrays: Any) -> Any:
-        """Call a function as an eager `numpy_function` does, which takes whatever can be a tensor.
+    def call_numpy_function(self, function: Any, *arrays: Any) -> Any:
+        """Call a function as an eager `numpy_function` does, which takes whatever can become a tensor.
 
         Raises:
-            BaseException: What it raised, or what TensorFlow is about to raise of its result.
+            BaseException: The function's, or TensorFlow's coming error on its result.
         """
         result = function(*arrays)
         if (type(result) is not np.ndarray or result.dtype.kind not in _PLAIN or result.dtype.itemsize > 8) and (
                 not isinstance(result, (float, np.float32))):
             for value in _leaves(result):
-                if _is_odd(value) and (error := self._conversion(value)) is not None:
-                    raise _carrying(error, result)
-            return _as_converted(result)
-        return result if type(result) is not float else _single(result)
+                if _may_be_refused(value) and (error := self._conversion_error(value)) is not None:
+                    raise _with_result(error, result)
+            return _convert_numbers(result)
+        return result if type(result) is not float else _to_float32(result)
 
 
-mark_function_caller(Refusals.plainly)
+mark_function_caller(ResultChecker.call_numpy_function)
 
 
-def refused(error: BaseException, otherwise: Any) -> Any:
-    """The result that an error from here tells of, for TensorFlow; `otherwise` for any other error."""
-    return vars(error).pop(_RESULT, otherwise) if _RESULT in getattr(error, '__dict__', ()) else otherwise
+def refused_result(error: BaseException, default: Any) -> Any:
+    """The result that TensorFlow refuses, from an error raised here; `default` for any other error."""
+    return vars(error).pop(_RESULT, default) if _RESULT in getattr(error, '__dict__', ()) else default
 
 
-def _carrying(error: Exception, result: Any) -> Exception:
+def _with_result(error: Exception, result: Any) -> Exception:
     setattr(error, _RESULT, result)
     return error
 
 
-def _as_converted(result: Any) -> Any:
-    """A result whose Python numbers have the dtype that TensorFlow gives them: of float32 and int32, not NumPy's."""
+def _convert_numbers(result: Any) -> Any:
+    """A result whose Python numbers have TensorFlow's dtypes: float32 and int32, not NumPy's."""
     if type(result) is float:
-        return _single(result)
+        return _to_float32(result)
     if type(result) is int and -1 << 31 <= result < 1 << 31:
         return np.int32(result)
-    return [_as_converted(value) for value in result] if type(result) in (list, tuple) else result
+    return [_convert_numbers(value) for value in result] if type(result) in (list, tuple) else result
 
 
-def _single(number: float) -> np.float32:
+def _to_float32(number: float) -> np.float32:
     with np.errstate(over='ignore'):            # TensorFlow makes Inf of it without a warning
         return np.float32(number)
 
@@ -161,12 +161,12 @@ def _count(result: Any) -> int:
 
 
 def _is_none(result: Any) -> bool:
-    """None, and what TensorFlow's own conversion to an array makes of it."""
+    """Whether it is None, or the array that TensorFlow converts None to."""
     return result is None or (isinstance(result, np.ndarray) and result.dtype.kind == 'O' and not result.ndim
                               and result.item() is None)
 
 
-def _counted(token: str, count: int, expected: int) -> str:
+def _count_message(token: str, count: int, expected: int) -> str:
     return f'{token} returns {count} values, but expects to see {expected} values.'
 
 
@@ -176,7 +176,7 @@ def _name(dtype: Any) -> str:
 
 
 def _leaves(result: Any) -> Iterator[Any]:
-    """The values in lists, tuples and dicts; what else TensorFlow takes apart may run code of the program's."""
+    """The values in lists, tuples and dicts; other structures that TensorFlow takes apart may run code of the program."""
     if type(result) in (list, tuple):
         for value in result:
             yield from _leaves(value)
@@ -187,7 +187,7 @@ def _leaves(result: Any) -> Iterator[Any]:
         yield result
 
 
-def _is_odd(value: Any) -> bool:
+def _may_be_refused(value: Any) -> bool:
     """Whether TensorFlow may refuse to convert a value. Only NumPy's and Python's own types: others may run their code."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind not in _PLAIN or value.dtype.itemsize > 8

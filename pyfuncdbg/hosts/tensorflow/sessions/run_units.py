@@ -1,7 +1,7 @@
 """Units of a run: nodes that TensorFlow must run together. Each runs exactly once however often the run is paused.
 
-A session that is asked for one node also runs what that waits for, and every handle it is given. So a node that waits for
-an assignment is run with it; a loop, a condition or a queue's handle with what uses it. Made with a plan; pure.
+A session that runs one node also runs those it waits for, and its handles. So a node that waits for an assignment is run
+with it; a loop, a condition or a queue's handle with its users. Made with a plan; pure.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyfuncdbg.hosts.tensorflow.nodes.node_kernel import NodeKernel, is_constant
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SWITCHES, VARIABLES
 
 Sort = Literal['nothing', 'pure', 'read', 'handle', 'effect']
-"""Of a node: does nothing; depends on its inputs alone; reads state, so that it may run again; names a resource; others."""
+"""Of a node: does nothing; depends on its inputs alone; reads state, so it may run again; names a resource; others."""
 
 _READS = frozenset(('ReadVariableOp', 'VarIsInitializedOp', 'IsVariableInitialized', 'VariableShape', 'ResourceGather',
                     'ResourceGatherNd', 'LookupTableFindV2', 'LookupTableSizeV2', 'QueueSizeV2',
@@ -26,24 +26,36 @@ class RunUnit:
     """Nodes that one run of the session computes, or a single one that needs no session.
 
     Attributes:
-        start, end: Their places in the order of the run.
-        nodes: They.
+        start, end: Their range in the order of the run.
+        nodes: The nodes.
         session: Whether the session has to run it.
-        feeds: Tensors that it is given, those of them that are known.
-        current: Variables that it reads itself, after what it waits for, unless a hook has put another value.
-        fetches: Those that it gives; `needed` are wanted elsewhere.
-        targets: Nodes that are asked for though they give nothing.
+        feeds: Tensors to feed, as far as they are known.
+        late_reads: Variables that the session reads itself, after the unit's dependencies, unless a hook has replaced the
+            value.
+        fetches: Tensors to fetch; `needed` are used elsewhere.
+        targets: Nodes to run that have no outputs to fetch.
     """
 
-    __slots__ = ('current', 'end', 'feeds', 'fetches', 'flows', 'needed', 'nodes', 'session', 'start', 'targets')
+    __slots__ = (
+        'end',
+        'feeds',
+        'fetches',
+        'has_control_flow',
+        'late_reads',
+        'needed',
+        'nodes',
+        'session',
+        'start',
+        'targets',
+    )
 
     def __init__(self, nodes: Sequence[Any], start: int) -> None:
         self.nodes = nodes
         self.start = start
         self.end = start + len(nodes)
-        self.session = self.flows = False
+        self.session = self.has_control_flow = False
         self.feeds: list[Any] = []
-        self.current: list[Any] = []
+        self.late_reads: list[Any] = []
         self.fetches: list[Any] = []
         self.needed: list[Any] = []
         self.targets: list[Any] = []
@@ -53,34 +65,35 @@ class RunUnits:
     """The units of a plan.
 
     Attributes:
-        all: In an order in which they can run.
-        of: The unit of each place.
+        all: In an executable order.
+        by_position: The unit of each position.
         sorts: Of every node.
-        flowing: Those in conditions and loops that are parts of the graph itself.
+        control_flow: Nodes in conditions and loops that are parts of the graph itself.
     """
 
-    def __init__(self, ops: Iterable[Any], made: Mapping[Any, int], fetches: Iterable[Any], targets: Iterable[Any]) -> None:
-        nodes = sorted(ops, key=made.__getitem__)
-        together = _flowing(nodes)
-        self.flowing = {op for pair in together for op in pair}
+    def __init__(self, ops: Iterable[Any], creation_order: Mapping[Any, int], fetches: Iterable[Any],
+                 targets: Iterable[Any]) -> None:
+        nodes = sorted(ops, key=creation_order.__getitem__)
+        pairs = _control_flow_pairs(nodes)
+        self.control_flow = {op for pair in pairs for op in pair}
         self.sorts: dict[Any, Sort] = {}
-        self._late = _late_readers(nodes)
+        self._late_readers = _readers_after_assignment(nodes)
         for op in nodes:
-            self.sorts[op] = 'effect' if op in self.flowing else self._sort(op)
+            self.sorts[op] = 'effect' if op in self.control_flow else self._sort(op)
         groups = _Groups(nodes)
-        for one, other in together:
+        for one, other in pairs:
             groups.join(one, other)
         for op in nodes:
             if self.sorts[op] in ('read', 'effect'):
-                for other in self._reached(op)[0]:
+                for other in self._run_with(op)[0]:
                     groups.join(op, other)
         self.all: list[RunUnit] = []
-        for members in _ordered(nodes, groups, made):
+        for members in _order_groups(nodes, groups, creation_order):
             self.all.append(RunUnit(members, self.all[-1].end if self.all else 0))
-        self.of = [unit for unit in self.all for _ in unit.nodes]
-        wanted = {tensor.name for tensor in fetches}
+        self.by_position = [unit for unit in self.all for _ in unit.nodes]
+        fetch_names = {tensor.name for tensor in fetches}
         for unit in self.all:
-            self._complete(unit, wanted, set(targets))
+            self._complete(unit, fetch_names, set(targets))
 
     @property
     def nodes(self) -> list[Any]:
@@ -97,71 +110,72 @@ class RunUnits:
         if op.op_def.is_stateful or op.type == 'PyFuncStateless' or any(arg.is_ref for arg in op.op_def.input_arg):
             return 'effect'
         if not NodeKernel.fits(op) or any(
-                not self.is_given(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
+                not self.is_fed(t, op) and self.sorts.get(t.op, 'pure') != 'pure' for t in op.inputs):
             return 'read'
         return 'pure'
 
-    def _reached(self, op: Any) -> tuple[set[Any], list[Any]]:
+    def _run_with(self, op: Any) -> tuple[set[Any], list[Any]]:
         """Nodes that a session also runs for a node whose inputs are fed: nodes with effects; and others.
 
         TensorFlow's optimizer makes a NoOp of a node that only control edges lead to, which then waits for those whose
-        tensors it took; a feed cuts none of these edges. So what such a node takes runs, fed or not.
+        tensors it took; a feed cuts none of these edges. So the inputs of such a node run, fed or not.
         """
         effects: set[Any] = set()
-        seen: dict[Any, bool] = {}              # whether control edges alone lead there
+        by_control: dict[Any, bool] = {}              # whether control edges alone lead there
         stack = [*((other, True) for other in op.control_inputs),
-                 *((tensor.op, False) for tensor in op.inputs if not self.is_given(tensor, op))]
+                 *((tensor.op, False) for tensor in op.inputs if not self.is_fed(tensor, op))]
         while stack:
             other, awaited = stack.pop()
-            if other not in self.sorts or other is op or (other in seen and (seen[other] or not awaited)):
+            if other not in self.sorts or other is op or (other in by_control and (by_control[other] or not awaited)):
                 continue
             if self.sorts[other] == 'effect':
                 effects.add(other)
                 continue
-            seen[other] = awaited
+            by_control[other] = awaited
             stack += [*((before, True) for before in other.control_inputs),
-                      *((tensor.op, awaited) for tensor in other.inputs if awaited or not self.is_given(tensor, other))]
-        return effects, list(seen)
+                      *((tensor.op, awaited) for tensor in other.inputs if awaited or not self.is_fed(tensor, other))]
+        return effects, list(by_control)
 
-    def is_given(self, tensor: Any, op: Any) -> bool:
-        """Whether a node is given the value of an input: a v1 variable that was assigned meanwhile is read anew."""
-        return feedable(tensor) and op not in self._late.get(tensor.name, ())
+    def is_fed(self, tensor: Any, op: Any) -> bool:
+        """Whether an input of a node is fed: a v1 variable that was assigned meanwhile is read again."""
+        return feedable(tensor) and op not in self._late_readers.get(tensor.name, ())
 
     def waits_for_effects(self, op: Any) -> bool:
-        """Whether a session that is asked for a node also runs others that have effects."""
-        return bool(self._reached(op)[0])
+        """Whether a session that runs a node also runs others that have effects."""
+        return bool(self._run_with(op)[0])
 
-    def _complete(self, unit: RunUnit, wanted: set[str], targets: set[Any]) -> None:
+    def _complete(self, unit: RunUnit, fetch_names: set[str], targets: set[Any]) -> None:
         """Set the feeds, fetches and targets of a unit."""
-        own = set(unit.nodes)
-        unit.flows = any(op in self.flowing for op in unit.nodes)
+        node_set = set(unit.nodes)
+        unit.has_control_flow = any(op in self.control_flow for op in unit.nodes)
         unit.session = any(self.sorts[op] in ('read', 'effect') for op in unit.nodes)
         if not unit.session:
             return
-        beside = dict.fromkeys(other for op in unit.nodes for other in self._reached(op)[1])
+        beside = dict.fromkeys(other for op in unit.nodes for other in self._run_with(op)[1])
         for op in (*unit.nodes, *beside):
-            unit.feeds += [t for t in op.inputs if t.op not in own and self.is_given(t, op) and not is_constant(t.op)]
-            unit.current += [t for t in op.inputs if t.op not in own and feedable(t) and not self.is_given(t, op)]
-        # A feed is for all of them: one that comes after an assignment would get what was there before it.
-        late = {tensor.name for tensor in unit.current}
+            unit.feeds += [t for t in op.inputs if t.op not in node_set and self.is_fed(t, op) and not is_constant(t.op)]
+            unit.late_reads += [t for t in op.inputs if t.op not in node_set and feedable(t) and not self.is_fed(t, op)]
+        # A feed applies to all of them: one after an assignment would get the value from before it.
+        late = {tensor.name for tensor in unit.late_reads}
         unit.feeds = [tensor for tensor in unit.feeds if tensor.name not in late]
         for op in unit.nodes:
             if self.sorts[op] in ('nothing', 'handle'):
                 continue
-            given = [t for t in op.outputs if t.dtype.base_dtype.name not in ('resource', 'variant')]
-            needed = [t for t in given if t.name in wanted or any(
-                other in self.sorts and other not in own for other in t.consumers())]
+            outputs = [t for t in op.outputs if t.dtype.base_dtype.name not in ('resource', 'variant')]
+            needed = [t for t in outputs if t.name in fetch_names or any(
+                other in self.sorts and other not in node_set for other in t.consumers())]
             unit.needed += needed
-            unit.fetches += needed if unit.flows else given
-            awaited = op in targets or any(other in self.sorts and other not in own for other in op._control_outputs)
-            if self.sorts[op] == 'effect' and not needed and (awaited or not op.outputs or not (given or unit.flows)):
+            unit.fetches += needed if unit.has_control_flow else outputs
+            awaited = op in targets or any(other in self.sorts and other not in node_set for other in op._control_outputs)
+            if self.sorts[op] == 'effect' and not needed and (
+                    awaited or not op.outputs or not (outputs or unit.has_control_flow)):
                 unit.targets.append(op)
-        unit.session = bool(unit.fetches or unit.targets)   # else nothing can be asked for: whoever takes it runs it too
+        unit.session = bool(unit.fetches or unit.targets)   # else nothing can be fetched: its users run it, too
 
 
 def is_handle(op: Any) -> bool:
     """Whether a node names a resource, which only a session can hold: a variable, a queue, a dataset."""
-    if op.type in VARIABLES:                   # its own value may not be there yet: it is seen where it is read
+    if op.type in VARIABLES:                   # may have no value yet: it is seen where it is read
         return True
     kinds = {tensor.dtype.name for tensor in op.outputs}
     return (kinds == {'resource'} and not op.inputs and not op.type.startswith('Anonymous')) or (
@@ -169,30 +183,30 @@ def is_handle(op: Any) -> bool:
 
 
 def feedable(tensor: Any) -> bool:
-    """Whether a value can be fed for a tensor."""
+    """Whether a tensor can be fed."""
     return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ('resource', 'variant')
 
 
-def _late_readers(nodes: Sequence[Any]) -> dict[str, set[Any]]:
-    """By the name of a v1 variable's memory (`v/read:0`): nodes that come after an assignment, which shows in it."""
-    known = set(nodes)
-    found: dict[str, set[Any]] = {}
+def _readers_after_assignment(nodes: Sequence[Any]) -> dict[str, set[Any]]:
+    """By the name of a v1 variable's memory (`v/read:0`): nodes after an assignment, which find the new value in it."""
+    node_set = set(nodes)
+    readers: dict[str, set[Any]] = {}
     for op in nodes:
         if op.type == 'Identity' and op.inputs[0].dtype._is_ref_dtype:
-            after = found[op.outputs[0].name] = set()
+            later_nodes = readers[op.outputs[0].name] = set()
             stack = [user for user in op.inputs[0].consumers() if any(arg.is_ref for arg in user.op_def.input_arg)]
             while stack:
                 last = stack.pop()
                 for other in (*(user for tensor in last.outputs for user in tensor.consumers()), *last._control_outputs):
-                    if other in known and other not in after:
-                        after.add(other)
+                    if other in node_set and other not in later_nodes:
+                        later_nodes.add(other)
                         stack.append(other)
-    return found
+    return readers
 
 
-def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
+def _control_flow_pairs(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Nodes of conditions and loops that are parts of the graph itself, each with one that it runs together with."""
-    known = set(nodes)
+    node_set = set(nodes)
     contexts: dict[int, Any] = {}
     pairs: list[tuple[Any, Any]] = []
     for op in nodes:
@@ -202,35 +216,35 @@ def _flowing(nodes: Sequence[Any]) -> list[tuple[Any, Any]]:
         if context is not None:
             pairs.append((op, contexts.setdefault(id(context), op)))
         if op.type in _OPENING:
-            pairs += [(op, other) for tensor in op.outputs for other in tensor.consumers() if other in known]
+            pairs += [(op, other) for tensor in op.outputs for other in tensor.consumers() if other in node_set]
         if op.type in SWITCHES:
-            pairs += [(op, other) for other in _dead_perhaps(op, known)]
+            pairs += [(op, other) for other in _maybe_dead(op, node_set)]
         if op.type in _CLOSING:
-            pairs += [(op, tensor.op) for tensor in op.inputs if tensor.op in known]
+            pairs += [(op, tensor.op) for tensor in op.inputs if tensor.op in node_set]
     return pairs
 
 
-def _dead_perhaps(switch: Any, known: set[Any]) -> Iterable[Any]:
-    """Nodes that get nothing where a condition goes the other way: those of gradients are in no context."""
-    found: set[Any] = set()
+def _maybe_dead(switch: Any, node_set: set[Any]) -> Iterable[Any]:
+    """Nodes that do not run where a condition goes the other way: those of gradients are in no context."""
+    nodes: set[Any] = set()
     stack = [switch]
     while stack:
         op = stack.pop()
         for other in (*(user for tensor in op.outputs for user in tensor.consumers()), *op._control_outputs):
-            if other in known and other not in found:
-                found.add(other)
+            if other in node_set and other not in nodes:
+                nodes.add(other)
                 if other.type not in _CLOSING:
                     stack.append(other)
-    return found
+    return nodes
 
 
 class _Groups:
-    """Nodes that belong together."""
+    """Disjoint sets of nodes that run together (union-find)."""
 
     def __init__(self, nodes: Sequence[Any]) -> None:
         self._parent = {op: op for op in nodes}
 
-    def of(self, op: Any) -> Any:
+    def find(self, op: Any) -> Any:
         parent = self._parent
         while parent[op] is not op:
             parent[op] = parent[parent[op]]
@@ -238,51 +252,52 @@ class _Groups:
         return op
 
     def join(self, one: Any, other: Any) -> None:
-        self._parent[self.of(one)] = self.of(other)
+        self._parent[self.find(one)] = self.find(other)
 
 
-def _ordered(nodes: Sequence[Any], groups: _Groups, made: Mapping[Any, int]) -> list[list[Any]]:
-    """Groups so that each comes after what it needs; groups that need each other become one."""
+def _order_groups(nodes: Sequence[Any], groups: _Groups, creation_order: Mapping[Any, int]) -> list[list[Any]]:
+    """The groups in dependency order; groups that need each other become one."""
     needs: dict[Any, set[Any]] = {}
     for op in nodes:
-        own = groups.of(op)
-        found = needs.setdefault(own, set())
+        group = groups.find(op)
+        group_needs = needs.setdefault(group, set())
         for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs):
-            if before in made and before in groups._parent and groups.of(before) is not own:
-                found.add(groups.of(before))
+            if before in creation_order and before in groups._parent and groups.find(before) is not group:
+                group_needs.add(groups.find(before))
     for component in _components(needs):
         for other in component[1:]:
             groups.join(other, component[0])
     members: dict[Any, list[Any]] = {}
     for op in nodes:
-        members.setdefault(groups.of(op), []).append(op)
-    waiting = {group: {groups.of(before) for op in list(some) for before in (*(t.op for t in op.inputs), *op.control_inputs)
-                       if before in groups._parent} - {group} for group, some in members.items()}
-    after: dict[Any, list[Any]] = {}
-    for group, before in waiting.items():
+        members.setdefault(groups.find(op), []).append(op)
+    dependencies = {group: {groups.find(before) for op in list(some)
+                            for before in (*(tensor.op for tensor in op.inputs), *op.control_inputs)
+                            if before in groups._parent} - {group} for group, some in members.items()}
+    dependents: dict[Any, list[Any]] = {}
+    for group, before in dependencies.items():
         for other in before:
-            after.setdefault(other, []).append(group)
-    # A group comes when its last node was made: what the program made in between comes before an optimizer's step.
-    ready = [(made[members[group][-1]], id(group), group) for group, before in waiting.items() if not before]
+            dependents.setdefault(other, []).append(group)
+    # In order of their last node: nodes that the program made in between come before an optimizer's step.
+    ready = [(creation_order[members[group][-1]], id(group), group) for group, before in dependencies.items() if not before]
     heapq.heapify(ready)
     ordered = []
     while ready:
         group = heapq.heappop(ready)[2]
         ordered.append(members[group])
-        for other in after.get(group, ()):
-            waiting[other].discard(group)
-            if not waiting[other]:
-                heapq.heappush(ready, (made[members[other][-1]], id(other), other))
+        for other in dependents.get(group, ()):
+            dependencies[other].discard(group)
+            if not dependencies[other]:
+                heapq.heappush(ready, (creation_order[members[other][-1]], id(other), other))
     return ordered
 
 
 def _components(needs: Mapping[Any, set[Any]]) -> list[list[Any]]:
-    """Groups that need each other, of more than one (Tarjan's, without recursion)."""
+    """Groups that need each other, where more than one do (Tarjan's, without recursion)."""
     index: dict[Any, int] = {}
     low: dict[Any, int] = {}
     path: list[Any] = []
     on_path: set[Any] = set()
-    found: list[list[Any]] = []
+    components: list[list[Any]] = []
     for root in needs:
         if root in index:
             continue
@@ -311,5 +326,5 @@ def _components(needs: Mapping[Any, set[Any]]) -> list[list[Any]]:
                         component.append(path.pop())
                     on_path.difference_update(component)
                     if len(component) > 1:
-                        found.append(component)
-    return found
+                        components.append(component)
+    return components

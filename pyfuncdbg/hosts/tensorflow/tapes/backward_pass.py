@@ -1,10 +1,9 @@
 """One backward pass: the steps that gave each gradient, and the forward op that each step differentiates.
 
-TensorFlow hands gradients on as objects; some rules hand on the very one they got, so an object alone does not tell whose
-it is. The tensors that ops were made of do, where the tape's log has them; else the latest that is left. Thread of the pass.
+TensorFlow passes gradients on as objects, and some rules return the very object they got: an object may be the gradient of
+several tensors. The right one is found by the inputs of ops in the tape's log; without it, the latest. Thread of the pass.
 
-Gradients are known by TensorFlow's numbers, which it gives once only, so none needs to be held or watched; those that have
-none, such as rows of a table, by their places in memory.
+Gradients are known by TensorFlow's unique numbers, so none needs to be held; those without, such as rows of a table, by id.
 """
 from __future__ import annotations
 
@@ -16,26 +15,36 @@ from pyfuncdbg.hooks.call import Run
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp
 
 _Flow = tuple[int, int]
-"""A gradient call, and which of its outputs."""
+"""Id of a gradient call, and index of its output."""
 
 
 _Parts = tuple[int, list[_Flow]]
-"""Summands of one tensor's gradient, behind the number of that tensor, 0 if that is not known."""
+"""Number of a tensor, 0 if unknown, and the summands of its gradient."""
 
 
 class BackwardPass:
     """Gradients on their way.
 
     Attributes:
-        run: What it is shown as.
+        run: The pass as a `Run`.
         eager: Whether it computes; else it makes nodes of a graph.
-        log: What the tape recorded, None if no hook wanted gradients then.
+        log: The tape's log, None if no hook wanted gradients then.
         targets: Numbers of the tensors that are differentiated.
         forward: Id of the wrapped call that it goes back through, 0 for none.
-        ended: By id the ops whose rules gave nothing.
+        dead_ends: Ids of the ops whose rules gave no gradient.
     """
 
-    __slots__ = ('_done', '_held', '_known', 'eager', 'ended', 'forward', 'log', 'run', 'targets')
+    __slots__ = (
+        '_differentiated',
+        '_parts_by_gradient',
+        '_references',
+        'dead_ends',
+        'eager',
+        'forward',
+        'log',
+        'run',
+        'targets',
+    )
 
     def __init__(self, run: Run, eager: bool, log: ForwardLog | None, targets: Sequence[int], forward: int) -> None:
         self.run = run
@@ -43,127 +52,127 @@ class BackwardPass:
         self.log = log
         self.targets = targets
         self.forward = forward
-        self.ended: set[int] = set()
-        self._known: dict[int, list[_Parts]] = {}
-        self._held: dict[int, Any] = {}         # weakly: TensorFlow lets a gradient go when it has been used
-        self._done: set[int] = set()
+        self.dead_ends: set[int] = set()
+        self._parts_by_gradient: dict[int, list[_Parts]] = {}
+        self._references: dict[int, Any] = {}         # weak: TensorFlow frees gradients after use
+        self._differentiated: set[int] = set()
 
     # ------------------------------------------------------------------ what comes into a step
-    def incoming(self, op_type: str, inputs: Any, outputs: Any, gradients: Sequence[Any],
-                 made: LoggedOp | None) -> tuple[LoggedOp | None, list[_Flow]]:
+    def step_sources(self, op_type: str, inputs: Any, outputs: Any, gradients: Sequence[Any],
+                     op: LoggedOp | None) -> tuple[LoggedOp | None, list[_Flow]]:
         """The op that a step differentiates, and the flows that its gradients are sums of.
 
         Args:
-            op_type: Of what it differentiates.
-            inputs, outputs: The tensors of that which TensorFlow has kept; None for others.
+            op_type: Of the op.
+            inputs, outputs: The op's tensors that TensorFlow has kept; None for others.
             gradients: Of its outputs.
-            made: What it is, where that is known.
+            op: The op, if known.
         """
         flows: list[_Flow] = []
         for gradient in gradients:
-            if gradient is None or not (known := self._known.get(getattr(gradient, '_id', 0) or -id(gradient))):
+            if gradient is None or not (parts := self._parts_by_gradient.get(getattr(gradient, '_id', 0) or -id(gradient))):
                 continue
-            at = len(known) - 1
-            if not at and made is None:         # the usual: of one tensor, and who made that is no question
-                maker = self.log.by_output.get(known[0][0]) if self.log is not None else None
-                if maker is not None and maker.type == op_type and id(maker) not in self._done:
-                    made = maker
+            at = len(parts) - 1
+            if not at and op is None:         # mostly: the gradient of one tensor
+                maker = self.log.by_output.get(parts[0][0]) if self.log is not None else None
+                if maker is not None and maker.type == op_type and id(maker) not in self._differentiated:
+                    op = maker
             for i in range(at, -1, -1) if at else ():
-                maker = self._maker(known[i][0])
-                if maker is not None and (maker is made or (
-                        made is None and self._fits(maker, op_type, inputs, outputs))):
-                    at, made = i, maker
+                maker = self._maker(parts[i][0])
+                if maker is not None and (maker is op or (
+                        op is None and self._fits(maker, op_type, inputs, outputs))):
+                    at, op = i, maker
                     break
-            flows += known.pop(at)[1]
-        if made is None and not flows:
+            flows += parts.pop(at)[1]
+        if op is None and not flows:
             makers = [self._maker(target) for target in self.targets]
-            made = next((maker for maker in makers if maker is not None
-                         and self._fits(maker, op_type, inputs, outputs)), None)
-        if made is not None:
-            self._done.add(id(made))
-        return made, flows
+            op = next((maker for maker in makers if maker is not None
+                       and self._fits(maker, op_type, inputs, outputs)), None)
+        if op is not None:
+            self._differentiated.add(id(op))
+        return op, flows
 
     def _maker(self, tensor: int) -> LoggedOp | None:
         return self.log.by_output.get(tensor) if self.log is not None else None
 
-    def _fits(self, made: LoggedOp, op_type: str, inputs: Any, outputs: Any) -> bool:
-        return (made.type == op_type and id(made) not in self._done and _are(made.inputs, inputs)
-                and _are(made.outputs, outputs))
+    def _fits(self, op: LoggedOp, op_type: str, inputs: Any, outputs: Any) -> bool:
+        return (op.type == op_type and id(op) not in self._differentiated and _match(op.inputs, inputs)
+                and _match(op.outputs, outputs))
 
     # ------------------------------------------------------------------ what comes out of it
-    def gave(self, call: int, made: LoggedOp | None, gradients: Sequence[Any]) -> None:
-        """A step has given gradients of its inputs."""
-        tensors = made.inputs if made is not None and len(made.inputs) == len(gradients) else ()
+    def note_step(self, call: int, op: LoggedOp | None, gradients: Sequence[Any]) -> None:
+        """Note the gradients that a step has computed."""
+        tensors = op.inputs if op is not None and len(op.inputs) == len(gradients) else ()
         ended = True
-        all_known = self._known
+        parts_by_gradient = self._parts_by_gradient
         for slot, gradient in enumerate(gradients):
             if gradient is not None:
                 ended = False
                 parts = tensors[slot] if tensors else 0, [(call, slot)]
                 key = getattr(gradient, '_id', 0)
-                if key and key not in all_known:
-                    all_known[key] = [parts]
+                if key and key not in parts_by_gradient:
+                    parts_by_gradient[key] = [parts]
                 else:
                     self._add(gradient, parts)
-        if ended and made is not None:
-            self.ended.add(id(made))
+        if ended and op is not None:
+            self.dead_ends.add(id(op))
 
-    def added(self, whole: Any, gradients: Sequence[Any]) -> None:
-        """Gradients of one tensor were added."""
-        lists = [self._known.get(_key(gradient), []) for gradient in gradients]
-        common = set.intersection(*({tensor for tensor, _ in known} for known in lists)) if lists else set()
+    def note_sum(self, total: Any, gradients: Sequence[Any]) -> None:
+        """Note a sum of gradients of one tensor."""
+        lists = [self._parts_by_gradient.get(_key(gradient), []) for gradient in gradients]
+        common = set.intersection(*({tensor for tensor, _ in parts} for parts in lists)) if lists else set()
         flows: list[_Flow] = []
         tensor = max(common, default=0)
-        for known in lists:
-            if known:
-                flows += _taken(known, tensor)
-        self._add(whole, (tensor, flows))
+        for parts in lists:
+            if parts:
+                flows += _take_parts(parts, tensor)
+        self._add(total, (tensor, flows))
 
     def _add(self, gradient: Any, parts: _Parts) -> None:
         key = _key(gradient)
-        known = self._known.get(key)
-        if known is not None:
-            known.append(parts)
+        known_parts = self._parts_by_gradient.get(key)
+        if known_parts is not None:
+            known_parts.append(parts)
             return
-        self._known[key] = [parts]
+        self._parts_by_gradient[key] = [parts]
         if key < 0:
             self._hold(gradient)
 
     def _hold(self, gradient: Any) -> None:
-        """An object that is gone gives its place to another, which is not this gradient."""
-        key, known, held = _key(gradient), self._known, self._held
+        """Notice the end of an object, whose id another may get then."""
+        key, parts_by_gradient, references = _key(gradient), self._parts_by_gradient, self._references
 
         def gone(_: Any) -> None:
-            known.pop(key, None)
-            held.pop(key, None)
+            parts_by_gradient.pop(key, None)
+            references.pop(key, None)
         try:
-            held[key] = weakref.ref(gradient, gone)
-        except TypeError:                       # takes no weak references
-            held[key] = gradient
+            references[key] = weakref.ref(gradient, gone)
+        except TypeError:                       # no weak references
+            references[key] = gradient
 
     def knows(self, gradient: Any) -> bool:
-        """Whether anything has given a gradient."""
-        return _key(gradient) in self._known
+        """Whether a step has computed a gradient."""
+        return _key(gradient) in self._parts_by_gradient
 
-    def of_source(self, gradient: Any, tensor: int) -> list[_Flow]:
+    def source_flows(self, gradient: Any, tensor: int) -> list[_Flow]:
         """The flows that the gradient of a source is the sum of."""
-        known = self._known.get(_key(gradient))
-        return _taken(known, tensor) if known else []
+        parts = self._parts_by_gradient.get(_key(gradient))
+        return _take_parts(parts, tensor) if parts else []
 
 
 def _key(gradient: Any) -> int:
-    """TensorFlow's number of a tensor; of what has none something below 0."""
+    """TensorFlow's number of a tensor; for other objects a negative number."""
     return getattr(gradient, '_id', 0) or -id(gradient)
 
 
-def _taken(known: list[_Parts], tensor: int) -> list[_Flow]:
-    """Takes the parts of one tensor's gradient out, the latest if that is not known."""
-    at = next((i for i in range(len(known) - 1, -1, -1) if known[i][0] == tensor), len(known) - 1)
-    return known.pop(at)[1]
+def _take_parts(parts: list[_Parts], tensor: int) -> list[_Flow]:
+    """Take out the parts of one tensor's gradient, the latest if the tensor is unknown."""
+    at = next((i for i in range(len(parts) - 1, -1, -1) if parts[i][0] == tensor), len(parts) - 1)
+    return parts.pop(at)[1]
 
 
-def _are(numbers: Sequence[int], tensors: Any) -> bool:
-    """Whether tensors are those with these numbers, as far as they are there."""
+def _match(numbers: Sequence[int], tensors: Any) -> bool:
+    """Whether tensors have these numbers, as far as they are known."""
     if not tensors:
         return True
     if len(tensors) != len(numbers):

@@ -10,6 +10,7 @@ from pyfuncdbg.hooks.chain import current_call, invoke
 from pyfuncdbg.hooks.traits import backward_step_traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
 from pyfuncdbg.hosts.tensorflow.nodes.tensor_names import names_of
+from pyfuncdbg.hosts.tensorflow.result_list import ResultList, result_list
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.forward_log import ForwardLog, LoggedOp, attr_text
 from pyfuncdbg.hosts.tensorflow.tapes.py_function_gradients import PyFunctionGradients
@@ -19,11 +20,11 @@ _TRACED = re.compile(r'__(?:inference|forward|backward)_(?:__?(?:inference|forwa
 
 
 class GradientRequest(NamedTuple):
-    """Facts of an op that TensorFlow passes to ask for its gradient.
+    """An op whose gradient TensorFlow asks for.
 
     Attributes:
         inputs, outputs: Its tensors that TensorFlow has kept, None for each other.
-        made: The op itself, where that is known.
+        op: The op itself, if known.
     """
 
     type: str
@@ -31,7 +32,7 @@ class GradientRequest(NamedTuple):
     scope: str | None
     inputs: Any
     outputs: Any
-    made: LoggedOp | None = None
+    op: LoggedOp | None = None
 
 
 class BackwardSteps:
@@ -41,23 +42,24 @@ class BackwardSteps:
         self._host = host
         self._gradients = gradients
         self._sites: dict[tuple[Any, ...], CallSite] = {}
-        self._usual: dict[tuple[Any, ...], CallSite] = {}
+        self._simple_sites: dict[tuple[Any, ...], CallSite] = {}
 
-    def make(self, going: BackwardPass, rule: GradientRequest, gradients: Sequence[Any], compute: Callable[..., Any]) -> Any:
-        """One step.
+    def make(self, backward_pass: BackwardPass, rule: GradientRequest, gradients: Sequence[Any],
+             compute: Callable[..., Any]) -> Any:
+        """Make one step.
 
         Args:
-            going: The pass that it is a part of.
-            rule: What it differentiates.
-            gradients: Of the outputs of that.
-            compute: Works out those of its inputs, from those of its outputs.
+            backward_pass: The pass that it is part of.
+            rule: The op that it differentiates.
+            gradients: Of the op's outputs.
+            compute: Computes those of its inputs.
         """
-        made, flows = going.incoming(rule.type, rule.inputs, rule.outputs, gradients, rule.made)
-        forward, name = going.forward, ''
-        if made is not None and made.call:
-            forward = made.call
-        elif rule.type == 'EagerPyFunc' and going.eager:
-            forward, name = self._gradients.known(attr_text(rule.attrs, 'token'))
+        op, flows = backward_pass.step_sources(rule.type, rule.inputs, rule.outputs, gradients, rule.op)
+        forward, name = backward_pass.forward, ''
+        if op is not None and op.call:
+            forward = op.call
+        elif rule.type == 'EagerPyFunc' and backward_pass.eager:
+            forward, name = self._gradients.last_call_of(attr_text(rule.attrs, 'token'))
         slots = tuple([slot for _, slot in flows])
         number = 0
 
@@ -67,46 +69,46 @@ class BackwardSteps:
             return result_list(compute(*given))
 
         inputs, sources = list(gradients), [call for call, _ in flows]
-        if going.eager:
-            where, own = (made.where, made.name) if made is not None else (None, '')
+        if backward_pass.eager:
+            where, own = (op.where, op.name) if op is not None else (None, '')
             key = rule.type, rule.scope, where, slots, name or own
-            site = self._usual.get(key) or self._eager_site(key, rule, made, name, slots, going.log)
-        else:                                   # a node that is made under a hook would show the hook in its stack
+            site = self._simple_sites.get(key) or self._eager_site(key, rule, op, name, slots, backward_pass.log)
+        else:                                   # nodes made inside of a hook would have it in their stacks
             raw = compute(*gradients)
-            site = self._site(rule, made, name, slots, going.log, node_names(gradients), node_names(result_list(raw)))
+            site = self._site(rule, op, name, slots, backward_pass.log, node_names(gradients), node_names(result_list(raw)))
 
             def compute(*_: Any) -> Any:
                 return raw
-        found = invoke(site, applied, going.run, inputs, forward, sources)
-        going.gave(number, made, found)
-        return found.raw if type(found) is ResultList else list(found)
+        outputs = invoke(site, applied, backward_pass.run, inputs, forward, sources)
+        backward_pass.note_step(number, op, outputs)
+        return outputs.raw if type(outputs) is ResultList else list(outputs)
 
-    def _eager_site(self, key: tuple[Any, ...], rule: GradientRequest, made: LoggedOp | None, name: str,
+    def _eager_site(self, key: tuple[Any, ...], rule: GradientRequest, op: LoggedOp | None, name: str,
                     slots: tuple[int, ...],
                     log: ForwardLog | None) -> CallSite:
-        """As `_site`; of an op without a name of its own, as most are, it is remembered by the little that matters."""
-        site = self._site(rule, made, name, slots, log)
+        """As `_site`; for an op without a name of its own, as most are, it is cached by a short key."""
+        site = self._site(rule, op, name, slots, log)
         if not key[-1]:
-            if len(self._usual) > _MOST:
-                self._usual.clear()
-            self._usual[key] = site
+            if len(self._simple_sites) > _MOST:
+                self._simple_sites.clear()
+            self._simple_sites[key] = site
         return site
 
-    def _site(self, rule: GradientRequest, made: LoggedOp | None, name: str, slots: tuple[int, ...], log: ForwardLog | None,
-              given: tuple[str, ...] = (), made_names: tuple[str, ...] = ()) -> CallSite:
-        where = made.where if made is not None else None
+    def _site(self, rule: GradientRequest, op: LoggedOp | None, name: str, slots: tuple[int, ...], log: ForwardLog | None,
+              gradient_names: tuple[str, ...] = (), output_names: tuple[str, ...] = ()) -> CallSite:
+        where = op.where if op is not None else None
         kind = rule.type
         if kind.startswith('__') and (traced := _TRACED.match(kind)) is not None:
             kind, name = 'PartitionedCall', traced[1]
-        name = name or (made.name if made is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
-        names = input_names(made, log) if made is not None and made.name else ()
-        key = kind, name, where, slots, names, given, made_names
+        name = name or (op.name if op is not None else '') or (f'{rule.scope}/{kind}' if rule.scope else kind)
+        names = input_names(op, log) if op is not None and op.name else ()
+        key = kind, name, where, slots, names, gradient_names, output_names
         site = self._sites.get(key)
         if site is None:
             if len(self._sites) > _MOST:
                 self._sites.clear()
             site = self._sites[key] = step_site(
-                self._host, name, kind, where, slots, _attrs(names, bool(given)), given, made_names)
+                self._host, name, kind, where, slots, _attrs(names, bool(gradient_names)), gradient_names, output_names)
         return site
 
 
@@ -114,11 +116,18 @@ def _attrs(names: Sequence[str], traced: bool) -> dict[str, Any]:
     return ({'inputs': names} if names else {}) | ({'traced': True} if traced else {})
 
 
-def step_site(host: TensorFlowHost, name: str, kind: str, where: Frame | None, slots: Sequence[int],
+def step_site(host: TensorFlowHost, name: str, kind: str, line: Frame | None, slots: Sequence[int],
               attrs: dict[str, Any], inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> CallSite:
-    """The site of a backward step; `slots` are the outputs of its sources that come in, in their order; `inputs` and
-    `outputs` are names of gradients in a graph."""
-    return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(where,) if where is not None else (),
+    """The site of a backward step.
+
+    Args:
+        host, name, kind: As in `CallSite`.
+        line: The program's line of the op.
+        slots: Outputs of its source calls that it sums, in their order.
+        attrs: More attributes.
+        inputs, outputs: Names of gradients in a graph.
+    """
+    return CallSite(f'{name}_grad', kind, 'gradient', host, stack=(line,) if line is not None else (),
                     attrs={'forward': name, 'slots': list(slots), **attrs}, inputs=inputs, outputs=outputs,
                     traits=backward_step_traits(kind))
 
@@ -129,27 +138,8 @@ def node_names(gradients: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names_of([tensor])[0] if hasattr(tensor, 'op') else '' for tensor in tensors)
 
 
-def input_names(made: LoggedOp, log: ForwardLog | None) -> tuple[str, ...]:
-    """'mm:0' for each input of a node, '' for one that was made before."""
-    makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in made.inputs]
+def input_names(op: LoggedOp, log: ForwardLog | None) -> tuple[str, ...]:
+    """'mm:0' for each input of a node, '' for one from before the log."""
+    makers = [(log.by_output.get(tensor) if log is not None else None, tensor) for tensor in op.inputs]
     return tuple(f'{maker.name}:{maker.outputs.index(tensor)}' if maker is not None and maker.name else ''
                  for maker, tensor in makers)
-
-
-class ResultList(list[Any]):
-    """The values of a result for hooks; the result itself is handed on unless a hook changes them. Made by `result_list`.
-
-    Attributes:
-        raw: The result itself.
-    """
-
-    __slots__ = ('raw',)
-
-    raw: Any
-
-
-def result_list(raw: Any) -> ResultList:
-    """The values of a result; a function, for calling an `__init__` costs more."""
-    values = ResultList(raw if isinstance(raw, (list, tuple)) else [raw])
-    values.raw = raw
-    return values

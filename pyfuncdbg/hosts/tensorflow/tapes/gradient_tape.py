@@ -1,7 +1,7 @@
 """`GradientTape` passes: each is a run, each backward step a call of kind 'gradient', linked to those before it.
 
-Called where TensorFlow's tape asks Python for an op's gradient, for that of a function which has its own, and for sums. Runs
-on the thread of the pass; while no hook wants gradients it only passes on.
+Replaces the functions by which TensorFlow's tape gets the gradient of an op or of a function with its own rule, and sums.
+Runs on the thread of the pass; without hooks for gradients it only passes calls on.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyfuncdbg.hooks.call import CallSite, Run, RunForm, current
 from pyfuncdbg.hooks.chain import hooks, invoke
 from pyfuncdbg.hooks.traits import Traits
 from pyfuncdbg.hosts.tensorflow.host import TensorFlowHost
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_our_frames
+from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_leading_own_frames
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import program_line
 from pyfuncdbg.hosts.tensorflow.tapes.backward_pass import BackwardPass
 from pyfuncdbg.hosts.tensorflow.tapes.backward_step import BackwardSteps, GradientRequest
@@ -41,122 +41,123 @@ class TapeDispatch:
         self.on = True
         self._parts = parts
         self._host = host
-        self._thread = threading.local()        # not for each pass: threads of TensorFlow's begin anew with each call
-        self._going: dict[int, BackwardPass] = {}
+        self._thread = threading.local()        # not used for passes: TensorFlow's threads lose it after each call
+        self._active_passes: dict[int, BackwardPass] = {}
         self._forms: dict[tuple[Any, ...], RunForm] = {}
         self._rule: Callable[..., Any] = parts.tape._gradient_function
-        self._asked = False
+        self._rules_replaced = False
         self._site = CallSite(_LABEL, 'GradientTape', 'run', host, traits=Traits(backward_pass=True))
         self._gradients = gradients
         self._steps = BackwardSteps(host, gradients)
-        self._watched_rule = self._rules()
+        self._watched_rule = self._make_watched_rule()
         self.forward = ForwardLogs(parts)
         self._custom = custom
-        self._sinks = SourceReporter(parts, host)
-        self._symbolic = SymbolicGradients(parts, host, self._steps, self._sinks)
+        self._reporter = SourceReporter(parts, host)
+        self._symbolic = SymbolicGradients(parts, host, self._steps, self._reporter)
 
     def install(self, patches: Patches) -> None:
-        """Take TensorFlow's places."""
+        """Replace TensorFlow's functions."""
         parts = self._parts
         self.forward.install(patches)
         self._custom.install(patches)
         self._symbolic.install(patches)
-        patches.replace(parts.passes, 'imperative_grad', self._passes(parts.passes.imperative_grad))
-        patches.replace(parts.tape, 'gen_math_ops', _Sums(parts.tape.gen_math_ops, self._added))
+        patches.replace(parts.passes, 'imperative_grad', self._replace_imperative_grad(parts.passes.imperative_grad))
+        patches.replace(parts.tape, 'gen_math_ops', _SumModule(parts.tape.gen_math_ops, self._note_sum))
         patches.replace(parts.slices, 'AggregateIndexedSlicesGradients',
-                        self._sums(parts.slices.AggregateIndexedSlicesGradients))
+                        self._replace_aggregation(parts.slices.AggregateIndexedSlicesGradients))
         for name in ('record_operation', 'record_operation_backprop_only'):
-            patches.replace(parts.record, name, self._recording(getattr(parts.record, name)))
+            patches.replace(parts.record, name, self._replace_record(getattr(parts.record, name)))
         for name in ('jacobian', 'batch_jacobian'):
-            patches.replace(parts.tape.GradientTape, name, self._rows(getattr(parts.tape.GradientTape, name)))
+            patches.replace(parts.tape.GradientTape, name, self._replace_jacobian(getattr(parts.tape.GradientTape, name)))
 
     def remove(self) -> None:
-        """Give TensorFlow its own rules back; what a patch replaced is put back by its list."""
+        """Restore TensorFlow's own rules; the patches are restored by their list."""
         self.on = self._custom.on = self._symbolic.on = False
-        self._between(False)
+        self._replace_rules(False)
         self.forward.remove()
 
     @property
-    def going(self) -> BackwardPass | None:
-        """The pass that goes on on this thread."""
-        return self._going.get(get_ident())
+    def active_pass(self) -> BackwardPass | None:
+        """The active pass of this thread."""
+        return self._active_passes.get(get_ident())
 
     # ------------------------------------------------------------------ a pass
-    def _passes(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_imperative_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def imperative_grad(tape: Any, target: Any, sources: Any, *args: Any, **options: Any) -> Any:
             if not self.on or not (hooks.gradient or hooks.run):
-                if self._asked:
-                    self._between(False)
+                if self._rules_replaced:
+                    self._replace_rules(False)
                 return original(tape, target, sources, *args, **options)
             try:
-                return self._watched(original, tape, list(target), list(sources), args, options)
+                return self._run_watched(original, tape, list(target), list(sources), args, options)
             except BaseException as error:
-                without_our_frames(error)
+                drop_leading_own_frames(error)
                 raise
         return imperative_grad
 
-    def _watched(self, original: Callable[..., Any], tape: Any, targets: list[Any], sources: list[Any], args: Any,
-                 options: dict[str, Any]) -> list[Any]:
-        self._between(True)
-        within = current.get()
-        inside = within is not None and within.site.kind == 'gradient' and within.site.op_type == 'EagerPyFunc'
-        named = _numbered(len(sources)) if inside else tuple(
-            self._sinks.named(options.get('sources_raw') or sources, sources))
+    def _run_watched(self, original: Callable[..., Any], tape: Any, targets: list[Any], sources: list[Any], args: Any,
+                     options: dict[str, Any]) -> list[Any]:
+        self._replace_rules(True)
+        call = current.get()
+        inside = call is not None and call.site.kind == 'gradient' and call.site.op_type == 'EagerPyFunc'
+        names = _source_names(len(sources)) if inside else tuple(
+            self._reporter.name_sources(options.get('sources_raw') or sources, sources))
         eager = self._parts.context.executing_eagerly()
-        run = self._run(_INSIDE if inside else self._label(eager), len(targets), named)
-        going = BackwardPass(run, eager, self.forward.of(tape), [getattr(target, '_id', 0) for target in targets],
-                             within.forward if within is not None and inside else 0)
+        run = self._run(_INSIDE if inside else self._label(eager), len(targets), names)
+        backward_pass = BackwardPass(run, eager, self.forward.log_of(tape),
+                                     [getattr(target, '_id', 0) for target in targets],
+                             call.forward if call is not None and inside else 0)
 
         def whole(*_: Any) -> list[Any]:
-            found = self._follow(going, inside, original, (tape, targets, sources, *args), options)
-            return found if inside else self._sinks.reached(going, tape, targets, sources, named, found)
+            gradients = self._run_pass(backward_pass, inside, original, (tape, targets, sources, *args), options)
+            return gradients if inside else self._reporter.report(backward_pass, tape, targets, sources, names, gradients)
 
         if not hooks.run:
             return whole()
-        if going.eager:
+        if backward_pass.eager:
             return list(invoke(self._site, whole, run, targets))
-        found = whole()                         # a node that is made under a hook would show the hook in its stack
-        return list(invoke(self._site, lambda *_: found, run, targets))
+        gradients = whole()                         # nodes made inside of a hook would have it in their stacks
+        return list(invoke(self._site, lambda *_: gradients, run, targets))
 
-    def _follow(self, going: BackwardPass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
-                options: dict[str, Any]) -> list[Any]:
-        """Let TensorFlow go back, with its steps as those of this pass."""
+    def _run_pass(self, backward_pass: BackwardPass, inside: bool, original: Callable[..., Any], args: tuple[Any, ...],
+                  options: dict[str, Any]) -> list[Any]:
+        """Let TensorFlow compute a pass, with its steps as those of this pass."""
         thread = get_ident()
-        outer = self._going.get(thread)
-        self._going[thread] = going
-        alone = not inside and going.eager
-        if alone:
-            self._gradients.passes.append(going.run)
+        outer = self._active_passes.get(thread)
+        self._active_passes[thread] = backward_pass
+        is_outermost = not inside and backward_pass.eager
+        if is_outermost:
+            self._gradients.passes.append(backward_pass.run)
         try:
             return list(original(*args, **options))
         finally:
             if outer is None:
-                del self._going[thread]
+                del self._active_passes[thread]
             else:
-                self._going[thread] = outer
-            if alone:
-                self._gradients.passes.remove(going.run)
+                self._active_passes[thread] = outer
+            if is_outermost:
+                self._gradients.passes.remove(backward_pass.run)
 
-    def _run(self, label: str, targets: int, named: tuple[str, ...]) -> Run:
-        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=named,
+    def _run(self, label: str, targets: int, names: tuple[str, ...]) -> Run:
+        run = Run(label, self._host, perf_counter_ns(), feeds=[''] * targets, fetches=names,
                   kind='inner' if label == _INSIDE else 'backward')
-        form = self._forms.get((label, targets, named))
+        form = self._forms.get((label, targets, names))
         if form is None:
             if len(self._forms) > _MOST:
                 self._forms.clear()
-            form = self._forms[label, targets, named] = RunForm()
+            form = self._forms[label, targets, names] = RunForm()
         run.form = form
         return run
 
     def _label(self, eager: bool) -> str:
-        asked = getattr(self._thread, 'asked', _LABEL)
+        label = getattr(self._thread, 'asked', _LABEL)
         if eager:
-            return asked
+            return label
         graph = self._parts.ops.get_default_graph()
-        return f'{asked} while {getattr(graph, "name", "") or "a graph"} is traced'
+        return f'{label} while {getattr(graph, "name", "") or "a graph"} is traced'
 
-    def _rows(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """A jacobian: passes that go by its name."""
+    def _replace_jacobian(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """The replacement for a jacobian, whose passes have its name."""
         @functools.wraps(original)
         def rows(tape: Any, *args: Any, **options: Any) -> Any:
             outer = getattr(self._thread, 'asked', _LABEL)
@@ -164,89 +165,91 @@ class TapeDispatch:
             try:
                 return original(tape, *args, **options)
             except BaseException as error:
-                without_our_frames(error)
+                drop_leading_own_frames(error)
                 raise
             finally:
                 self._thread.asked = outer
         return rows
 
     # ------------------------------------------------------------------ its steps
-    def _between(self, stand: bool) -> None:
-        """Stand between TensorFlow and its rules, or no longer: while no hook wants gradients a step costs nothing more."""
-        if stand is not self._asked:
-            self._asked = stand
-            self._parts.native.TFE_Py_RegisterGradientFunction(self._watched_rule if stand else self._rule)
+    def _replace_rules(self, watched: bool) -> None:
+        """Replace TensorFlow's rules by watched ones, or restore them: without hooks a step costs nothing more."""
+        if watched is not self._rules_replaced:
+            self._rules_replaced = watched
+            self._parts.native.TFE_Py_RegisterGradientFunction(self._watched_rule if watched else self._rule)
 
-    def _rules(self) -> Callable[..., Any]:
-        original, going_on, make = self._rule, self._going, self._steps.make
+    def _make_watched_rule(self) -> Callable[..., Any]:
+        original, active_passes, make = self._rule, self._active_passes, self._steps.make
 
         def _gradient_function(op_name: Any, attrs: Any, count: Any, inputs: Any, outputs: Any, gradients: Any,
                                skipped: Any, scope: Any) -> Any:
-            going = going_on.get(get_ident())
-            if going is None or not hooks.gradient or not self.on:
+            backward_pass = active_passes.get(get_ident())
+            if backward_pass is None or not hooks.gradient or not self.on:
                 return original(op_name, attrs, count, inputs, outputs, gradients, skipped, scope)
             try:
                 return make(
-                    going, GradientRequest(op_name, attrs, scope, inputs, outputs), gradients,
+                    backward_pass, GradientRequest(op_name, attrs, scope, inputs, outputs), gradients,
                     lambda *given: original(op_name, attrs, count, inputs, outputs, given, skipped, scope))
             except BaseException as error:
-                without_our_frames(error)
+                drop_leading_own_frames(error)
                 raise
         return _gradient_function
 
-    def _recording(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_record(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """The replacement for the function that records operations with a rule of their own: a traced function, a
-        `tf.custom_gradient`."""
+        `tf.custom_gradient`.
+        """
         def record_operation(op_type: Any, output_tensors: Any, input_tensors: Any, backward_function: Any, *rest: Any,
                              **options: Any) -> Any:
             if self.on and hooks.gradient and isinstance(op_type, str):
                 where = program_line(sys._getframe(1))
-                new = logged_op(op_type, '', list(input_tensors), list(output_tensors), where)
-                number, name = self._custom.going
-                if number and name == op_type:          # its body has ended just now
-                    new.call, new.type, new.name = number, CUSTOM, name
-                self.forward.noted(new)
-                backward_function = self._own_rule(new, backward_function)
+                op = logged_op(op_type, '', list(input_tensors), list(output_tensors), where)
+                number, name = self._custom.recorded_call
+                if number and name == op_type:          # its body has just ended
+                    op.call, op.type, op.name = number, CUSTOM, name
+                self.forward.note_op(op)
+                backward_function = self._watched_backward(op, backward_function)
             return original(op_type, output_tensors, input_tensors, backward_function, *rest, **options)
         return record_operation
 
-    def _own_rule(self, logged_op: LoggedOp, backward: Callable[..., Any]) -> Callable[..., Any]:
+    def _watched_backward(self, logged_op: LoggedOp, backward: Callable[..., Any]) -> Callable[..., Any]:
         def backward_function(*gradients: Any) -> Any:
-            going = self.going
-            if going is None or not hooks.gradient or not self.on:
+            backward_pass = self.active_pass
+            if backward_pass is None or not hooks.gradient or not self.on:
                 return backward(*gradients)
             try:
-                return self._steps.make(going, GradientRequest(logged_op.type, (), '', None, None, logged_op), gradients,
+                return self._steps.make(backward_pass, GradientRequest(logged_op.type, (), '', None, None, logged_op),
+                                        gradients,
                                         backward)
             except BaseException as error:
-                without_our_frames(error)
+                drop_leading_own_frames(error)
                 raise
         return backward_function
 
     # ------------------------------------------------------------------ sums
-    def _added(self, whole: Any, gradients: Sequence[Any]) -> None:
-        going = self.going
-        if going is not None and self.on:
-            going.added(whole, gradients)
+    def _note_sum(self, total: Any, gradients: Sequence[Any]) -> None:
+        backward_pass = self.active_pass
+        if backward_pass is not None and self.on:
+            backward_pass.note_sum(total, gradients)
 
-    def _sums(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def _replace_aggregation(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def AggregateIndexedSlicesGradients(gradients: Any) -> Any:  # noqa: N802
             whole = original(gradients)
-            self._added(whole, gradients)
+            self._note_sum(whole, gradients)
             return whole
         return AggregateIndexedSlicesGradients
 
 
-class _Sums:
+class _SumModule:
     """TensorFlow's module of ops, as its tape uses it: to add gradients."""
 
-    def __init__(self, module: Any, added: Callable[[Any, Sequence[Any]], None]) -> None:
+    def __init__(self, module: Any, note_sum: Callable[[Any, Sequence[Any]], None]) -> None:
         self._module = module
-        self._told = added
+        self._note_sum = note_sum
 
     def add_n(self, gradients: Any, *args: Any, **options: Any) -> Any:
         whole = self._module.add_n(gradients, *args, **options)
-        self._told(whole, gradients)
+        self._note_sum(whole, gradients)
         return whole
 
     def __getattr__(self, name: str) -> Any:
@@ -254,6 +257,6 @@ class _Sums:
 
 
 @functools.lru_cache
-def _numbered(count: int) -> tuple[str, ...]:
-    """Names of the sources of a pass inside of a function: they are what that was given, and have no others."""
+def _source_names(count: int) -> tuple[str, ...]:
+    """Names of the sources of a pass inside of a function: its arguments, which have no others."""
     return tuple([f'source {i}' for i in range(count)])

@@ -18,7 +18,7 @@ import numpy as np
 
 from pyfuncdbg.hooks.call import Kind
 from pyfuncdbg.hosts import await_imports
-from pyfuncdbg.hosts.framework_import import Watch
+from pyfuncdbg.hosts.framework_import import ImportWatch
 from pyfuncdbg.hosts.numpy.ops.data.parallel import THREAD as DATA_THREAD
 from pyfuncdbg.ui.commands.programs import run_script
 from pyfuncdbg.ui.commands.programs.output_by_thread import OutputRecorder
@@ -127,7 +127,7 @@ class ResultNotes:
             self._around(OwnedIterator, name, lambda args: (GET_NEXT, []))
         self._around(PythonFunction, 'invoke', lambda args: (args[0].name or args[0].op_type, []))
         self._around(PythonFunction, 'call_plainly', lambda args: (args[0].name or args[0].op_type, []))
-        Watch('tensorflow', self._install_in_tensorflow).install()
+        ImportWatch('tensorflow', self._install_in_tensorflow).install()
 
     def _install_in_tensorflow(self) -> None:
         """The same for the real TensorFlow, but for the calls on its own threads, whose order is never the same."""

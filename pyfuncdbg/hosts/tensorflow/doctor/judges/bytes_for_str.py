@@ -25,21 +25,21 @@ _RAISED = re.compile(
 _OF_BYTES = re.compile(r"b['\"]|tf\.Tensor\(")
 _KEY = re.compile(r"b['\"]")
 _LONGEST_SLOT = 6
-"""Digits: Python refuses to make a number of thousands."""
+"""Digits: Python refuses to parse thousands of them."""
 
 
-def texts(evidence: Evidence) -> Iterator[Finding]:
+def find_bytes_for_str(evidence: Evidence) -> Iterator[Finding]:
     """Calls that raised over bytes, and comparisons of bytes with text that are never true."""
     for spot in evidence.spots:
         slots = [slot for slot in range(_width(spot)) if any(
             len(call.inputs) > slot and call.inputs[slot].dtype == 'string' for call in spot.calls)]
         if slots:
             kinds = _kinds(evidence, spot)
-            raised = _raised(spot, slots, kinds)
+            raised = _raised_finding(spot, slots, kinds)
             if raised is not None:
                 yield raised
             else:
-                yield from _compared(spot, slots, kinds)
+                yield from _comparison_findings(spot, slots, kinds)
 
 
 def _kinds(evidence: Evidence, spot: Spot) -> dict[int, str]:
@@ -57,7 +57,7 @@ def _width(spot: Spot) -> int:
     return max([len(call.inputs) for call in spot.calls], default=0)
 
 
-def _raised(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Finding | None:
+def _raised_finding(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Finding | None:
     failed = [call for call in spot.calls if call.error is not None and (
         _RAISED.search(call.error.message) or (call.error.type == 'KeyError' and _KEY.match(call.error.message)))]
     if not failed or failed[0].error is None:
@@ -85,7 +85,7 @@ def decoding(spot: Spot, slot: int, kinds: dict[int, str]) -> str:
 
 
 def parameter(source: str, slot: int) -> str:
-    """The name of a function's parameter; 'x' if the source does not tell."""
+    """The name of a function's parameter; 'x' if the source does not show it."""
     function = _function(source)
     if function is None:
         return 'x'
@@ -100,7 +100,7 @@ def _function(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambd
     return next((node for node in ast.walk(tree) if isinstance(node, kinds)), None) if tree is not None else None
 
 
-def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[Finding]:
+def _comparison_findings(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[Finding]:
     """`name == 'cat'` where `name` is bytes."""
     function = _function(spot.site.source)
     if function is None:
@@ -108,17 +108,18 @@ def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[F
     for slot in slots:
         kind = kinds.get(slot, '')
         name = parameter(spot.site.source, slot)
-        named = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
-        printed = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and _printed(node.value) == name]
-        stored = {id(target) for node in printed for target in node.targets}
-        if any(isinstance(node.ctx, ast.Store) and id(node) not in stored for node in named):
-            continue                            # `label = label.decode()`: it is text from there on, perhaps
+        uses = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        assignments = [node for node in ast.walk(function) if isinstance(node,
+                                                                     ast.Assign) and _formatted_variable(node.value) == name]
+        stored = {id(target) for node in assignments for target in node.targets}
+        if any(isinstance(node.ctx, ast.Store) and id(node) not in stored for node in uses):
+            continue                            # `label = label.decode()`: it may be text from there on
         aliases = _aliases(function, name, numpy=spot.site.op_type == 'EagerPyFunc')
         if kind in ('bytes', 'array of bytes', 'tensor'):
-            texts = {target.id for node in printed for target in node.targets if isinstance(target, ast.Name)}
+            texts = {target.id for node in assignments for target in node.targets if isinstance(target, ast.Name)}
             watched = (aliases if kind == 'tensor' else {name, *aliases}) | texts
             for node in ast.walk(function):
-                if isinstance(node, ast.Compare) and _in_vain(node, watched, {name, *aliases}):
+                if isinstance(node, ast.Compare) and _is_never_equal(node, watched, {name, *aliases}):
                     line = spot.site.line + node.lineno - 1
                     what = (f'{ast.unparse(node)} compares bytes with str, which are never equal: {name!r} was bytes in all '
                             f'{spot.count:,} calls')
@@ -129,19 +130,19 @@ def _compared(spot: Spot, slots: list[int], kinds: dict[int, str]) -> Iterator[F
 
 def _aliases(function: ast.AST, name: str, *, numpy: bool) -> set[str]:
     """Variables that are the parameter under another name, or its bytes: `label = x.numpy()`."""
-    found: set[str] = set()
+    aliases: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             value = node.value
             call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == 'numpy'
             inner = value.func.value if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else value
             if isinstance(inner, ast.Name) and inner.id == name and (call if numpy else isinstance(value, ast.Name)):
-                found.add(node.targets[0].id)
-    return found
+                aliases.add(node.targets[0].id)
+    return aliases
 
 
-def _printed(node: ast.expr) -> str:
-    """The variable of `str(label)`, `repr(label)` or `f'{label}'`, which is "b'cat'" of bytes; '' if it is none of these."""
+def _formatted_variable(node: ast.expr) -> str:
+    """The variable of `str(label)`, `repr(label)` or `f'{label}'`, which is "b'cat'" for bytes; '' for others."""
     inner: ast.expr | None = None
     if isinstance(node, ast.Call) and _is_builtin(node.func) and len(node.args) == 1 and not node.keywords:
         inner = node.args[0]
@@ -154,14 +155,14 @@ def _is_builtin(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ('str', 'repr', 'ascii')
 
 
-def _in_vain(node: ast.Compare, names: set[str], held: set[str]) -> bool:
-    """Whether it compares one of these, or `str` of what is held as bytes, with text alone."""
+def _is_never_equal(node: ast.Compare, names: set[str], held: set[str]) -> bool:
+    """Whether it compares one of these names, or `str` of one in `held`, with text alone."""
     def is_bytes(side: ast.expr) -> bool:
-        return (isinstance(side, ast.Name) and side.id in names) or _printed(side) in held
+        return (isinstance(side, ast.Name) and side.id in names) or _formatted_variable(side) in held
 
     def never(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool:
         forward = is_bytes(left) and _is_text(right)
-        backward = is_bytes(right) and _is_text(left)       # `'cat' in str(label)` is another question
+        backward = is_bytes(right) and _is_text(left)       # `'cat' in str(label)` may be true
         if isinstance(op, ast.In | ast.NotIn):
             return forward
         return isinstance(op, ast.Eq | ast.NotEq) and (forward or backward)

@@ -23,10 +23,11 @@ _KERNEL = {'double': 'float64', 'float': 'float32', 'half': 'float16'}
 _NUMBERS = re.compile(r'u?int\d+|float\d+|bfloat16')
 
 
-def results(evidence: Evidence) -> Iterator[Finding]:
-    """One finding a place: what does not fit first."""
+def find_return_faults(evidence: Evidence) -> Iterator[Finding]:
+    """One finding a place: the first mismatch."""
     for spot in evidence.spots:
-        judged = (judge(evidence, spot) for judge in (_raised, _refused, _unchecked, _dropped, _cast))
+        judged = (judge(evidence, spot) for judge in (_raised_mismatch, _refused_result, _unchecked_dtype, _dropped_values,
+                                                      _silent_cast))
         if (found := next((finding for finding in judged if finding is not None), None)) is not None:
             yield found
 
@@ -36,8 +37,8 @@ def _declared(spot: Spot) -> list[str]:
     return [str(name) for name in declared] if isinstance(declared, list) else []
 
 
-def _raised(evidence: Evidence, spot: Spot) -> Finding | None:
-    """Mismatches that the call itself raised, as in our own runtime and in a `py_function`."""
+def _raised_mismatch(evidence: Evidence, spot: Spot) -> Finding | None:
+    """A mismatch that the call itself raised, as in our own runtime and in a `py_function`."""
     for call in spot.calls:
         if call.error is None:
             continue
@@ -51,8 +52,8 @@ def _raised(evidence: Evidence, spot: Spot) -> Finding | None:
     return None
 
 
-def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
-    """Results that TensorFlow refuses after the function has returned: a `numpy_function` in a graph is held to `Tout`."""
+def _refused_result(evidence: Evidence, spot: Spot) -> Finding | None:
+    """A result that TensorFlow refuses after the return: it checks `numpy_function` in a graph against `Tout`."""
     declared = _declared(spot)
     if spot.site.op_type not in ('PyFunc', 'PyFuncStateless') or spot.site.attrs.get('graph') is None:
         return None
@@ -60,20 +61,20 @@ def _refused(evidence: Evidence, spot: Spot) -> Finding | None:
     for call in returned:
         nothing = len(call.outputs) == 1 and call.outputs[0].dtype not in ('string', *declared) and not _is_number(
             call.outputs[0].dtype)
-        if nothing and not declared:            # TensorFlow takes None for the nothing that Tout=[] declares
+        if nothing and not declared:            # TensorFlow accepts None for Tout=[]
             continue
         if len(call.outputs) != len(declared) or nothing:
             same = [one for one in returned if len(one.outputs) == len(call.outputs)]
             return _wrong_count(spot, 0 if nothing else len(call.outputs), len(declared), len(same), call.number)
-        for slot, (output, wanted) in enumerate(zip(call.outputs, declared, strict=True)):
-            if output.dtype != wanted:
+        for slot, (output, dtype) in enumerate(zip(call.outputs, declared, strict=True)):
+            if output.dtype != dtype:
                 same = [one for one in returned if len(one.outputs) > slot and one.outputs[slot].dtype == output.dtype]
-                return _wrong_dtype(evidence, spot, slot, output.dtype, wanted, len(same), call.number)
+                return _wrong_dtype(evidence, spot, slot, output.dtype, dtype, len(same), call.number)
     return None
 
 
-def _unchecked(evidence: Evidence, spot: Spot) -> Finding | None:
-    """An eager `numpy_function`, which does not look at `Tout`: another dtype than the one declared."""
+def _unchecked_dtype(evidence: Evidence, spot: Spot) -> Finding | None:
+    """Another dtype than the declared one, from an eager `numpy_function`, which does not check `Tout`."""
     if spot.site.op_type not in ('PyFunc', 'PyFuncStateless') or spot.site.attrs.get('graph') is not None:
         return None
     for call in spot.calls:
@@ -127,53 +128,53 @@ def _any(spot: Spot) -> str:
 
 def _forms(evidence: Evidence, spot: Spot) -> list[tuple[RecordedFact, list[str], list[str]]]:
     """Each form in which the function of a `py_function` returned: the fact, returned dtypes, declared ones."""
-    found = []
-    for known in evidence.facts_at('returned', spot):
-        dtypes, declared = known.data.get('dtypes'), known.data.get('declared')
+    forms = []
+    for fact in evidence.facts_at('returned', spot):
+        dtypes, declared = fact.data.get('dtypes'), fact.data.get('declared')
         if isinstance(dtypes, list) and isinstance(declared, list):
-            found.append((known, [str(name) for name in dtypes], [str(name) for name in declared]))
-    return found
+            forms.append((fact, [str(name) for name in dtypes], [str(name) for name in declared]))
+    return forms
 
 
-def _dropped(evidence: Evidence, spot: Spot) -> Finding | None:
-    for known, dtypes, declared in _forms(evidence, spot):
-        calls = known.number('calls')
-        if known.text('form') == 'none' and declared:
+def _dropped_values(evidence: Evidence, spot: Spot) -> Finding | None:
+    for fact, dtypes, declared in _forms(evidence, spot):
+        calls = fact.number('calls')
+        if fact.text('form') == 'none' and declared:
             return _wrong_count(spot, 0, len(declared), calls, '')
-        if known.text('form') == 'list' and len(dtypes) < len(declared):
+        if fact.text('form') == 'list' and len(dtypes) < len(declared):
             return _wrong_count(spot, len(dtypes), len(declared), calls, '')
-        if known.text('form') == 'list' and len(dtypes) > len(declared) > 0:
+        if fact.text('form') == 'list' and len(dtypes) > len(declared) > 0:
             what = (f'The function returns {len(dtypes)} values, Tout declares {len(declared)}: TensorFlow drops the rest '
                     f'without a word, in {calls:,} of {spot.count:,} calls')
-            kept = [name if _is_number(name) else 'float32' for name in dtypes]
+            names = [name if _is_number(name) else 'float32' for name in dtypes]
             return Finding('outputs', spot.name, spot.place, what, {'calls': spot.count, 'returned': len(dtypes),
                                                                     'declared': len(declared)},
-                           f'Tout=[{", ".join("tf." + name for name in kept)}]', 'declare all of them, or return fewer')
+                           f'Tout=[{", ".join("tf." + name for name in names)}]', 'declare all of them, or return fewer')
     return None
 
 
-def _cast(evidence: Evidence, spot: Spot) -> Finding | None:
-    for known, dtypes, declared in _forms(evidence, spot):
+def _silent_cast(evidence: Evidence, spot: Spot) -> Finding | None:
+    for fact, dtypes, declared in _forms(evidence, spot):
         for slot, (got, wanted) in enumerate(zip(dtypes, declared, strict=False)):
             if got == wanted or not _NUMBERS.fullmatch(got) or not _NUMBERS.fullmatch(wanted):
                 continue
-            changed, most = _changed(known.data.get('changed'), slot)
+            count, largest = _cast_change(fact.data.get('changed'), slot)
             narrower = got == 'float64' and wanted in ('float32', 'float16', 'bfloat16')
-            if not narrower and not changed:
+            if not narrower and not count:
                 continue
-            figures: dict[str, Figure] = {'calls': spot.count, 'cast': known.number('calls'), 'returned': got,
-                                          'declared': wanted, 'elements changed': changed, 'largest change': most}
+            figures: dict[str, Figure] = {'calls': spot.count, 'cast': fact.number('calls'), 'returned': got,
+                                          'declared': wanted, 'elements changed': count, 'largest change': largest}
             what = (f'The function returns {got}, Tout says {wanted}: TensorFlow casts it without a word, in '
-                    f'{known.number("calls"):,} of {spot.count:,} calls')
-            what += f'; {changed:,} elements changed' if changed else ', and what float64 computed more exactly is lost'
+                    f'{fact.number("calls"):,} of {spot.count:,} calls')
+            what += f'; {count:,} elements changed' if count else ', and what float64 computed more exactly is lost'
             return Finding('dtype', spot.name, spot.place, what, figures, recast(evidence, spot, slot, wanted),
                            f'to say that it is meant; or declare tf.{got} as Tout')
     return None
 
 
-def _changed(found: Any, slot: int) -> tuple[int, float]:
+def _cast_change(changes: Any, slot: int) -> tuple[int, float]:
     """The number of elements that a cast changed, and by how much at most."""
-    figures = found.get(str(slot)) if isinstance(found, dict) else None
+    figures = changes.get(str(slot)) if isinstance(changes, dict) else None
     if isinstance(figures, list) and len(figures) == 2 and all(
             isinstance(number, float) and math.isfinite(number) for number in figures):
         return int(figures[0]), figures[1]
@@ -181,7 +182,7 @@ def _changed(found: Any, slot: int) -> tuple[int, float]:
 
 
 def recast(evidence: Evidence, spot: Spot, slot: int, dtype: str) -> str:
-    """The return statement of a function, or the lambda, with a cast; '' for what is no number."""
+    """The return statement of a function, or the lambda, with a cast; '' if the dtype is not numeric."""
     if not _is_number(dtype):
         return ''
     kind = f'np.{dtype}'

@@ -12,23 +12,23 @@ from pyfuncdbg.hosts.tensorflow.doctor.statements.call_rewrite import as_statele
 from pyfuncdbg.hosts.tensorflow.doctor.statements.script_call import call_of
 
 LEAST = 0.1
-"""Seconds below which nothing is said."""
+"""Least seconds of a finding."""
 _SHARE = 0.25
 _ONE = 1.25
 _LONG_WAIT = 2e-3
-"""Seconds for the GIL that a free one is never waited for: CPython gives it away every 5 ms."""
+"""Seconds of waiting for the GIL that only a held one causes: CPython releases it every 5 ms."""
 
 
-def waits(evidence: Evidence) -> Iterator[Finding]:
-    """Functions that hold the GIL together, run one at a time in a dataset, or wait for another that they do not need."""
+def find_waits(evidence: Evidence) -> Iterator[Finding]:
+    """Functions that share the GIL, run one at a time in a dataset, or wait for another that they do not need."""
     for spot in evidence.spots:
         use = evidence.use(spot)
         if use is not None:
-            yield from _crowded(evidence, spot, use)
-    yield from _ordered(evidence)
+            yield from _gil_findings(evidence, spot, use)
+    yield from _order_findings(evidence)
 
 
-def _crowded(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterator[Finding]:
+def _gil_findings(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterator[Finding]:
     graph = str(spot.site.attrs.get('graph', ''))
     if use.busy < LEAST or use.share < _SHARE:
         return
@@ -41,16 +41,16 @@ def _crowded(evidence: Evidence, spot: Spot, use: InterpreterUse) -> Iterator[Fi
     if use.most_at_once > 1 and taken and use.computing <= _ONE:
         what = (f'Up to {use.most_at_once} calls are under way at once, but only {use.computing:.2f} at a time compute: the '
                 f'function holds the GIL, so threads take turns; {use.waiting:.2f} of {use.wall:.2f} s in it were waiting')
-        fix = _batched(evidence, spot) if graph.startswith(DATASET) else ''
+        fix = _with_batch(evidence, spot) if graph.startswith(DATASET) else ''
         yield Finding('gil', spot.title, spot.place, what, figures, fix,
                       'more parallel calls do not help. One call for a whole batch does, with NumPy over the batch in place '
                       'of Python over elements; so do TensorFlow ops, which need no GIL')
     elif use.most_at_once == 1 and graph.startswith(f'{DATASET}map') and spot.count > 1:
-        yield from _alone(evidence, spot, figures, use.computing)
+        yield from _serial_finding(evidence, spot, figures, use.computing)
 
 
-def _alone(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: float) -> Iterator[Finding]:
-    """A map that makes one call at a time, though its function leaves the GIL to others."""
+def _serial_finding(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: float) -> Iterator[Finding]:
+    """A map that makes one call at a time, though its function releases the GIL."""
     frames = spot.site.stack
     texts = [evidence.statement(Place(frame.filename, frame.line)) for frame in frames]
     mapped = next((text for text in reversed(texts) if '.map(' in text), '')
@@ -58,10 +58,11 @@ def _alone(evidence: Evidence, spot: Spot, figures: dict[str, Figure], load: flo
         return
     what = (f'The dataset calls it one at a time, and it spends {1 - load:.0%} of its time waiting, not computing: calls '
             f'could overlap')
-    yield Finding('serial', spot.name, spot.place, what, figures, _parallel(mapped), 'let the map make several at once')
+    yield Finding('serial', spot.name, spot.place, what, figures, _with_parallel_calls(mapped),
+                  'let the map make several at once')
 
 
-def _parallel(mapped: str) -> str:
+def _with_parallel_calls(mapped: str) -> str:
     """A statement whose map has parallel calls."""
     start = mapped.find('.map(')
     depth = 0
@@ -72,7 +73,7 @@ def _parallel(mapped: str) -> str:
     return 'dataset = dataset.map(function, num_parallel_calls=tf.data.AUTOTUNE)'
 
 
-def _batched(evidence: Evidence, spot: Spot) -> str:
+def _with_batch(evidence: Evidence, spot: Spot) -> str:
     """A dataset that calls the function once for a batch."""
     for frame in reversed(spot.site.stack):
         text = evidence.statement(Place(frame.filename, frame.line))
@@ -81,26 +82,26 @@ def _batched(evidence: Evidence, spot: Spot) -> str:
     return ''
 
 
-def _ordered(evidence: Evidence) -> Iterator[Finding]:
+def _order_findings(evidence: Evidence) -> Iterator[Finding]:
     by_token = {(site.process, str(site.attrs.get('token', ''))): spot for spot in evidence.spots for site in spot.sites}
-    seen: set[tuple[Place, Place]] = set()
+    pairs: set[tuple[Place, Place]] = set()
     for spot in evidence.spots:
         for site in spot.sites:
             idle = evidence.graph_attributes(site).get('waits_for')
             for token in idle if isinstance(idle, list) else ():
                 other = by_token.get((site.process, str(token)))
-                if other is None or (other.place, spot.place) in seen or min(spot.seconds, other.seconds) < LEAST:
+                if other is None or (other.place, spot.place) in pairs or min(spot.seconds, other.seconds) < LEAST:
                     continue
-                seen.add((other.place, spot.place))
-                yield _order(evidence, spot, other)
+                pairs.add((other.place, spot.place))
+                yield _order_finding(evidence, spot, other)
 
 
-def _order(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
-    saved = min(spot.seconds, other.seconds)
+def _order_finding(evidence: Evidence, spot: Spot, other: Spot) -> Finding:
+    overlap = min(spot.seconds, other.seconds)
     what = (f'It waits for {other.name!r} (line {other.place.line}) though it needs nothing of it: both are stateful, so '
             f'TensorFlow runs them one after the other in every call of the function')
     figures: dict[str, Figure] = {'calls': spot.count, f'{spot.name}, seconds': spot.seconds,
-                                  f'{other.name}, seconds': other.seconds, 'could overlap, seconds': saved}
+                                  f'{other.name}, seconds': other.seconds, 'could overlap, seconds': overlap}
     call = call_of(evidence, spot)
     plain = as_stateless(call) if call is not None else ''
     fix = call.statement.replace(call.call, plain) if call is not None and plain else ''

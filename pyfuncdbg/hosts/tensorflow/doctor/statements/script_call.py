@@ -1,6 +1,6 @@
 """Parsed statement of the program that makes a script op, for writing a fix.
 
-The judges of the doctor ask; the texts are those of the trace. Nothing is executed.
+Called by the judges of the doctor, with texts from the trace. Nothing is executed.
 """
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class ScriptCall:
     rest: tuple[str, ...]
 
 
-_parsed = lru_cache(maxsize=64)(tree_of)
+_parse = lru_cache(maxsize=64)(tree_of)
 
 
 def call_at(evidence: Evidence, place: Place, function: str = '') -> ScriptCall | None:
-    """The call of a script op at a place, taken apart: of several in its statement that of the function."""
+    """The call of a script op at a place; of several in its statement that of the function."""
     text = evidence.statement(place)
     return script_call(text, function.rpartition('.')[2]) if text else None
 
 
 def call_of(evidence: Evidence, spot: Spot) -> ScriptCall | None:
-    """The call that made a spot's nodes; of several lambdas in one line it is known by its column."""
+    """The call that made a spot's nodes; of several lambdas in one line the one at its column."""
     name = spot.site.function.rpartition('.')[2]
     if name != LAMBDA:
         return call_at(evidence, spot.place, name)
@@ -59,23 +59,23 @@ def call_of(evidence: Evidence, spot: Spot) -> ScriptCall | None:
 
 
 def script_call(statement: str, function: str = '', at: int = -1, among: int = 0) -> ScriptCall | None:
-    """The call of a script op in a statement; None if there is none, or several and it is not known which.
+    """The call of a script op in a statement; None if there is none, or several and the right one is unknown.
 
     Args:
         statement: Its text.
         function: Name of the function that it calls; one that is a script op by its decorator is called itself.
-        at, among: Which of how many lambdas were seen at the place; -1 if that is not known.
+        at, among: Index of the lambda, and number of lambdas seen at the place; -1 if unknown.
     """
-    tree = _parsed(statement) or _parsed(f'{statement}\n    pass')
+    tree = _parse(statement) or _parse(f'{statement}\n    pass')
     if tree is None or not tree.body:
         return None
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) in _SCRIPTS]
     if not calls:
         return _decorated_call(statement, tree, function)
     call = calls[0] if len(calls) == 1 else _one_of(calls, function, at, among)
-    called = _argument(call, 0, 'func') if call is not None else None
+    function_node = _argument(call, 0, 'func') if call is not None else None
     inputs = _argument(call, 1, 'inp') if call is not None else None
-    if call is None or called is None or inputs is None:
+    if call is None or function_node is None or inputs is None:
         return None
     def text(node: ast.AST) -> str:
         return _text(statement, node)
@@ -83,7 +83,7 @@ def script_call(statement: str, function: str = '', at: int = -1, among: int = 0
     listed = tuple(text(item) for item in inputs.elts) if isinstance(inputs, ast.List | ast.Tuple) else None
     rest = [text(argument) for argument in call.args[2:]]
     rest += [f'{keyword.arg}={text(keyword.value)}' for keyword in call.keywords if keyword.arg not in ('func', 'inp', None)]
-    return ScriptCall(statement, targets, several, text(call), text(call.func), text(called), listed, tuple(rest))
+    return ScriptCall(statement, targets, several, text(call), text(call.func), text(function_node), listed, tuple(rest))
 
 
 def _one_of(calls: list[ast.Call], function: str, at: int, among: int) -> ast.Call | None:
@@ -117,7 +117,7 @@ def _text(statement: str, node: ast.AST) -> str:
 
 
 def _targets(statement: str, tree: ast.Module, call: ast.Call) -> tuple[tuple[str, ...], bool]:
-    """Names that a call is assigned to, and whether they take its result apart."""
+    """The names that a call is assigned to, and whether they unpack its result."""
     whole = tree.body[0]
     names = whole.targets if isinstance(whole, ast.Assign) and whole.value is call else []
     if names and isinstance(names[0], ast.Tuple | ast.List):

@@ -1,6 +1,6 @@
-"""Script ops in a SavedModel. Their functions are not in it, and another process cannot call them.
+"""Script ops in a SavedModel, whose functions another process cannot call.
 
-Looks into each model that the program saves, on its thread, and notices calls of functions that are in no registry.
+Reads each model that the program saves, on its thread, and watches calls of functions that are in no registry.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import SCRIPTS
-from pyfuncdbg.hosts.tensorflow.patching import Patches, without_this_frame
+from pyfuncdbg.hosts.tensorflow.patching import Patches, drop_outermost_frame
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE
 from pyfuncdbg.hosts.tensorflow.tensorflow_parts import TensorFlowParts
 
@@ -32,28 +32,28 @@ class Exports:
         self._missing: Counter[str] = Counter()
 
     def install(self, patches: Patches) -> None:
-        """Notice models that are saved, and functions that are asked for."""
+        """Watch the saving of models and the look-up of functions."""
         saving = sys.modules.get('tensorflow.python.saved_model.save')
         if saving is not None and hasattr(saving, 'save_and_return_nodes'):
-            patches.replace(saving, 'save_and_return_nodes', self._saving(saving.save_and_return_nodes))
+            patches.replace(saving, 'save_and_return_nodes', self._replace_save(saving.save_and_return_nodes))
         registry = self._parts.scripts.FuncRegistry
-        patches.replace(registry, 'get', self._getting(registry.get))
+        patches.replace(registry, 'get', self._replace_get(registry.get))
 
-    def _saving(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_save(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def save_and_return_nodes(obj: Any, export_dir: Any, *args: Any, **options: Any) -> Any:
             try:
-                found = original(obj, export_dir, *args, **options)
+                result = original(obj, export_dir, *args, **options)
             except BaseException as error:
-                without_this_frame(error)
+                drop_outermost_frame(error)
                 raise
             try:
-                self._look(os.fspath(export_dir))
-            except Exception:                   # a model that cannot be read here (another file system) is not looked into
-                return found
-            return found
+                self._read_model(os.fspath(export_dir))
+            except Exception:                   # a model that cannot be read here (another file system)
+                return result
+            return result
         return save_and_return_nodes
 
-    def _look(self, folder: str) -> None:
+    def _read_model(self, folder: str) -> None:
         model = sys.modules['tensorflow.core.protobuf.saved_model_pb2'].SavedModel()
         model.ParseFromString((Path(folder) / 'saved_model.pb').read_bytes())
         for meta in model.meta_graphs:
@@ -64,13 +64,13 @@ class Exports:
                     with self._lock:
                         self._saved[folder, token, node.op] = self._place_of(token) or NOWHERE
 
-    def _getting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_get(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def get(registry: Any, token: Any, default: Any = None) -> Any:
-            found = original(registry, token, default)
-            if found is None and sys._getframe(1).f_code.co_name == '__call__':
+            function = original(registry, token, default)
+            if function is None and sys._getframe(1).f_code.co_name == '__call__':
                 with self._lock:
                     self._missing[str(token)] += 1
-            return found
+            return function
         return get
 
     def facts(self) -> Iterator[Fact]:

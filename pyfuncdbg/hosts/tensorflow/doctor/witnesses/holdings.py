@@ -1,6 +1,6 @@
 """Memory that a function keeps alive: arrays and tensors in its closure, defaults and bound object.
 
-Asked when facts are gathered, on any thread. It only looks: no attribute of the program's objects is computed.
+Called when facts are gathered, on any thread. No attribute of the program's objects is computed.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import closed_over
+from pyfuncdbg.hosts.tensorflow.python_calls.captured_variables import closure_variables
 
 _MOST = 20_000
 _DEEPEST = 8
@@ -22,62 +22,62 @@ _ITEMS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Memory that several objects keep alive, each thing counted once.
+    """Memory that several objects keep alive, each object counted once.
 
     Attributes:
         arrays: Arrays and tensors.
         nbytes: Of their elements.
-        around: Bytes of the functions, cells and containers on the way there.
-        whole: Whether everything was looked at.
+        container_bytes: Bytes of the functions, cells and containers on the way there.
+        is_complete: Whether everything was visited.
     """
 
     arrays: int
     nbytes: int
-    around: int
-    whole: bool
+    container_bytes: int
+    is_complete: bool
 
 
-def holding(roots: Iterable[Any], tensor: type) -> Holding:
-    """Memory that these objects keep alive.
+def measure_holding(roots: Iterable[Any], tensor: type) -> Holding:
+    """The memory that these objects keep alive.
 
     Args:
         roots: Registered functions, or tuples with tensors.
         tensor: The class of eager tensors.
     """
-    seen: set[int] = set()
-    arrays = nbytes = around = 0
-    waiting: list[tuple[Any, int]] = [(root, 0) for root in roots]
-    while waiting and len(seen) < _MOST:
-        value, depth = waiting.pop()
-        if id(value) in seen:
+    seen_ids: set[int] = set()
+    arrays = nbytes = container_bytes = 0
+    pending: list[tuple[Any, int]] = [(root, 0) for root in roots]
+    while pending and len(seen_ids) < _MOST:
+        value, depth = pending.pop()
+        if id(value) in seen_ids:
             continue
-        seen.add(id(value))
+        seen_ids.add(id(value))
         kind = type(value)
         if isinstance(value, np.ndarray):
-            whole = value if value.base is None or not isinstance(value.base, np.ndarray) else value.base
-            if whole is value or id(whole) not in seen:
-                seen.add(id(whole))
-                arrays, nbytes = arrays + 1, nbytes + int(whole.nbytes)
+            base = value if value.base is None or not isinstance(value.base, np.ndarray) else value.base
+            if base is value or id(base) not in seen_ids:
+                seen_ids.add(id(base))
+                arrays, nbytes = arrays + 1, nbytes + int(base.nbytes)
         elif issubclass(kind, tensor):
             arrays, nbytes = arrays + 1, nbytes + _size_of(value)
         elif depth < _DEEPEST:
-            inner = _inside(value, kind)
+            inner = _referents(value, kind)
             if inner is not None:
-                around += sys.getsizeof(value, 0) if kind in _SIZED else 0
-                waiting += [(item, depth + 1) for item in inner]
-    return Holding(arrays, nbytes, around, not waiting)
+                container_bytes += sys.getsizeof(value, 0) if kind in _SIZED else 0
+                pending += [(item, depth + 1) for item in inner]
+    return Holding(arrays, nbytes, container_bytes, not pending)
 
 
 _SIZED = frozenset((FunctionType, MethodType, partial, dict, list, tuple, set, frozenset))
 _PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None), type, type(sys)))
 
 
-def _inside(value: Any, kind: type) -> list[Any] | None:
-    """Things that a thing refers to; None for one that is not looked into."""
+def _referents(value: Any, kind: type) -> list[Any] | None:
+    """The objects that an object refers to; None for one that is not visited."""
     if kind in _PLAIN or isinstance(value, type):
         return None
     if kind is FunctionType:
-        held = [content for _, content in closed_over(value)]
+        held = [content for _, content in closure_variables(value)]
         return [*held, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if kind is MethodType:
         return [value.__self__, value.__func__]
@@ -98,5 +98,5 @@ def _size_of(tensor: Any) -> int:
     """Bytes of the elements of an eager tensor; strings and resources count as 0."""
     try:
         return int(np.prod(tuple(tensor._shape_tuple()), dtype=np.int64)) * int(tensor.dtype.size)
-    except Exception:                           # a resource or variant has no size that could be told
+    except Exception:                           # a resource or variant has no size
         return 0

@@ -16,7 +16,7 @@ from typing import Any
 from pyfuncdbg.hooks.call import Frame
 from pyfuncdbg.hooks.facts import Fact
 from pyfuncdbg.hooks.locks import new_lock
-from pyfuncdbg.hosts.tensorflow.doctor.witnesses.holdings import Holding, holding
+from pyfuncdbg.hosts.tensorflow.doctor.witnesses.holdings import Holding, measure_holding
 from pyfuncdbg.hosts.tensorflow.nodes.op_types import EAGER, NUMPY, STATELESS
 from pyfuncdbg.hosts.tensorflow.patching import Patches
 from pyfuncdbg.hosts.tensorflow.python_calls.program_line import NOWHERE, program_line
@@ -44,21 +44,21 @@ class Leaks:
         self._entries: dict[str, _Entry] = {}
         self._known: dict[_Entry, _Entry] = {}
         self._graphs: dict[str, weakref.ref[Any]] = {}
-        self._made: Counter[_Entry] = Counter()
+        self._made_counts: Counter[_Entry] = Counter()
 
     def install(self, patches: Patches) -> None:
-        """Notice each entry."""
+        """Watch the registration of functions."""
         registry = self._parts.scripts.FuncRegistry
-        patches.replace(registry, 'insert', self._insertion(registry.insert))
+        patches.replace(registry, 'insert', self._replace_insert(registry.insert))
 
-    def _insertion(self, original: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
+    def _replace_insert(self, original: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:
         internal = self._parts.scripts._internal_py_func.__code__
 
         def insert(registry: Any, func: Any) -> str:
             token = original(registry, func)
             frame = sys._getframe(1)
             stateful = frame.f_locals.get('stateful') if frame.f_code is internal else True
-            with contextlib.suppress(Exception):        # an object of the program's may raise anything when it is asked
+            with contextlib.suppress(Exception):        # an object of the program may raise anything
                 self._note(token, func, bool(stateful))
             return token
         return insert
@@ -69,11 +69,11 @@ class Leaks:
         function = None if backward else user_function(registered)
         name = str(getattr(function, '__qualname__', None) or type(function).__name__) if function is not None else ''
         place = program_line(sys._getframe(1)) or NOWHERE
-        made = _Entry(place, EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
+        entry = _Entry(place, EAGER if eager else NUMPY if stateful else STATELESS, name, backward)
         with self._lock:
-            made = self._known.setdefault(made, made)
-            self._entries[token] = made
-            self._made[made] += 1
+            entry = self._known.setdefault(entry, entry)
+            self._entries[token] = entry
+            self._made_counts[entry] += 1
             if not self._parts.context.executing_eagerly():
                 self._graphs[token] = weakref.ref(self._parts.ops.get_default_graph())
 
@@ -86,19 +86,20 @@ class Leaks:
         """Entries and tapes that stay, by place."""
         registry = self._parts.scripts._py_funcs
         with self._lock:
-            entries, graphs, made = dict(self._entries), dict(self._graphs), Counter(self._made)
-        stays: dict[_Entry, list[Any]] = {}
+            entries, graphs, counts = dict(self._entries), dict(self._graphs), Counter(self._made_counts)
+        living: dict[_Entry, list[Any]] = {}
         eager: Counter[_Entry] = Counter()
         for token, entry in entries.items():
             graph = graphs.get(token)
             registered = registry.get(token) if graph is None or graph() is None else None
             if registered is not None:
-                stays.setdefault(entry, []).append(registered)
+                living.setdefault(entry, []).append(registered)
                 eager[entry] += graph is None
-        for entry, functions in stays.items():
-            yield self._fact('leak', entry, len(functions), made[entry], holding(functions, self._parts.ops.EagerTensor),
+        for entry, functions in living.items():
+            yield self._fact('leak', entry, len(functions), counts[entry],
+                             measure_holding(functions, self._parts.ops.EagerTensor),
                              eager=eager[entry], size=registry.size())
-        yield from self._tapes(entries, made)
+        yield from self._tapes(entries, counts)
         yield from self._uncalled(entries, graphs)
 
     def _uncalled(self, entries: dict[str, _Entry], graphs: dict[str, weakref.ref[Any]]) -> Iterator[Fact]:
@@ -112,20 +113,21 @@ class Leaks:
                     'op_type': entries[token].op_type, 'function': entries[token].function,
                     'number': int(token.rpartition('_')[2] or 0)})
 
-    def _tapes(self, entries: dict[str, _Entry], made: Counter[_Entry]) -> Iterator[Fact]:
-        held: dict[_Entry, list[Any]] = {}
+    def _tapes(self, entries: dict[str, _Entry], counts: Counter[_Entry]) -> Iterator[Fact]:
+        values_by_entry: dict[_Entry, list[Any]] = {}
         cache = self._parts.scripts.tape_cache
         cached = list(cache.items())
         for token, kept in cached:
             entry = entries.get(token.decode(errors='replace'))
             if entry is not None:
-                held.setdefault(entry, []).append(tuple(kept[1:]))
-        for entry, values in held.items():
-            yield self._fact('tape', entry, len(values), made[entry], holding(values, self._parts.ops.EagerTensor),
+                values_by_entry.setdefault(entry, []).append(tuple(kept[1:]))
+        for entry, values in values_by_entry.items():
+            yield self._fact('tape', entry, len(values), counts[entry], measure_holding(values, self._parts.ops.EagerTensor),
                              size=len(cached))
 
     @staticmethod
-    def _fact(kind: str, entry: _Entry, count: int, made: int, kept: Holding, **more: int) -> Fact:
+    def _fact(kind: str, entry: _Entry, count: int, calls: int, held: Holding, **more: int) -> Fact:
         return Fact(kind, 0, entry.place.filename, entry.place.line, {
             'op_type': entry.op_type, 'function': entry.function, 'backward': entry.backward, 'entries': count,
-            'calls': made, 'arrays': kept.arrays, 'bytes': kept.nbytes, 'around': kept.around, 'whole': kept.whole, **more})
+            'calls': calls, 'arrays': held.arrays, 'bytes': held.nbytes, 'around': held.container_bytes,
+            'whole': held.is_complete, **more})

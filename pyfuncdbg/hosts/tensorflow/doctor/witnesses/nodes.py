@@ -19,8 +19,8 @@ _MOST = 2_000
 
 
 _graphs: weakref.WeakSet[Any] = weakref.WeakSet()
-"""The graphs of functions that live. Not sought among all objects: whoever holds those for a moment holds tuples that other
-threads are making, which then get a SystemError."""
+"""The living graphs of functions. A search among all objects would hold tuples that other threads are making, which then get
+a SystemError."""
 
 
 def watch_graphs(patches: Patches) -> None:
@@ -35,8 +35,8 @@ def watch_graphs(patches: Patches) -> None:
     patches.replace(kind, '__init__', made)
 
 
-def readable(op: Any) -> dict[str, Any]:
-    """A reader of a node's facts, as an attribute of its site; it does not keep the graph."""
+def fact_reader(op: Any) -> dict[str, Any]:
+    """A reader of a node's facts, as an attribute of its site; it does not keep the graph alive."""
     return {SURROUNDINGS: partial(_read, weakref.ref(op.graph), op.name)}
 
 
@@ -46,19 +46,18 @@ def _read(reference: weakref.ref[Any], name: str) -> dict[str, Any]:
 
 
 def node_facts(op: Any) -> dict[str, Any]:
-    """Facts of a node: those on shapes, and `waits_for`: tokens of script ops that run before it though it does not need
-    what they give."""
-    facts = output_shape_facts(op.outputs, _returned)
-    before = [control for control in op.control_inputs if control.type in SCRIPTS]
-    if before:
+    """Facts about shapes, and `waits_for`: tokens of script ops that a node waits for without using their outputs."""
+    facts = output_shape_facts(op.outputs, _list_returns)
+    controls = [control for control in op.control_inputs if control.type in SCRIPTS]
+    if controls:
         needed = {node.name for node in _ancestors(op)}
-        idle = [control.get_attr('token').decode() for control in before if control.name not in needed]
+        idle = [control.get_attr('token').decode() for control in controls if control.name not in needed]
         if idle:
             facts['waits_for'] = idle
     return facts
 
 
-def _returned(tensor: Any) -> Iterator[tuple[str, list[Any]]]:
+def _list_returns(tensor: Any) -> Iterator[tuple[str, list[Any]]]:
     slots = [slot for slot, output in enumerate(getattr(tensor.graph, 'outputs', None) or ()) if output is tensor]
     if slots:
         yield str(tensor.graph.name), [node.outputs[slot] for node in _callers(tensor.graph) for slot in slots
@@ -66,22 +65,22 @@ def _returned(tensor: Any) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _callers(graph: Any) -> Iterator[Any]:
-    """The nodes that call the function of a graph, in the graph in which it was traced or else in all that live."""
+    """The nodes that call the function of a graph, in the graph in which it was traced or else in all living ones."""
     outer = getattr(graph, 'outer_graph', None)
     if outer is None or str(graph.name).startswith(DATASET):
         return
-    found = list(callers_in(graph, outer))
-    if not found:                               # traced before, perhaps by an eager call
-        found = [node for other in [*_graphs] for node in callers_in(graph, other)]
-    yield from found
+    callers = list(callers_in(graph, outer))
+    if not callers:                               # traced earlier, perhaps by an eager call
+        callers = [node for other in [*_graphs] for node in callers_in(graph, other)]
+    yield from callers
 
 
 def _ancestors(op: Any) -> Iterator[Any]:
-    """The nodes whose values it is made of."""
-    waiting, seen = [op], {op.name}
-    while waiting and len(seen) < _MOST:
-        for tensor in waiting.pop().inputs:
-            if tensor.op.name not in seen:
-                seen.add(tensor.op.name)
-                waiting.append(tensor.op)
+    """The nodes whose outputs it is computed from."""
+    pending, names = [op], {op.name}
+    while pending and len(names) < _MOST:
+        for tensor in pending.pop().inputs:
+            if tensor.op.name not in names:
+                names.add(tensor.op.name)
+                pending.append(tensor.op)
                 yield tensor.op

@@ -1,6 +1,6 @@
 """Values that a `py_function` really returned, before TensorFlow casts them to `Tout` and drops surplus ones.
 
-Runs around each call, on its thread. The other script ops check what they get, and calls show it as it is.
+Runs around each call, on its thread. Other script ops check their results, and their calls show them unchanged.
 """
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Returns:
         self._lock = new_lock()
         self._forms: dict[int, Counter[tuple[str, ...]]] = {}
         self._declared: dict[int, list[str]] = {}
-        self._lost: dict[tuple[int, int], list[float]] = {}
+        self._cast_changes: dict[tuple[int, int], list[float]] = {}
 
     def install(self, patches: Patches) -> None:
-        """See what functions return."""
+        """Watch what functions return."""
         kind = self._parts.scripts.EagerFunc
-        patches.replace(kind, '_call', self._calling(kind._call))
+        patches.replace(kind, '_call', self._replace_call(kind._call))
 
-    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _replace_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def _call(registered: Any, device: Any, args: Any) -> Any:
             call = current.get()
             if registered._is_grad_func or call is None or call.site.kind != 'python':
@@ -44,11 +44,11 @@ class Returns:
 
             def observed(*values: Any) -> Any:
                 result = function(*values)
-                with contextlib.suppress(Exception):    # an object of the program's may raise anything when it is asked
+                with contextlib.suppress(Exception):    # an object of the program may raise anything
                     self._note(call.site.id, result, dtypes)
                 return result
 
-            # A stand-in: threads share the object that is registered.
+            # A copy: threads share the registered object.
             stand_in = object.__new__(type(registered))
             vars(stand_in).update(vars(registered), _func=observed)
             return original(stand_in, device, args)
@@ -69,26 +69,26 @@ class Returns:
 
     def _compare(self, site: int, slot: int, value: Any, dtype: Any) -> None:
         """Note how far a cast changes the values."""
-        wanted = getattr(dtype, 'as_numpy_dtype', None)
+        target = getattr(dtype, 'as_numpy_dtype', None)
         array = np.asarray(value)
-        if wanted is None or array.dtype == wanted or array.dtype.kind not in 'iuf' or np.dtype(wanted).kind not in 'iuf':
+        if target is None or array.dtype == target or array.dtype.kind not in 'iuf' or np.dtype(target).kind not in 'iuf':
             return
-        before = array.astype(np.float64)
+        original = array.astype(np.float64)
         with np.errstate(all='ignore'):
-            off = np.abs(array.astype(wanted).astype(np.float64) - before)
-            changed = off > 1e-6 * np.maximum(np.abs(before), 1.0)
-        known = self._lost.setdefault((site, slot), [0.0, 0.0])
-        known[0] += float(np.count_nonzero(changed))
-        known[1] = max(known[1], float(off[np.isfinite(off)].max(initial=0.0)))
+            off = np.abs(array.astype(target).astype(np.float64) - original)
+            changed = off > 1e-6 * np.maximum(np.abs(original), 1.0)
+        sums = self._cast_changes.setdefault((site, slot), [0.0, 0.0])
+        sums[0] += float(np.count_nonzero(changed))
+        sums[1] = max(sums[1], float(off[np.isfinite(off)].max(initial=0.0)))
 
     def facts(self) -> Iterator[Fact]:
         """The forms of each site."""
         with self._lock:
-            forms = {site: Counter(found) for site, found in self._forms.items()}
-            declared, lost = dict(self._declared), dict(self._lost)
-        for site, found in forms.items():
-            changed = {str(slot): figures for (of, slot), figures in lost.items() if of == site}
-            for form, count in found.items():
+            forms = {site: Counter(counts) for site, counts in self._forms.items()}
+            declared, changes = dict(self._declared), dict(self._cast_changes)
+        for site, counts in forms.items():
+            changed = {str(slot): figures for (of, slot), figures in changes.items() if of == site}
+            for form, count in counts.items():
                 yield Fact('returned', site, data={'form': form[0], 'dtypes': list(form[1:]), 'calls': count,
                                                    'declared': declared[site], 'changed': changed})
 
