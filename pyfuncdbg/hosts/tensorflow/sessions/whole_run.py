@@ -1,8 +1,8 @@
 """Session run that TensorFlow executes as a whole, and its values afterwards.
 
 The session also returns the outputs of nodes with state or effects. Nodes without are computed again, on their inputs in the
-session; where these are unknown, the outputs are. A fused kernel differs from its parts: oneDNN's MatMul with Relu makes 0 of
-NaN. So a recomputed value is compared with the session's. On the thread of the run.
+session; where these are unknown, the outputs are. A fused kernel differs from its parts: in oneDNN's, Relu makes 0 of NaN.
+So a recomputed value is compared with the session's. On the thread of the run.
 """
 from __future__ import annotations
 
