@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyfuncdbg.errors import CommandError, PyfuncdbgError, UsageError, nearest
-from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, misplaced, split, top_parser, valued
+from pyfuncdbg.ui.commands.command_line import (
+    SUBCOMMANDS,
+    misplaced_options,
+    options_with_value,
+    split_arguments,
+    top_parser,
+)
 
 if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace
@@ -84,7 +90,7 @@ def _read(args: Sequence[str]) -> Action:
 
 
 def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    ours, target = split(args, parser)
+    ours, target = split_arguments(args, parser)
     options = parser.parse_args(ours)
     program = _program('run', target)
     from pyfuncdbg.ui.commands.programs import recorded_program
@@ -94,9 +100,9 @@ def _run(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         _tell_misplaced(target, parser)
         _prefer(options, settings)
     path = Path(options.record) if options.record is not None else recorded_program.free_path(
-        program.name, recorded_program.kept_in(settings))
+        program.name, recorded_program.folder_in(settings))
     try:
-        return _recorded(options, program, path, budget, [*_without(ours, valued(parser)), *_separated(target)])
+        return _recorded(options, program, path, budget, [*_without(ours, options_with_value(parser)), *_separated(target)])
     except BaseException:
         if options.record is None:
             recorded_program.give_up(path)
@@ -251,13 +257,13 @@ def _show(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from rich.console import Console
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')       # what a program printed, on a terminal of another encoding
-    from pyfuncdbg.ui.views.progress import reading, working
-    with reading(path) as progress:
+    from pyfuncdbg.ui.views.progress import reading_progress, work_progress
+    with reading_progress(path) as progress:
         trace = Trace.open(path, progress)
     with trace:
         console = Console(highlight=False, markup=False)
         try:
-            answer = _answer(words, Context(trace, width=console.width, progress=working))
+            answer = _answer(words, Context(trace, width=console.width, progress=work_progress))
         except PyfuncdbgError as error:
             _warn_of_damage(trace)
             raise CommandError(error.worded(f'pyfuncdbg show {shlex.quote(path)} ')) from None
@@ -316,7 +322,7 @@ def _clean(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
     from pyfuncdbg.ui.commands.programs import recorded_program
-    ours, target = split(args, parser)
+    ours, target = split_arguments(args, parser)
     options = parser.parse_args(ours)
     settings = recorded_program.settings(quiet=options.examined is not None)
     budget = recorded_program.budget_of(options.budget, settings)
@@ -327,7 +333,7 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
         return lambda: _execute(program)
     _tell_misplaced(target, parser)
     path = Path(options.record) if options.record is not None else recorded_program.free_path(
-        program.name, recorded_program.kept_in(settings))
+        program.name, recorded_program.folder_in(settings))
     if options.record is not None and path.is_dir() and any(path.iterdir()):
         raise UsageError(f'doctor: {options.record!r} is a folder with files in it; give a path that does not exist yet')
     given = ['--budget', options.budget] if options.budget is not None else []
@@ -335,7 +341,7 @@ def _doctor(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 
 def _verify(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
-    ours, target = split(args, parser)
+    ours, target = split_arguments(args, parser)
     options = parser.parse_args(ours)
     if not options.repeat.isdecimal() or not 1 <= int(options.repeat) <= 1000:
         raise UsageError(f'verify: --repeat {options.repeat!r} is not an integer from 1 to 1000')
@@ -350,10 +356,10 @@ def _verified(target: Sequence[str], repeats: int, as_json: bool) -> int:
     from pyfuncdbg.ui.commands.engine.to_json import to_json
     from pyfuncdbg.ui.commands.programs.verify import verify
     from pyfuncdbg.ui.views.page import print_page
-    from pyfuncdbg.ui.views.progress import working
+    from pyfuncdbg.ui.views.progress import work_progress
     from pyfuncdbg.ui.views.reports.verify import verify_view
     try:
-        with working('verifying, runs of the program') as tell:
+        with work_progress('verifying, runs of the program') as tell:
             found = verify(target, repeats, tell)
     except KeyboardInterrupt:
         return _interrupted()
@@ -398,7 +404,7 @@ def _completion(parser: argparse.ArgumentParser, args: Sequence[str]) -> Action:
 
 def _tell_misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> None:
     """Say which words of the program look as if they were meant for us."""
-    names = misplaced(target, parser)
+    names = misplaced_options(target, parser)
     if names:
         from pyfuncdbg.hooks.notice import say
         program = 'module' if target[0] == '-m' else 'script'

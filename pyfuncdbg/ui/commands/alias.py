@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pyfuncdbg.errors import CommandError, nearest
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.engine.line_parser import separated
+from pyfuncdbg.ui.commands.engine.line_parser import split_commands
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
 
@@ -34,7 +34,7 @@ aliases: dict[str, str] = {}
 """By name."""
 
 
-def expanded(line: str) -> str:
+def expand_alias(line: str) -> str:
     """The expansion of a command line; the line itself if it does not begin with an alias. Of several commands only the
     first is expanded.
 
@@ -44,18 +44,18 @@ def expanded(line: str) -> str:
     words = line.split(None, 1)
     if not words or words[0] not in aliases:
         return line
-    first, *rest = separated(_filled(words[0], aliases[words[0]], words[1].split() if len(words) > 1 else []))
-    return ' ;; '.join([expanded(first), *rest])
+    first, *rest = split_commands(_fill_arguments(words[0], aliases[words[0]], words[1].split() if len(words) > 1 else []))
+    return ' ;; '.join([expand_alias(first), *rest])
 
 
-def _filled(name: str, what: str, given: Sequence[str]) -> str:
+def _fill_arguments(name: str, what: str, arguments: Sequence[str]) -> str:
     """The text with its arguments; those that it has no place for stand behind it."""
     places = set(_ARGUMENT.findall(what))
     most = max((int(place) for place in places if place != '*'), default=0)
-    if len(given) < most:
-        raise CommandError(f'alias {name!r} stands for {what!r}: %{len(given) + 1} is missing, type it after {name!r}')
-    rest = '' if places else ''.join(f' {word}' for word in given)
-    return _ARGUMENT.sub(lambda match: ' '.join(given) if match[1] == '*' else given[int(match[1]) - 1], what) + rest
+    if len(arguments) < most:
+        raise CommandError(f'alias {name!r} stands for {what!r}: %{len(arguments) + 1} is missing, type it after {name!r}')
+    rest = '' if places else ''.join(f' {word}' for word in arguments)
+    return _ARGUMENT.sub(lambda match: ' '.join(arguments) if match[1] == '*' else arguments[int(match[1]) - 1], what) + rest
 
 
 def _alias(context: Context, args: argparse.Namespace) -> list[Alias]:
@@ -71,25 +71,25 @@ def _alias(context: Context, args: argparse.Namespace) -> list[Alias]:
         raise CommandError(f'{name!r} is a command, and an alias cannot hide a command; choose another name')
     if not _NAME.fullmatch(name):
         raise CommandError(f'{name!r} is not a valid alias name: expected a word without quotes, brackets and %')
-    if name in _reached(what):
+    if name in _first_words(what):
         raise CommandError(f'alias {name!r} would expand to itself: {what!r}')
-    if not separated(what):
+    if not split_commands(what):
         raise CommandError(f'alias {name!r}: {what!r} holds no command')
     aliases[name] = what
     return [Alias(name, what)]
 
 
-def _reached(what: str) -> set[str]:
+def _first_words(what: str) -> set[str]:
     """The first words that a text leads to, through other aliases."""
-    found: set[str] = set()
-    waiting = [what]
-    while waiting:
-        for part in waiting.pop().split(';;'):
+    first_words: set[str] = set()
+    texts = [what]
+    while texts:
+        for part in texts.pop().split(';;'):
             first = part.split(None, 1)[0] if part.strip() else ''
-            if first and first not in found:
-                found.add(first)
-                waiting += [aliases[first]] if first in aliases else []
-    return found
+            if first and first not in first_words:
+                first_words.add(first)
+                texts += [aliases[first]] if first in aliases else []
+    return first_words
 
 
 def _unalias(context: Context, args: argparse.Namespace) -> list[Alias]:

@@ -10,7 +10,7 @@ from pyfuncdbg.errors import CommandError
 from pyfuncdbg.observers.record.dtypes import as_numbers
 
 
-def written(values: np.ndarray, name: str) -> str:
+def write_array(values: np.ndarray, name: str) -> str:
     """Write an array, and give the name of the file.
 
     A name that ends in .txt gets text and must be new; any other is completed to .npy, the only kind of file that is ever

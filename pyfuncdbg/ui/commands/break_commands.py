@@ -28,7 +28,7 @@ from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import words
 from pyfuncdbg.ui.commands.resume import debugger_of
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_line, breakpoint_table, filed_view
+from pyfuncdbg.ui.views.reports.breakpoints import breakpoint_file_view, breakpoint_line, breakpoint_table
 
 _TRAILING = re.compile(r'\s(--(?:once|before|after-call|error|gradient|json|every[ =]+\d+|after[ =]+\d+|do[ =]+\w+))\s*$')
 _IF = re.compile(r'(?:^|\s)if(?=\s|\(|$)')
@@ -68,7 +68,7 @@ class CatchState:
 # ---------------------------------------------------------------- break
 def _break(context: Context, args: argparse.Namespace, once: bool = False) -> ChangedBreakpoints | BreakpointList:
     breakpoints = debugger_of(context).breakpoints
-    place, condition = _taken_apart(args)
+    place, condition = _split_place(args)
     if not place and not condition:             # as in pdb
         return _list(context)
     where = spec(place) if place else selected_place(context)
@@ -103,42 +103,42 @@ def breakpoint_of(text: str, condition: str | None = None) -> tuple[Spec, str | 
     end = _END_OF_PLACE.search(text)
     args = parser_of(BREAK).parse_args([])
     args.spec, args.condition = (text[:end.start()], text[end.end():]) if end is not None else (text, '')
-    place, own = _taken_apart(args)
+    place, own = _split_place(args)
     if condition is not None:
         if own:
             raise CommandError(f'--if {condition}: it needs a --break before it, and there is another --if')
         own, given = _without_options(condition)
-        _put(args, given)
+        _set_options(args, given)
     return spec(place.strip()), own or None, _settings(args)
 
 
 def _without_options(text: str) -> tuple[str, list[str]]:
     """A condition, and the words of the options that stand behind it."""
-    found: list[str] = []
+    options: list[str] = []
     while (match := _TRAILING.search(' ' + text)) is not None:
-        found.append(match[1])
+        options.append(match[1])
         text = (' ' + text)[:match.start()].strip()
-    return text, [word.text for option in reversed(found) for word in words(option)]
+    return text, [word.text for option in reversed(options) for word in words(option)]
 
 
-def _put(args: argparse.Namespace, given: Sequence[str]) -> None:
+def _set_options(args: argparse.Namespace, words: Sequence[str]) -> None:
     """Put options that stand behind the place where they belong."""
     parser = parser_of(BREAK)
-    found = parser.parse_args(given)
-    if found.spec:
-        raise CommandError(f"behind the options of break comes 'if' and a condition or nothing, not {found.spec!r}")
-    for name, value in vars(found).items():
+    parsed = parser.parse_args(words)
+    if parsed.spec:
+        raise CommandError(f"behind the options of break comes 'if' and a condition or nothing, not {parsed.spec!r}")
+    for name, value in vars(parsed).items():
         if value != parser.get_default(name):
             setattr(args, name, value)
 
 
-def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
+def _split_place(args: argparse.Namespace) -> tuple[str, str]:
     """Place and condition of 'SPEC [OPTIONS] [if CONDITION] [OPTIONS]', or pdb's 'SPEC, CONDITION'."""
     place: str = args.spec or ''
     rest: str = args.condition
     if place == 'if':
         place, rest = '', f'if {rest}'
-    rest, given = _without_options(rest)
+    rest, options = _without_options(rest)
     if place.endswith(','):                     # pdb's `break 11, condition`
         place, rest = place[:-1], f',{rest}'
     elif (comma := _COMMA.fullmatch(place)) is not None:
@@ -151,7 +151,7 @@ def _taken_apart(args: argparse.Namespace) -> tuple[str, str]:
                            ' shows all.')
     if condition and not condition[0].strip():
         raise CommandError("a condition is missing after 'if'")
-    _put(args, [*(word.text for word in words(before)), *given])
+    _set_options(args, [*(word.text for word in words(before)), *options])
     return place, condition[0].strip() if condition else ''
 
 
@@ -247,16 +247,16 @@ def _breaks_arguments(parser: argparse.ArgumentParser) -> None:
                         help='set those of a file; conditions are Python: load only files that you trust')
 
 
-def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = False) -> list[int]:
+def _numbers(breakpoints: Breakpoints, words: Sequence[str], *, specs: bool = False) -> list[int]:
     """The breakpoints that are named; all are there, or it is a mistake."""
-    if not given:
+    if not words:
         raise CommandError("expected numbers of breakpoints, or 'all'; ", TypedCommand('breaks'), ' lists them')
-    found: list[int] = []
-    for name in given:
+    numbers: list[int] = []
+    for name in words:
         if name == 'all':
-            found += breakpoints.entries
+            numbers += breakpoints.entries
         elif name.isdecimal():
-            found.append(breakpoints.entry(int(name)).breakpoint.number)
+            numbers.append(breakpoints.entry(int(name)).breakpoint.number)
         else:
             same = [number for number, entry in breakpoints.entries.items() if entry.breakpoint.spec.text == name]
             if not same or not specs:
@@ -264,8 +264,8 @@ def _numbers(breakpoints: Breakpoints, given: Sequence[str], *, specs: bool = Fa
                 hint = nearest(name, have) if specs else ''
                 also = ' or a SPEC that is set' if specs else ''
                 raise CommandError(f"no breakpoint {name!r}: give a number or 'all'{also}.{hint}")
-            found += same
-    return list(dict.fromkeys(found))
+            numbers += same
+    return list(dict.fromkeys(numbers))
 
 
 def _switch(on: bool) -> Callable[[Context, argparse.Namespace], ChangedBreakpoints]:
@@ -281,10 +281,11 @@ def _switch(on: bool) -> Callable[[Context, argparse.Namespace], ChangedBreakpoi
 
 def _clear(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
     breakpoints = debugger_of(context).breakpoints
-    gone = [state_of(breakpoints.entry(number), breakpoints) for number in _numbers(breakpoints, args.numbers, specs=True)]
-    for state in gone:
+    cleared = [state_of(breakpoints.entry(number), breakpoints)
+               for number in _numbers(breakpoints, args.numbers, specs=True)]
+    for state in cleared:
         breakpoints.clear(state.number)
-    return ChangedBreakpoints('cleared', tuple(gone))
+    return ChangedBreakpoints('cleared', tuple(cleared))
 
 
 def _condition(context: Context, args: argparse.Namespace) -> ChangedBreakpoints:
@@ -312,7 +313,7 @@ def _catch(context: Context, args: argparse.Namespace) -> CatchState:
 # ---------------------------------------------------------------- drawn
 def draw_changed(result: Any) -> RenderableType:
     if isinstance(result, FileReport):
-        return filed_view(result)
+        return breakpoint_file_view(result)
     if isinstance(result, BreakpointList):
         unread = result.file and not result.breakpoints
         hint = f"{result.file} exists: 'breaks --load' sets its breakpoints" if unread else ''
@@ -326,16 +327,16 @@ def _draw_catch(result: CatchState) -> RenderableType:
     return Text('a wrapped function that raises stops' if result.on else 'errors do not stop')
 
 
-def _numbered(parser: argparse.ArgumentParser) -> None:
+def _number_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('number', metavar='BREAKPOINT', type=positive, help='its number')
 
 
 def _condition_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _WORDS
-    _numbered(parser)
+    _number_argument(parser)
 
 
-def _numbered_many(parser: argparse.ArgumentParser) -> None:
+def _number_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('numbers', metavar='BREAKPOINT', nargs='*', help="numbers of breakpoints, or 'all'")
 
 
@@ -345,7 +346,7 @@ def _clear_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _ignore_arguments(parser: argparse.ArgumentParser) -> None:
-    _numbered(parser)
+    _number_argument(parser)
     parser.add_argument('count', metavar='COUNT', type=_count, nargs='?', default=0,
                         help='number of hits to skip from now on')
 
@@ -364,9 +365,11 @@ TBREAK = Command('tbreak', 'the same as break --once', 'stop', lambda context, a
 BREAKS = Command('breaks', 'list the breakpoints, save or load them', 'stop', _breaks, draw_changed, _breaks_arguments,
                  ('bl',), needs_program=True,
                  examples=('breaks', 'breaks --save'))
-ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _numbered_many, needs_program=True,
+ENABLE = Command('enable', 'test breakpoints again', 'stop', _switch(True), draw_changed, _number_arguments,
+                 needs_program=True,
                  examples=('enable 2', 'enable all'))
-DISABLE = Command('disable', 'keep breakpoints, but do not test them', 'stop', _switch(False), draw_changed, _numbered_many,
+DISABLE = Command('disable', 'keep breakpoints, but do not test them', 'stop', _switch(False), draw_changed,
+                  _number_arguments,
                   needs_program=True,
                   examples=('disable 1 2',))
 CLEAR = Command('clear', 'delete breakpoints', 'stop', _clear, draw_changed, _clear_arguments, ('cl',),

@@ -55,22 +55,22 @@ def _check(context: Context, args: argparse.Namespace) -> CheckReport:
 
 def _keep(trace: Trace, edges: Sequence[CheckedEdge]) -> None:
     """Put the verdicts into the trace: the tape shows them beside its edges, now and when it is opened again."""
-    found = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
+    verdicts = [[edge.gradient, edge.slot, edge.outcome.verdict, *(None if number is None else float(number) for number in (
         edge.outcome.error, edge.outcome.got, edge.outcome.expected))] for edge in edges]
     for recorder in recorders():
         if recorder.path == getattr(trace, 'path', None):
-            for start in range(0, len(found), _NOTED):
-                recorder.note(NOTE, {'edges': found[start:start + _NOTED]})
+            for start in range(0, len(verdicts), _NOTED):
+                recorder.note(NOTE, {'edges': verdicts[start:start + _NOTED]})
 
 
 def _of_call(steps: list[CallRecord], call: CallRecord) -> list[CallRecord]:
     """The gradient call itself, or those of a forward call."""
     if call.site.kind == 'gradient':
         return [call]
-    found = [step for step in steps if step.forward == call.number]
-    if not found:
+    gradient_steps = [step for step in steps if step.forward == call.number]
+    if not gradient_steps:
         raise CommandError(f'no gradient call of call #{call.number} {call.label} was recorded: it was not differentiated')
-    return found
+    return gradient_steps
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

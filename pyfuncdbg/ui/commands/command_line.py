@@ -181,21 +181,21 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
             for name in action.option_strings}
 
 
-def valued(parser: argparse.ArgumentParser) -> frozenset[str]:
+def options_with_value(parser: argparse.ArgumentParser) -> frozenset[str]:
     """The options after which a value stands."""
     return frozenset(name for action in parser._actions if action.nargs != 0 for name in action.option_strings)
 
 
-def split(args: Sequence[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
+def split_arguments(args: Sequence[str], parser: argparse.ArgumentParser) -> tuple[list[str], list[str]]:
     """Our options, and from the program on everything that is the program's."""
-    at, takes_value = 0, valued(parser)
+    at, takes_value = 0, options_with_value(parser)
     while at < len(args) and args[at].startswith('-') and args[at] not in ('-m', '-', '--'):
         at += 2 if args[at] in takes_value else 1
     ours, target = list(args[:at]), list(args[at:])
     return ours, target[1:] if target[:1] == ['--'] else target
 
 
-def misplaced(target: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+def misplaced_options(target: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
     """Words of the program that are named like options of ours, in their order."""
     known = [name for name in actions_of(parser) if name.startswith('--')]
     return list(dict.fromkeys(name for word in target[1:] if (name := word.partition('=')[0]) in known))

@@ -62,18 +62,18 @@ def completions(text: str, context: Context, before: str = '') -> Completions:
     if before and name_of(before.partition('\n')[0]) != 'commands':
         if not line.strip():
             return Completions(len(text), (_INDENT,))
-        return _chosen(text, *_python_at_end(line, context))
+        return _matching(text, *_python_at_end(line, context))
     first, blank, _ = line.lstrip().partition(' ')
     word = '' if not line or line[-1].isspace() else line.split()[-1]
     if not blank:
-        start, found = _python(line, context)
+        start, candidates = _python(line, context)
         if start == len(line) - len(word):
-            found = {*found, *_commands()} if word else set(_commands())
-        return _chosen(text, line[start:], {*found, *(('end', 'silent') if before else ())})
+            candidates = {*candidates, *_commands()} if word else set(_commands())
+        return _matching(text, line[start:], {*candidates, *(('end', 'silent') if before else ())})
     try:
         command = find_command(first, TABLE)
     except CommandError:
-        return _chosen(text, *_python_at_end(line, context))
+        return _matching(text, *_python_at_end(line, context))
     return _of_command(command, text, line, word, context)
 
 
@@ -84,16 +84,16 @@ def _of_command(command: Command, text: str, line: str, word: str, context: Cont
     earlier = line.split()[1:-1 if word else None]
     option = options.get(earlier[-1]) if earlier else None
     if option is not None and option.nargs != 0:
-        return _chosen(text, word, _values(command, option, context))
+        return _matching(text, word, _values(command, option, context))
     if word.startswith('-') and not (command.expression and len(word) == 1):
-        return _chosen(text, word, options)
+        return _matching(text, word, options)
     position = _position(earlier, options)
     places = [action for action in parser._actions if not action.option_strings]
     if position < len(places) or (places and places[-1].nargs == '*'):
-        return _chosen(text, word, _values(command, places[min(position, len(places) - 1)], context))
+        return _matching(text, word, _values(command, places[min(position, len(places) - 1)], context))
     if not command.expression:
         return Completions(len(text), ())
-    return _of_expression(command, text, line, word, context, begun=position > len(places))
+    return _of_expression(command, text, line, word, context, is_begun=position > len(places))
 
 
 def _position(earlier: Sequence[str], options: Mapping[str, argparse.Action]) -> int:
@@ -109,27 +109,27 @@ def _position(earlier: Sequence[str], options: Mapping[str, argparse.Action]) ->
     return count
 
 
-def _of_expression(command: Command, text: str, line: str, word: str, context: Context, *, begun: bool) -> Completions:
+def _of_expression(command: Command, text: str, line: str, word: str, context: Context, *, is_begun: bool) -> Completions:
     """In the expression behind the options and arguments: Python mostly, and tensors, which it may hold."""
     own: Iterable[str] | None = None
     if command.name in ('list', 'commands', 'alias', 'undisplay'):
-        own = () if begun else _own(command.name, context)
-    elif command.name in ('break', 'tbreak', 'condition') and not begun and 'if'.startswith(word):
+        own = () if is_begun else _first_arguments(command.name, context)
+    elif command.name in ('break', 'tbreak', 'condition') and not is_begun and 'if'.startswith(word):
         own = ('if',)
     elif command.name == 'run':
         own = VOCABULARY
-    elif command.name == 'swap' and not begun:
+    elif command.name == 'swap' and not is_begun:
         own = {*_nodes(context), *_python_at_end(line, context)[1]}
     if own is not None:
-        return _chosen(text, word, own)
-    tensors = _chosen(text, word, _tensors(context)) if word else Completions(len(text), ())
+        return _matching(text, word, own)
+    tensors = _matching(text, word, _tensors(context)) if word else Completions(len(text), ())
     if tensors.words and _OF_TENSORS.search(word):
         return tensors
-    names = _chosen(text, *_python_at_end(line, context))
+    names = _matching(text, *_python_at_end(line, context))
     return names if names.words else tensors
 
 
-def _own(name: str, context: Context) -> Iterable[str]:
+def _first_arguments(name: str, context: Context) -> Iterable[str]:
     """Words that can begin the raw rest of these commands."""
     if name == 'commands':
         return _breakpoints(context)
@@ -138,9 +138,9 @@ def _own(name: str, context: Context) -> Iterable[str]:
     return displays.expressions(context.stop) if name == 'undisplay' and context.stop is not None else ()
 
 
-def _chosen(text: str, word: str, found: Iterable[str]) -> Completions:
+def _matching(text: str, word: str, candidates: Iterable[str]) -> Completions:
     hidden = not word.startswith('_')
-    words = sorted(name for name in set(found)
+    words = sorted(name for name in set(candidates)
                    if name.startswith(word) and name != word and not (hidden and name.startswith('_')))
     return Completions(len(text) - len(word), tuple(words[:_MOST]))
 
@@ -163,10 +163,10 @@ def _values(command: Command, action: argparse.Action, context: Context) -> Iter
         metavar = 'FILE[:LINE]'
     if metavar == 'FILE' and command.name == 'lp':
         metavar = 'FILE[:LINE]'
-    read = _KINDS.get(metavar)
+    read_values = _KINDS.get(metavar)
     if metavar == 'BREAKPOINT' and command.name == 'clear':
         return {*_breakpoints(context), *_places(context)}
-    return read(context) if read is not None else ()
+    return read_values(context) if read_values is not None else ()
 
 
 def _breakpoints(context: Context) -> Iterable[str]:

@@ -64,7 +64,7 @@ def configuration(say: Say = lambda text: None) -> Configuration:
     path = location()
     try:
         text = _text(path) if path is not None else None
-        data = _parsed(text) if text is not None else {}
+        data = _parse(text) if text is not None else {}
     except (OSError, ValueError) as error:
         say(f'{path}: {_reason(error)}; the setting is ignored')
         return Configuration()
@@ -91,8 +91,8 @@ def keep(changes: Mapping[str, str | bool]) -> str:
         before = _text(path) or ''
         after = before
         for name, value in changes.items():
-            after = _edited(after, name, value)
-        if _parsed(after) != {**_parsed(before), **changes}:
+            after = _edit(after, name, value)
+        if _parse(after) != {**_parse(before), **changes}:
             return f'{path}: its lines for {", ".join(changes)} have a form that cannot be changed here'
         if after != before:
             _write(Path(os.path.realpath(path)), after)     # it may be a link into a repository
@@ -126,7 +126,7 @@ def _text(path: Path) -> str | None:
     return data.decode('utf-8')
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     import tomllib
     try:
         return tomllib.loads(text)
@@ -156,7 +156,7 @@ def _mistake(name: str, value: Any) -> str:
     return 'traces: a path cannot contain a null byte' if name == 'traces' and '\0' in str(value) else ''
 
 
-def _edited(text: str, name: str, value: str | bool) -> str:
+def _edit(text: str, name: str, value: str | bool) -> str:
     """The text with this setting: on its line, or on a new one before the first table."""
     written = f'{name} = {json.dumps(value, ensure_ascii=False)}'
     lines = text.splitlines(keepends=True)

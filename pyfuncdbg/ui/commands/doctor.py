@@ -38,11 +38,11 @@ _EXAMINING = 'examining the trace, kinds of faults'
 
 def _doctor(context: Context, args: argparse.Namespace) -> Diagnosis:
     with context.progress(_EXAMINING) as tell:
-        found = diagnose(context.trace, hosts.doctors(), tell)
+        diagnosis = diagnose(context.trace, hosts.doctors(), tell)
     if args.kind is None:
-        return found
-    findings = tuple(finding for finding in found.findings if finding.kind == args.kind)
-    return replace(found, findings=findings)
+        return diagnosis
+    findings = tuple(finding for finding in diagnosis.findings if finding.kind == args.kind)
+    return replace(diagnosis, findings=findings)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,12 +97,12 @@ def examine(path: Path, argv: Sequence[str], budget: int | None) -> None:
     atexit.register(finish)
 
 
-def _now_and_then(gather: Callable[[], bool], ended: Sequence[bool]) -> None:
+def _now_and_then(gather: Callable[[], bool], end_flag: Sequence[bool]) -> None:
     """Gather again and again until the program has ended, on a thread of its own; not in a forked child."""
     owner, interval = os.getpid(), _FIRST
     while True:
         time.sleep(interval)
-        if ended or os.getpid() != owner:
+        if end_flag or os.getpid() != owner:
             return
         with contextlib.suppress(Exception):    # the program changes these tables meanwhile; the next pass reads them again
             if gather():
@@ -164,21 +164,21 @@ def _tell(path: Path, as_json: bool) -> bool:
     from rich.console import Console
 
     from pyfuncdbg.observers.record.trace import Trace
-    from pyfuncdbg.ui.views.progress import working
+    from pyfuncdbg.ui.views.progress import work_progress
     try:
-        with Trace.open(path) as trace, working(_EXAMINING) as tell:
-            found = diagnose(trace, hosts.doctors(), tell)
+        with Trace.open(path) as trace, work_progress(_EXAMINING) as tell:
+            diagnosis = diagnose(trace, hosts.doctors(), tell)
     except PyfuncdbgError as error:
         print(f'pyfuncdbg: {error}', file=sys.stderr)
         return True
     if as_json:
-        print(to_json(found), file=sys.stderr, flush=True)
-        return bool(found.calls or found.findings)
+        print(to_json(diagnosis), file=sys.stderr, flush=True)
+        return bool(diagnosis.calls or diagnosis.findings)
     console = Console(file=sys.stderr, highlight=False, markup=False)
-    print_page(doctor_view(found), console)
-    if not found.calls and not found.findings:
+    print_page(doctor_view(diagnosis), console)
+    if not diagnosis.calls and not diagnosis.findings:
         return False
-    number = next((finding.calls[0] for finding in found.findings if finding.calls and finding.calls[0]), '')
+    number = next((finding.calls[0] for finding in diagnosis.findings if finding.calls and finding.calls[0]), '')
     console.print(f'pyfuncdbg show {shlex.quote(str(path))} ' + (f'call {number}' if number else 'doctor'), style='cyan',
                   soft_wrap=True)
     return True

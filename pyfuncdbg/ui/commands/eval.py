@@ -19,11 +19,11 @@ from pyfuncdbg.observers.debug.conditions.vocabulary import VOCABULARY
 from pyfuncdbg.observers.debug.inspecting.evaluate import Namespace, evaluate, replace_tensor_names
 from pyfuncdbg.observers.debug.inspecting.scope import host_of, scope_of
 from pyfuncdbg.observers.debug.value import Value, describe_value
-from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.ui.commands.array_files import write_array
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import elements, find_tensor, parse_tensor
-from pyfuncdbg.ui.commands.engine.slice_syntax import sliced
+from pyfuncdbg.ui.commands.engine.slice_syntax import slice_array
 from pyfuncdbg.ui.commands.live_values import live_value
 from pyfuncdbg.ui.views.tensors.expression_value import evaluated_view
 
@@ -112,7 +112,7 @@ class TraceNames(Namespace):
 
     def get_name(self, name: str) -> Any:
         if f'{name}:0' in self._tensors and not (name in VOCABULARY and name in self._called):
-            return recorded(self._context, name, self._run)
+            return recorded_elements(self._context, name, self._run)
         return np if name == 'np' else VOCABULARY[name]
 
     def known(self) -> Iterable[str]:
@@ -121,13 +121,13 @@ class TraceNames(Namespace):
 
 def tensors_of(context: Context) -> set[str]:
     """Names of the tensors that a trace may hold."""
-    found = {name for site in context.trace.sites() for name in (*site.inputs, *site.outputs, f'{site.name}:0') if name}
+    names = {name for site in context.trace.sites() for name in (*site.inputs, *site.outputs, f'{site.name}:0') if name}
     for run in context.trace.calls(kind='run', newest_first=True, limit=1):
-        found |= {tensor.name for tensor in (*run.inputs, *run.outputs) if tensor.name}
-    return found
+        names |= {tensor.name for tensor in (*run.inputs, *run.outputs) if tensor.name}
+    return names
 
 
-def recorded(context: Context, name: str, run: int | None = None) -> np.ndarray:
+def recorded_elements(context: Context, name: str, run: int | None = None) -> np.ndarray:
     """The elements of a recorded tensor as `pt` would name it, a slice included.
 
     Raises:
@@ -138,52 +138,52 @@ def recorded(context: Context, name: str, run: int | None = None) -> np.ndarray:
         values = elements(context.trace, spec, find_tensor(context.trace, spec, run=run, stop=context.stop))
     except TraceError as error:
         raise CommandError(str(error)) from None
-    return values if spec.index is None else sliced(values, spec.index, spec.name)
+    return values if spec.index is None else slice_array(values, spec.index, spec.name)
 
 
-def _quoted(text: str) -> tuple[str, dict[str, str]]:
+def _replace_quoted(text: str) -> tuple[str, dict[str, str]]:
     """An expression with a Python name of the same length for each quoted tensor, and what those names mean."""
     meaning: dict[str, str] = {}
 
     def word(match: re.Match[str]) -> str:
         tensor = (match[1] or match[2]).strip()
-        made = '_' + re.sub(r'\W', '_', match[0])[1:]
-        while meaning.get(made, tensor) != tensor:
-            made += '_'                         # 'a/b' and 'a_b'
-        meaning[made] = tensor
-        return made
+        name = '_' + re.sub(r'\W', '_', match[0])[1:]
+        while meaning.get(name, tensor) != tensor:
+            name += '_'                         # 'a/b' and 'a_b'
+        meaning[name] = tensor
+        return name
     return _QUOTED.sub(word, text), meaning
 
 
 def _evaluate(context: Context, args: argparse.Namespace) -> EvaluatedValue:
-    text, meaning = _quoted(args.expression)
+    text, meaning = _replace_quoted(args.expression)
     at_stop = context.stop is not None and args.run is None
-    read: dict[str, Callable[[], Any]] = {}
+    readers: dict[str, Callable[[], Any]] = {}
     for word, tensor in meaning.items():
-        read[word] = _reader(context, tensor, args.run)
+        readers[word] = _reader(context, tensor, args.run)
     host = None
     if at_stop and context.stop is not None:
         stop = context.stop
-        ended = stop.run.id if stop.phase == 'end' and stop.run is not None else None
-        if ended is not None:                   # its values exist only in the recording
+        end_run = stop.run.id if stop.phase == 'end' and stop.run is not None else None
+        if end_run is not None:                   # its values exist only in the recording
             text, plain = replace_tensor_names(text, tensors_of(context))
-            read |= {word: partial(recorded, context, tensor, ended) for word, tensor in plain.items()}
+            readers |= {word: partial(recorded_elements, context, tensor, end_run) for word, tensor in plain.items()}
         text, names = scope_of(stop, text)
         host = host_of(stop)
-        if ended is not None:
-            names = EndedNames(TraceNames(context, ended, text), names)
+        if end_run is not None:
+            names = EndedNames(TraceNames(context, end_run, text), names)
     else:
         names = TraceNames(context, args.run, text)
         text, plain = replace_tensor_names(text, tensors_of(context))
         for word, tensor in plain.items():
-            read[word] = _reader(context, tensor, args.run)
+            readers[word] = _reader(context, tensor, args.run)
     try:
-        value = describe_value(evaluate(text, QuotedNames(read, names, context if at_stop else None)), host)
+        value = describe_value(evaluate(text, QuotedNames(readers, names, context if at_stop else None)), host)
     except CommandError as error:
         raise CommandError(_as_typed(str(error), text, args.expression)) from None
     if args.write and value.array is None:
         raise CommandError(f'eval -w: expected an array, got a {value.type}')
-    file = written(value.array, args.write) if args.write and value.array is not None else ''
+    file = write_array(value.array, args.write) if args.write and value.array is not None else ''
     return EvaluatedValue(args.expression, value, args.n, file)
 
 
@@ -197,8 +197,8 @@ def _reader(context: Context, tensor: str, run: int | None) -> Callable[[], Any]
         spec = parse_tensor(tensor)
         live = live_value(context, spec) if run is None else None
         if live is None:
-            return recorded(context, tensor, run)
-        return live.values if spec.index is None else sliced(live.values, spec.index, spec.name)
+            return recorded_elements(context, tensor, run)
+        return live.values if spec.index is None else slice_array(live.values, spec.index, spec.name)
     return read
 
 

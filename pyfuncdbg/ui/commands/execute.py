@@ -14,20 +14,20 @@ from pyfuncdbg.errors import CommandError, TypedCommand, nearest
 from pyfuncdbg.hooks.capture import divert
 from pyfuncdbg.observers.debug.inspecting.evaluate import MissingExpressionError
 from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
-from pyfuncdbg.ui.commands.alias import aliases, expanded
+from pyfuncdbg.ui.commands.alias import aliases, expand_alias
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.commands.engine.command import Command, CommandTable, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import (
-    joined,
-    joined_expression,
+    join_expression,
+    join_words,
     refuse_overlong,
-    separated,
+    split_commands,
     split_expression,
     split_redirect,
     words,
 )
 from pyfuncdbg.ui.commands.habits import hint as not_there
-from pyfuncdbg.ui.commands.help import SHOWS_HELP, described, find_command
+from pyfuncdbg.ui.commands.help import SHOWS_HELP, describe_command, find_command
 from pyfuncdbg.ui.commands.svg import MARK
 from pyfuncdbg.ui.commands.table import TABLE
 
@@ -56,7 +56,7 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
         if line.split(None, 1)[:1] and line.split(None, 1)[0] in aliases:
             return _of_alias(line, context, table)
         line = as_command(line, at_stop=context.stop is not None)
-    text, redirect = line if isinstance(line, str) else _joined(line, context, table), ''
+    text, redirect = line if isinstance(line, str) else _join(line, context, table), ''
     if isinstance(line, str) and context.stop is not None and is_for_python(line, table):
         return _in_python(line, context, table)
     first = next(words(text), None)
@@ -67,7 +67,7 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
     if isinstance(line, str) and not _takes_expression(first.text, table):
         text, redirect = split_redirect(text)
     command = find_command(first.text, table, context)
-    answer = _carried_out(command, text[first.end:], context, first.text)
+    answer = _carry_out(command, text[first.end:], context, first.text)
     if redirect:
         _write(redirect, answer, text.strip(), context.width)
         return Answer(answer.command, answer.result, answer.as_json, redirect)
@@ -75,21 +75,21 @@ def execute(line: str | Sequence[str], context: Context, table: CommandTable = T
 
 
 def _of_alias(line: str, context: Context, table: CommandTable) -> Answer:
-    first, *rest = separated(expanded(line)) or ['']
+    first, *rest = split_commands(expand_alias(line)) or ['']
     return replace(execute(first, context, table), later=tuple(rest))
 
 
-def _joined(argv: Sequence[str], context: Context, table: CommandTable) -> str:
+def _join(argv: Sequence[str], context: Context, table: CommandTable) -> str:
     if argv and _takes_expression(argv[0], table):
         parser = parser_of(find_command(argv[0], table), context.width)
-        return f'{joined(argv[:1])} {joined_expression(argv[1:], parser)}'
-    return joined(argv)
+        return f'{join_words(argv[:1])} {join_expression(argv[1:], parser)}'
+    return join_words(argv)
 
 
 def name_of(line: str, table: CommandTable = TABLE) -> str:
     """The name of the command in a line, none of its other names; '' if it is none."""
     try:
-        first = next(words(expanded(line)), None)
+        first = next(words(expand_alias(line)), None)
         return find_command(first.text, table).name if first is not None else ''
     except CommandError:
         return ''
@@ -112,9 +112,9 @@ def _in_python(line: str, context: Context, table: CommandTable) -> Answer:
     """An expression or a statement; where it is no Python, it may be a mistyped command."""
     text, python = line.strip(), find_command('!', table)
     if text.startswith('!'):
-        return _carried_out(python, text[1:], context)
+        return _carry_out(python, text[1:], context)
     try:
-        return _carried_out(python, f' -- {text}', context)
+        return _carry_out(python, f' -- {text}', context)
     except CommandError as error:
         names = [*aliases, *table.names]
         first = '/regex' if text.startswith('/') else text.split(None, 1)[0]
@@ -130,12 +130,12 @@ def _with_hint(error: CommandError, typed: str, rest: str, context: Context) -> 
     if context.stop is None or not typed.isidentifier():
         return error
     frame = selected_frame(context.stop)
-    known = frame is not None and (typed in frame.f_locals or typed in frame.f_globals)
+    is_variable = frame is not None and (typed in frame.f_locals or typed in frame.f_globals)
     assigned = _ASSIGNMENT.match(rest)
     if frame is None and assigned:
         return CommandError(f'{typed!r} is a command here, and a node has no variables: "${typed}{rest}" sets one of this '
                             f'session. ({error})')
-    if not (known or assigned):
+    if not (is_variable or assigned):
         return error
     return CommandError(f'{typed!r} is a command here: for the variable type "!{typed}{rest}" or "p {typed}". ({error})')
 
@@ -145,18 +145,18 @@ def _takes_expression(name: str, table: CommandTable) -> bool:
     return command is not None and bool(command.expression)
 
 
-def _carried_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:
+def _carry_out(command: Command, rest: str, context: Context, typed: str = '') -> Answer:
     parser = parser_of(command, context.width)
     if command.expression:
-        given, expression = split_expression(rest, parser, command)
+        option_words, expression = split_expression(rest, parser, command)
     else:
-        given, expression = [word.text for word in words(rest)], ''
-    options = given[:given.index('--')] if '--' in given else given
+        option_words, expression = [word.text for word in words(rest)], ''
+    options = option_words[:option_words.index('--')] if '--' in option_words else option_words
     if '-h' in options or '--help' in options:
-        page = described(command, context.width)
+        page = describe_command(command, context.width)
         return Answer(SHOWS_HELP, page, '--json' in options)
     try:
-        args = parser.parse_args(given)
+        args = parser.parse_args(option_words)
     except CommandError as error:
         raise _with_hint(error, typed, rest, context) from None
     if command.expression:
@@ -208,8 +208,8 @@ def as_command(line: str, *, at_stop: bool) -> str:
         return f'pt @[{elements[1].strip().removeprefix("[").removesuffix("]")}]'
     if not at_stop:
         return line
-    found = _QUESTION.fullmatch(line) if '?' in line else None
-    if found is None:
+    match = _QUESTION.fullmatch(line) if '?' in line else None
+    if match is None:
         return line
-    name = 'pinfo2' if len(found['front'] or found['back']) == 2 else 'pinfo'
-    return f'{name} {found["after"] or found["before"]}'
+    name = 'pinfo2' if len(match['front'] or match['back']) == 2 else 'pinfo'
+    return f'{name} {match["after"] or match["before"]}'

@@ -84,7 +84,7 @@ def _backtrace_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--locals', action='store_true', help='the variables of the innermost frames too')
 
 
-def _moved(context: Context, by: int) -> StackRow | None:
+def _move(context: Context, by: int) -> StackRow | None:
     stop = stop_of(context)
     move_selection(stop, by)
     return selected_row(stop)
@@ -94,7 +94,7 @@ def _count(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('count', metavar='N', type=positive, nargs='?', default=1, help='number of entries (default 1)')
 
 
-def _at(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
+def _source_place(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
     """(file, line, line that raised, what it is of) of an entry."""
     if isinstance(entry, FrameEntry):
         code = program_code(entry.frame.f_code)
@@ -102,17 +102,17 @@ def _at(entry: Entry | None, stop: Stop) -> tuple[str, int, int, str]:
         raised = entry.line if stop.error is not None and entry.line != current else 0
         return code.co_filename, current, raised, code.co_name
     if isinstance(entry, NodeEntry):
-        made = created_at(entry.site)
-        if made is None:
+        created = created_at(entry.site)
+        if created is None:
             raise CommandError(f'the line that created the node {entry.site.name!r} is not known')
-        return made.filename, made.line, 0, made.function
+        return created.filename, created.line, 0, created.function
     raise CommandError('a run has no source: "up" selects the frame that called it')
 
 
 def _list(context: Context, args: argparse.Namespace) -> Listing:
     stop = stop_of(context)
     entry = selected_entry(stop)
-    filename, current, raised, function = _at(entry, stop)
+    filename, current, raised, function = _source_place(entry, stop)
     first, last = _range(args.lines, current, stop.listed)
     module = entry.frame.f_globals if isinstance(entry, FrameEntry) else None
     count = len(source_lines(filename, module))
@@ -120,17 +120,17 @@ def _list(context: Context, args: argparse.Namespace) -> Listing:
         if args.lines.strip() not in ('', '.'):
             raise CommandError(f'list: {filename} has {count} lines, no line {args.lines.strip()}')
         raise CommandError(f'the listing ended at the last line, {count}. "list ." goes back to line {current}.')
-    found = listing(filename, first, last, function=function, current=current, raised=raised, module=module,
-                    marks=marks_of(context))
-    stop.listed = found.last
-    return found
+    source = listing(filename, first, last, function=function, current=current, raised=raised, module=module,
+                     marks=marks_of(context))
+    stop.listed = source.last
+    return source
 
 
-def _range(text: str, current: int, listed: int) -> tuple[int, int]:
+def _range(text: str, current: int, last_listed: int) -> tuple[int, int]:
     """First and last line, as pdb reads them."""
     text = text.strip()
-    if not text and listed:
-        return listed + 1, listed + _LISTED
+    if not text and last_listed:
+        return last_listed + 1, last_listed + _LISTED
     if not text or text == '.':
         first = max(1, current - 5)
         return first, first + _LISTED - 1
@@ -154,7 +154,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 def _longlist(context: Context, args: argparse.Namespace) -> Listing:
     stop = stop_of(context)
     entry = selected_entry(stop)
-    _, current, raised, _ = _at(entry, stop)
+    _, current, raised, _ = _source_place(entry, stop)
     if isinstance(entry, FrameEntry):
         return whole_listing(entry.frame.f_code, current, raised, marks_of(context))
     code = getattr(entry.site.function, '__code__', None) if isinstance(entry, NodeEntry) else None
@@ -178,8 +178,8 @@ def _source(context: Context, args: argparse.Namespace) -> Listing:
                    breakpoints=marks_of(context)(filename))
 
 
-def _draw_source(found: Listing) -> RenderableType:
-    return Page(place(found.filename, found.first, full=True), *listing_view(found).parts)
+def _draw_source(source: Listing) -> RenderableType:
+    return Page(place(source.filename, source.first, full=True), *listing_view(source).parts)
 
 
 def chain_of(error: BaseException) -> list[BaseException]:
@@ -204,11 +204,11 @@ def _exceptions(context: Context, args: argparse.Namespace) -> list[ErrorRow]:
         if chain[args.number].__traceback__ is None:
             raise CommandError(f'exceptions: number {args.number} has no frames to look at')
         stop.show_error(chain[args.number])
-    return [ErrorRow(i, type(error).__name__, _said(error), error is stop.error,
+    return [ErrorRow(i, type(error).__name__, _error_text(error), error is stop.error,
                      raised_record(error, host_of(stop)) if error is stop.error else None) for i, error in enumerate(chain)]
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as broken:                 # the program's own __str__ may raise anything
@@ -261,10 +261,10 @@ BT = Command('bt', 'the stack: run, graph nodes and Python frames, the innermost
              needs_stop=True,
              examples=('bt', 'w --locals'))
 UP = Command('up', 'select the next outer entry of the stack', 'look',
-             lambda context, args: _moved(context, -args.count), row_view, _count, ('u',), needs_stop=True,
+             lambda context, args: _move(context, -args.count), row_view, _count, ('u',), needs_stop=True,
              repeats=True, examples=('up', 'u 2'))
 DOWN = Command('down', 'select the next inner entry of the stack', 'look',
-               lambda context, args: _moved(context, args.count), row_view, _count, ('d',), needs_stop=True,
+               lambda context, args: _move(context, args.count), row_view, _count, ('d',), needs_stop=True,
                repeats=True, examples=('down',))
 LIST = Command('list', 'source around the current line; at a node, around where it was created', 'look', _list, listing_view,
                _list_arguments, ('l',), needs_stop=True, expression='lines',

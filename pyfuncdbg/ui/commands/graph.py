@@ -56,11 +56,11 @@ def _graph(context: Context, args: argparse.Namespace) -> NodeList | Diagram:
     rows.sort(key=SORTS[args.sort])
     plan = graph.plan
     assert plan is not None                     # `plan_of` chose it
-    shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
+    rows_shown = tuple(replace(row, value=_value(graph, values, row)) for row in rows[:args.n or SHOWN])
     ops = any(row.time is not None and row.time.site.kind == 'op' for row in rows) or context.trace.count(
         kind='op', run=run) > 0 or context.trace.info().ops
     ran = sum(row.time is not None or row.handle or row.unseen or row.perhaps > 0 for row in rows)
-    return NodeList(shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
+    return NodeList(rows_shown, len(rows), ran, plan.label, plan.runs, ops, live, run, plan.feeds, plan.fetches,
                     filters_of(args, 'site', 'run'), args.sort, values.run)
 
 

@@ -114,18 +114,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _draw(rows: Sequence[Habit]) -> RenderableType:
     parts: list[Part] = []
     for debugger in DEBUGGERS:
-        mine = [row for row in rows if row.of == debugger]
-        if not mine:
+        own_rows = [row for row in rows if row.of == debugger]
+        if not own_rows:
             continue
         grid = Table.grid(padding=(0, 2))
         grid.add_column(no_wrap=True)
         grid.add_column(no_wrap=True)
         grid.add_column(overflow='fold')
-        for row in mine:
+        for row in own_rows:
             if row.how != 'same':
                 grid.add_row(Text(f'  {row.theirs}', 'bold'), Text(row.how, 'yellow' if row.how == 'different' else 'red'),
                              Text(row.why))
-        same = '   '.join(row.theirs.replace(', ', ' ') for row in mine if row.how == 'same')
+        same = '   '.join(row.theirs.replace(', ', ' ') for row in own_rows if row.how == 'same')
         parts += [Text(debugger, 'bold'), Text.assemble(('the same as here: ', 'dim'), same, overflow='fold'), grid]
     return Page(*parts)
 

@@ -40,7 +40,7 @@ class CommandHelp:
     """Everything, laid out."""
 
 
-def described(command: Command, width: int = 100) -> CommandHelp:
+def describe_command(command: Command, width: int = 100) -> CommandHelp:
     """The help of one command."""
     parser = parser_of(command, width)
     line = usage(command, parser)
@@ -136,9 +136,9 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
     """
     command = table.find(name)
     if name in TOPICS:
-        return HelpPage(read_topic(name), described(command, width) if command is not None else None)
+        return HelpPage(read_topic(name), describe_command(command, width) if command is not None else None)
     if command is not None:
-        return described(command, width)
+        return describe_command(command, width)
     known = (*TOPICS, *more, *table.names)
     raise CommandError(f'no topic or command named {name!r}.{not_there(name) or nearest(name, known)} ',
                        TypedCommand('help'), ' lists them.')
@@ -147,7 +147,7 @@ def help_of(name: str, table: CommandTable, width: int = 100, more: Sequence[str
 def help_list(table: Iterable[Command], width: int = 100) -> HelpList:
     """All topics, and these commands."""
     commands = sorted(table, key=lambda command: GROUPS.index(command.group))
-    return HelpList(tuple(described(command, width) for command in commands), tuple(map(read_topic, TOPICS)))
+    return HelpList(tuple(describe_command(command, width) for command in commands), tuple(map(read_topic, TOPICS)))
 
 
 def help_view(result: Help) -> RenderableType:

@@ -28,7 +28,7 @@ from pyfuncdbg.observers.debug.value import Value, describe_value
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import debugger_of, stop_of
 from pyfuncdbg.ui.commands.to_rewind_retry import Restored, RunPlace, inputs_again, refuse_next_element
-from pyfuncdbg.ui.views.calls.rewind_report import differences_view, injected_view, skipped_view, swapped_view
+from pyfuncdbg.ui.views.calls.rewind_report import differences_view, injection_view, skip_view, swap_view
 
 _LISTED = 20
 """Python nodes that a refusal names."""
@@ -100,7 +100,8 @@ def _inject(context: Context, args: argparse.Namespace) -> Injection:
     host = stop.run.host
     places = list(_places(stop, args.tensor))
     if not places:
-        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{_instead(args.tensor, _known(stop))}')
+        suggestion = _suggestion(args.tensor, _replaceable_names(stop))
+        raise CommandError(f'no tensor {args.tensor!r} can be replaced here.{suggestion}')
     old = places[0].value
     new = replacement_value(evaluate(text, names), old, host, args.tensor)
     for place in places:
@@ -182,12 +183,12 @@ def _outputs(call: Call, count: int) -> Iterator[tuple[str, ...]]:
                *(('out',) if count == 1 else ()))
 
 
-def _instead(name: str, known: list[str]) -> str:
+def _suggestion(name: str, names: list[str]) -> str:
     """The names that can be given: the nearest, else the first."""
-    return nearest(name, known) or (f' These can: {", ".join(known[:_TOLD])}.' if known else '')
+    return nearest(name, names) or (f' These can: {", ".join(names[:_TOLD])}.' if names else '')
 
 
-def _known(stop: Stop) -> list[str]:
+def _replaceable_names(stop: Stop) -> list[str]:
     """Names that can be given to `inject` at a stop."""
     found: list[str] = []
     if stop.call is not None and (stop.phase == 'before' or is_at_start(stop)):
@@ -210,27 +211,27 @@ def _swap(context: Context, args: argparse.Namespace) -> FunctionSwap:
         raise CommandError('no call or node is selected here: stop at one first')
     node, expression = _node_and_function(stop, args.func)
     if stop.call is not None and node in ('', *names_of_site(stop.call.site)):
-        function = _evaluated(stop, expression)
+        function = _evaluate(stop, expression)
         return _swap_call(debugger, stop, stop.call, function)
     place = RunPlace(stop)
     position, site = _python_site(place, node)
-    function = _evaluated(stop, expression)
+    function = _evaluate(stop, expression)
     control = stop.control
     if stop.phase not in ('node', 'error') or control is None:
         raise CommandError(f"{site.name!r} is not the node that runs: 'node' goes on to a place where it can be swapped")
     original, before = site.function, _name(site.function)
-    done = place.done
-    others = [name for one in place.sites[position:done] for name in one.outputs]
-    kept = copied_values(control, stop.run.host, others)
+    position_done = place.done
+    others = [name for one in place.sites[position:position_done] for name in one.outputs]
+    values_before = copied_values(control, stop.run.host, others)
     try:
         control.swap(site, function)
     except ValueError as error:
         raise CommandError(f'{error}. Nothing was changed.') from None
     debugger.note_swap(site, original, len(site.inputs))
-    again = 'run' if position < done or stop.error is not None else ''
-    if again:
-        stop.decide('swap', Rerun(done, kept))
-    return FunctionSwap(site.name, before, _name(function), again)
+    resume_verb = 'run' if position < position_done or stop.error is not None else ''
+    if resume_verb:
+        stop.decide('swap', Rerun(position_done, values_before))
+    return FunctionSwap(site.name, before, _name(function), resume_verb)
 
 
 def _swap_call(debugger: Debugger, stop: Stop, call: Call, function: Any) -> FunctionSwap:
@@ -260,7 +261,7 @@ def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
     call, begins = stop.call, is_at_start(stop)
     if call is None or call.site.kind != 'python' or not (stop.phase == 'before' or begins):
         raise CommandError('no call of a Python function is next here: skip one before it, or where its function begins')
-    value = _evaluated(stop, args.value)
+    value = _evaluate(stop, args.value)
     try:
         SkippedCall(call, value)
     except ValueError as error:
@@ -270,7 +271,7 @@ def _skip(context: Context, args: argparse.Namespace) -> SkipReport:
     return SkipReport(call.site.name, describe_value(value, call.site.host))
 
 
-def _evaluated(stop: Stop, expression: str) -> Any:
+def _evaluate(stop: Stop, expression: str) -> Any:
     text, names = scope_of(stop, expression)
     return evaluate(text, names)
 
@@ -317,17 +318,17 @@ def _draw_differences(result: TensorDifferences) -> RenderableType:
 
 
 INJECT = Command('inject', 'replace the value of a tensor', 'run', _inject,
-                 lambda result: injected_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
+                 lambda result: injection_view(result.tensor, result.before, result.after, result.where), _inject_arguments,
                  needs_stop=True, expression='expr',
                  examples=('inject mm:0 np.zeros((3, 4), np.float32)', 'inject x x * 2'))
 SWAP = Command('swap', "replace the Python function of this node, or of another: 'swap NODE FUNC'. Dependent nodes run "
                "again; 'quit' restores the program's function", 'run', _swap,
-               lambda result: swapped_view(result.node, result.before, result.after, result.again, result.inputs,
+               lambda result: swap_view(result.node, result.before, result.after, result.again, result.inputs,
                                             result.changed),
                needs_stop=True, expression='func',
                examples=('swap lambda x: x * 2', 'swap norm other_norm'), tail='[NODE] FUNC')
 SKIP = Command('skip', 'do not run the function of the next call: return a value instead, several as a tuple', 'run', _skip,
-               lambda result: skipped_view(result.node, result.value), needs_stop=True,
+               lambda result: skip_view(result.node, result.value), needs_stop=True,
                expression='value', examples=('skip np.zeros(3, np.float32)', 'skip x * 2, 0'))
 DIFFERENCES = Command('differences', 'tensors that changed by swap or retry', 'look', _differences,
                       _draw_differences, needs_stop=True,

@@ -70,20 +70,20 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
     stop = context.stop
     if stop is None or stop.run is None or spec.side:
         return None
-    known = RunTensors(stop, stop.run)
+    tensors = RunTensors(stop, stop.run)
     try:
-        value = known.value(spec.name)
+        value = tensors.value(spec.name)
     except CommandError:
-        if spec.name not in known.names() or _recorded(context, spec, stop):
+        if spec.name not in tensors.names() or _is_recorded(context, spec, stop):
             return None
         raise
-    found = describe_value(value, stop.run.host)
-    if found.tensor is None or found.array is None:
-        raise CommandError(f'{spec.name} does not hold values but a {found.type}')
-    return LiveValue(replace(found.tensor, name=spec.name), f'run #{stop.run.id}, now', found.array)
+    value_found = describe_value(value, stop.run.host)
+    if value_found.tensor is None or value_found.array is None:
+        raise CommandError(f'{spec.name} does not hold values but a {value_found.type}')
+    return LiveValue(replace(value_found.tensor, name=spec.name), f'run #{stop.run.id}, now', value_found.array)
 
 
-def _recorded(context: Context, spec: TensorReference, stop: Stop) -> bool:
+def _is_recorded(context: Context, spec: TensorReference, stop: Stop) -> bool:
     """Whether the trace has it from this very run."""
     try:
         call = find_tensor(context.trace, spec, stop=context.stop).call
@@ -100,19 +100,19 @@ def _feeds(context: Context, args: argparse.Namespace) -> FeedList:
         view = view_of(stop)
         names = view.feeds if view is not None else run.feeds
         if stop.call is not None and stop.call.site.kind == 'run':
-            given = dict(zip(run.feeds, stop.call.inputs, strict=False))
+            fed_values = dict(zip(run.feeds, stop.call.inputs, strict=False))
         else:
-            given = {name: tensors.value(name) for name in names}
-        records = ((name, describe_value(value, run.host).tensor) for name, value in given.items())
+            fed_values = {name: tensors.value(name) for name in names}
+        records = ((name, describe_value(value, run.host).tensor) for name, value in fed_values.items())
         rows = [replace(tensor, name=name) for name, tensor in records if tensor is not None]
         return FeedList(run.id, run.label, rows, True)
-    found = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
-    if not found:
+    runs = context.trace.calls(kind='run', run=args.run, newest_first=True, limit=1)
+    if not runs:
         if args.run is None:
             raise CommandError('no run is recorded in this trace')
         raise CommandError(f'no feeds of run {args.run} are recorded; ', TypedCommand('calls --kind run'),
                            ' lists the runs that are')
-    return FeedList(found[0].run, found[0].site.name, [tensor for tensor in found[0].inputs if not tensor.absent], False)
+    return FeedList(runs[0].run, runs[0].site.name, [tensor for tensor in runs[0].inputs if not tensor.absent], False)
 
 
 def _feeds_arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +140,7 @@ def passes(test: TensorTest, tensor: TensorRecord) -> bool | None:
         array = tensor.to_numpy()
     except DroppedError:
         return None
-    return _asked(test, array, tensor.name)
+    return _test_value(test, array, tensor.name)
 
 
 def value_passes(test: TensorTest, value: Any, host: Host | None, name: str) -> bool:
@@ -150,10 +150,10 @@ def value_passes(test: TensorTest, value: Any, host: Host | None, name: str) -> 
         CommandError: The condition raised.
     """
     array = describe_value(value, host, items=0, counted=0).array
-    return array is not None and _asked(test, array, name)
+    return array is not None and _test_value(test, array, name)
 
 
-def _asked(test: TensorTest, array: Any, name: str) -> bool:
+def _test_value(test: TensorTest, array: Any, name: str) -> bool:
     try:
         return test(array)
     except Exception as error:                  # what the user typed may raise anything

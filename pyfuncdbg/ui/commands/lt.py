@@ -21,9 +21,9 @@ from pyfuncdbg.ui.views.tensors.tensors import (
     LiveList,
     Row,
     TensorListing,
+    available_at,
     kind_of,
     live_view,
-    made_at,
     tensor_name,
     tensor_table,
 )
@@ -52,7 +52,7 @@ def _of_row(by: Callable[[TensorRecord], Any]) -> Callable[[Row], Any]:
 
 
 SORT: dict[str, Callable[[Row], Any]] = {
-    'time': lambda row: made_at(*row),
+    'time': lambda row: available_at(*row),
     'name': lambda row: tensor_name(*row),
     'call': lambda row: (row[0].process, row[0].run, row[0].started),
     'kind': lambda row: kind_of(*row),
@@ -91,24 +91,25 @@ def _recorded(context: Context, args: argparse.Namespace, sort: str) -> TensorLi
     if args.type is not None:
         rows = [row for row in rows if fnmatchcase(kind_of(*row), args.type)]
     bad = [row for row in rows if row[1].stats is not None and row[1].stats.bad]
-    wanted = bad if args.bad else rows
+    selected = bad if args.bad else rows
     if args.filter is not None:
         filters['if'] = args.filter.text
         with context.progress(f'asking {args.filter.text}, tensors') as tell:
             answers = []
-            for number, row in enumerate(wanted, 1):
+            for number, row in enumerate(selected, 1):
                 answers.append((row, passes(args.filter, row[1])))
                 if tell is not None and number % BATCH == 0:
-                    tell(number, len(wanted))
-        wanted = [row for row, answer in answers if answer]
+                    tell(number, len(selected))
+        selected = [row for row, answer in answers if answer]
         unknown = sum(answer is None for _, answer in answers)
         if unknown:
             filters[f'{unknown:,} of them not kept'] = True
-    ordered = sorted(wanted, key=SORT[sort])
-    shown = (ordered[::-1] if args.reverse else ordered)[:args.n]
-    met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad for _, tensor in shown) else {}
-    verdicts = {call.number: met[call.number] for call, _ in shown if call.number in met}
-    return TensorListing(shown, len(wanted), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
+    ordered = sorted(selected, key=SORT[sort])
+    rows_shown = (ordered[::-1] if args.reverse else ordered)[:args.n]
+    met = judge(context.trace).by_call() if any(tensor.stats is not None and tensor.stats.bad
+                                                for _, tensor in rows_shown) else {}
+    verdicts = {call.number: met[call.number] for call, _ in rows_shown if call.number in met}
+    return TensorListing(rows_shown, len(selected), len(bad), verdicts, filters, sort + ', reversed' * args.reverse,
                          context.trace.info().dropped.get('tensors', 0), _begun(context, args.run), left)
 
 

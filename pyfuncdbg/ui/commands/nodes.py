@@ -32,23 +32,23 @@ class LineageTree:
     types: bool
 
 
-def found_node(context: Context, text: str, run: int | None) -> FoundNode:
+def named_node(context: Context, text: str, run: int | None) -> FoundNode:
     """The node that is meant: in the graph of `run`, or of the run that is stopped, or anywhere.
 
     Raises:
         CommandError: There is none of the name.
     """
-    here = context.stop.run if context.stop is not None and run is None else None
-    if here is not None and here.sites:
+    stopped_run = context.stop.run if context.stop is not None and run is None else None
+    if stopped_run is not None and stopped_run.sites:
         try:
-            return find_node(context.trace, text, here.id)
+            return find_node(context.trace, text, stopped_run.id)
         except CommandError:
             pass                                # the node may be of another run
     return find_node(context.trace, text, run)
 
 
 def _card(context: Context, args: argparse.Namespace) -> NodeCard:
-    return node_card(context.trace, found_node(context, args.node, args.run), context.stop, dumps=args.dumps,
+    return node_card(context.trace, named_node(context, args.node, args.run), context.stop, dumps=args.dumps,
                      all_attrs=args.attributes, all_frames=args.traceback)
 
 
@@ -62,15 +62,15 @@ def _card_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _tree(direction: Direction) -> Command:
     def run(context: Context, args: argparse.Namespace) -> LineageTree | Diagram:
-        found = found_node(context, args.node, args.run)
+        node = named_node(context, args.node, args.run)
         depth = args.depth or (DEEP if args.recursive else DEPTH)
-        values = NodeValues(context.trace, found.graph, context.stop, found.name)
-        made = lineage(found.graph, found.name, direction, depth=depth, limit=args.n, control=args.control,
+        values = NodeValues(context.trace, node.graph, context.stop, node.name)
+        tree = lineage(node.graph, node.name, direction, depth=depth, limit=args.n, control=args.control,
                        value=values.tensor, run=values.run, ops=context.trace.info().ops)
         if args.form == 'text':
-            return LineageTree(made, args.types)
-        nodes = found.graph.nodes
-        return lineage_diagram(found.graph, made, args.form, run=values.run,
+            return LineageTree(tree, args.types)
+        nodes = node.graph.nodes
+        return lineage_diagram(node.graph, tree, args.form, run=values.run,
                                call=lambda name: values.call(nodes[name]) if name in nodes else None)
     name, words = ('li', 'goes into') if direction == 'inputs' else ('lo', 'comes of')
     return Command(name, f'list {direction}: the tree of what {words} a node', 'look', run, _draw_tree, _tree_arguments,

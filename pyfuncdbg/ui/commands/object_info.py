@@ -50,19 +50,19 @@ class ObjectInfo:
     source: str
 
 
-def _info(context: Context, args: argparse.Namespace, whole: bool) -> ObjectInfo:
+def _info(context: Context, args: argparse.Namespace, with_source: bool) -> ObjectInfo:
     around = object_named(stop_of(context), args.expression)
     value = value_of(context, args.expression) if around is None else around
     kind = type(value)
     known = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
     file, source = _source(inspect.unwrap(value) if callable(value) else value) if known else ('', '')
-    doc = inspect.getdoc(value) if known or whole else None
-    text = (doc or '')[:_LONGEST] if whole else _beginning((doc or '')[:_LONGEST], args.expression)
+    doc = inspect.getdoc(value) if known or with_source else None
+    text = (doc or '')[:_LONGEST] if with_source else _first_lines((doc or '')[:_LONGEST], args.expression)
     return ObjectInfo(args.expression, f'{kind.__module__}.{kind.__qualname__}', describe_value(value), _signature(value),
-                      text, file, source[:_LONGEST] if whole else '')
+                      text, file, source[:_LONGEST] if with_source else '')
 
 
-def _beginning(doc: str, expression: str) -> str:
+def _first_lines(doc: str, expression: str) -> str:
     """A docstring that does not scroll the rest of the answer out of sight."""
     lines = doc.rstrip().split('\n')
     if len(lines) <= _SHOWN + 1:
@@ -85,19 +85,21 @@ def _source(value: object) -> tuple[str, str]:
         return '', ''
 
 
-def _draw(found: ObjectInfo) -> RenderableType:
-    parts: list[Part] = [value_page(found.value)]
-    rows = (('type', found.type), ('signature', found.signature), ('file', found.file))
+def _draw(info: ObjectInfo) -> RenderableType:
+    parts: list[Part] = [value_page(info.value)]
+    rows = (('type', info.type), ('signature', info.signature), ('file', info.file))
     parts += [Text.assemble((f'{name:<11}', 'dim'), one_line(text, 400), overflow='fold') for name, text in rows if text]
-    for text in (found.doc, found.source):
+    for text in (info.doc, info.source):
         parts += [Text(''), Text(visible(text.rstrip()), overflow='fold')] if text else []
     return Page(*parts)
 
 
 PINFO = Command('pinfo', "what an object is, its signature and docstring; ipdb's 'x?'", 'look',
-                lambda context, args: _info(context, args, whole=False), _draw, aliases=('pdoc', 'pdef'), needs_stop=True,
+                lambda context, args: _info(context, args, with_source=False), _draw, aliases=('pdoc',
+                                                                                               'pdef'), needs_stop=True,
                 expression='expression', examples=('pinfo np.linalg.norm', 'norm?'))
 PINFO2 = Command('pinfo2', "the same, and its source; ipdb's 'x??'", 'look',
-                 lambda context, args: _info(context, args, whole=True), _draw, needs_stop=True, expression='expression',
+                 lambda context, args: _info(context, args,
+                                             with_source=True), _draw, needs_stop=True, expression='expression',
                  examples=('pinfo2 norm', 'norm??'))
 COMMANDS: tuple[Command, ...] = (PINFO, PINFO2)

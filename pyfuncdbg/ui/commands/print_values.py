@@ -81,7 +81,7 @@ def _is_recorded(context: Context, text: str) -> bool:
     return True
 
 
-def _printed(context: Context, expression: str) -> Any:
+def _print_value(context: Context, expression: str) -> Any:
     """The value of an expression, which is `$_` from now on."""
     value = value_of(context, expression)
     stop_of(context).printed = (value,)
@@ -89,18 +89,18 @@ def _printed(context: Context, expression: str) -> Any:
 
 
 def _print(context: Context, args: argparse.Namespace) -> PrintedValue:
-    return PrintedValue(args.expression, describe_value(_printed(context, args.expression), host_of(stop_of(context))))
+    return PrintedValue(args.expression, describe_value(_print_value(context, args.expression), host_of(stop_of(context))))
 
 
 def _pretty(context: Context, args: argparse.Namespace) -> PrintedValue:
     host = host_of(stop_of(context))
-    value = _printed(context, args.expression)
-    found = describe_value(value, host)
-    if found.tensor is not None or found.items:
-        return PrintedValue(args.expression, found)
+    value = _print_value(context, args.expression)
+    described = describe_value(value, host)
+    if described.tensor is not None or described.items:
+        return PrintedValue(args.expression, described)
     lines = _Pretty(host).pformat(value).splitlines()
     more = [f'... {len(lines) - _LINES} more lines'] if len(lines) > _LINES else []
-    return PrintedValue(args.expression, Value(found.type, '\n'.join([*lines[:_LINES], *more])))
+    return PrintedValue(args.expression, Value(described.type, '\n'.join([*lines[:_LINES], *more])))
 
 
 class _Pretty(pprint.PrettyPrinter):
@@ -156,10 +156,10 @@ def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
                                        items=0)) for name in its_code.co_varnames[:count] if name in names]
 
 
-def _input(read: Callable[[], Any], host: Any) -> Value:
+def _input(read_value: Callable[[], Any], host: Any) -> Value:
     """An input of a node; of one that cannot be had, why."""
     try:
-        return describe_value(read(), host, items=0)
+        return describe_value(read_value(), host, items=0)
     except CommandError as error:
         return Value('', str(error).partition('\n')[0])
 

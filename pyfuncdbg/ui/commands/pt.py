@@ -15,7 +15,7 @@ from pyfuncdbg.observers.debug.numerics.nan_origin import Provenance, provenance
 from pyfuncdbg.observers.debug.stops.stop import Stop
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
-from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.ui.commands.array_files import write_array
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.engine.lookup import (
@@ -28,7 +28,7 @@ from pyfuncdbg.ui.commands.engine.lookup import (
     of_call,
     parse_tensor,
 )
-from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, sliced
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_ranges, slice_array
 from pyfuncdbg.ui.commands.live_values import LiveValue, live_value
 from pyfuncdbg.ui.views.pictures.element_table import Ranges
 from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange, change_view
@@ -56,23 +56,23 @@ def _one(context: Context, args: argparse.Namespace) -> TensorValue | TensorChan
     spec = parse_tensor(args.tensor)
     ranges = parse_ranges(args.ranges) if args.ranges else ()
     live = live_value(context, spec) if args.run is None else None
-    found = _recorded(context, spec, args) if live is None else live
+    tensor_value = _recorded(context, spec, args) if live is None else live
     printed.tensor = args.tensor if spec.index is None else args.tensor[:args.tensor.rindex('[')]
     if args.diff or args.against:
-        return _difference(context, args, spec, found)
-    tensor, values = found.tensor, None if live is None else live.values
+        return _difference(context, args, spec, tensor_value)
+    tensor, values = tensor_value.tensor, None if live is None else live.values
     needed = spec.index is not None or bool(args.write)
     if live is None and (needed or (tensor.level == 'full' and not args.summary)):
-        values = elements(context.trace, spec, found) if isinstance(found, FoundTensor) else None
-    origin = provenance(context.trace, found.call, tensor) if isinstance(found, FoundTensor) else None
+        values = elements(context.trace, spec, tensor_value) if isinstance(tensor_value, FoundTensor) else None
+    origin = provenance(context.trace, tensor_value.call, tensor) if isinstance(tensor_value, FoundTensor) else None
     index = ''
     if spec.index is not None and values is not None:
-        values = sliced(values, spec.index, spec.name)
-        index = _typed(args.tensor)
+        values = slice_array(values, spec.index, spec.name)
+        index = _slice_text(args.tensor)
         tensor = replace(tensor, shape=values.shape, nbytes=values.nbytes, stats=stats_of(values), changed=False)
         origin = origin if tensor.stats is not None and tensor.stats.bad else None
-    file = written(values, args.write) if args.write and values is not None else ''
-    return TensorValue(tensor, found.title, index, None if args.summary else values, ranges, args.n, file, origin,
+    file = write_array(values, args.write) if args.write and values is not None else ''
+    return TensorValue(tensor, tensor_value.title, index, None if args.summary else values, ranges, args.n, file, origin,
                        not args.no_picture)
 
 
@@ -115,7 +115,7 @@ def _is_variable(stop: Stop, name: str) -> bool:
     return True
 
 
-def _typed(text: str) -> str:
+def _slice_text(text: str) -> str:
     """The slice as typed."""
     return text[text.rindex('['):].strip()
 
@@ -138,8 +138,8 @@ def _difference(context: Context, args: argparse.Namespace, spec: TensorReferenc
     old = before.tensor.to_numpy()
     name = found.tensor.name or spec.name
     if spec.index is not None:
-        values, old = sliced(values, spec.index, spec.name), sliced(old, spec.index, spec.name)
-        name += _typed(args.tensor)
+        values, old = slice_array(values, spec.index, spec.name), slice_array(old, spec.index, spec.name)
+        name += _slice_text(args.tensor)
     return TensorChange(found.title, before.title, difference(name, old, values), values, old)
 
 

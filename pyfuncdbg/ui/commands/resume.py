@@ -77,7 +77,7 @@ def resume(context: Context, verb: Verb, argument: Any = None, times: int = 1) -
     return ResumeReport(verb)
 
 
-def resuming(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
+def resume_command(name: Verb, help: str, *aliases: str, counted: bool = False) -> Command:
     """The row of a verb without arguments, but for how often perhaps."""
     def run(context: Context, args: argparse.Namespace) -> ResumeReport:
         return resume(context, name, times=args.count if counted else 1)
@@ -136,9 +136,10 @@ CONT = Command('cont', 'continue to the next stop', 'run', _continue, draw_resum
 QUIT = Command('quit',
                "stop debugging and let the program continue, unlike in pdb; 'abort' ends the run. Ctrl-D does the same",
                'run', _quit, draw_resumed, aliases=('q', 'exit', 'quit()', 'exit()'), needs_stop=True, examples=('quit',))
-ABORT = resuming('abort', 'end the run; the caller gets RunAborted')
-NODE = resuming('node', 'run up to the next node of the graph; in eager code, to the next call',
-                'invoke_stepper', counted=True)
-INTO = resuming('into', 'go to the first line of the Python function of this node, or of the next one that has a function; '
+ABORT = resume_command('abort', 'end the run; the caller gets RunAborted')
+NODE = resume_command('node', 'run up to the next node of the graph; in eager code, to the next call',
+                      'invoke_stepper', counted=True)
+INTO = resume_command('into',
+                      'go to the first line of the Python function of this node, or of the next one that has a function; '
                         'at a loop, branch or function of the graph, to its first node')
 COMMANDS: tuple[Command, ...] = (CONT, NODE, INTO, QUIT, ABORT)

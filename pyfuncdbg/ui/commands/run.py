@@ -46,12 +46,12 @@ def at_run(context: Context) -> RunCard | RunResult | None:
     names = set(context.table.names)
     if stop.phase == 'run':
         card = run_card(stop, stop.call, debugger_of(context), _breakpoints(debugger_of(context)))
-        return replace(card, suggestions=_known(card.suggestions, names))
+        return replace(card, suggestions=_known_only(card.suggestions, names))
     end = run_end(stop, stop.call, debugger_of(context), context.trace)
     tensors = None
     if end.recorded:
         tensors = LT.run(context, parser_of(LT).parse_args(['--run', str(end.run), '-n', str(_TENSORS)]))
-    return RunResult(replace(end, suggestions=_known(end.suggestions, names)), tensors)
+    return RunResult(replace(end, suggestions=_known_only(end.suggestions, names)), tensors)
 
 
 def _breakpoints(debugger: Debugger) -> list[str]:
@@ -67,7 +67,7 @@ def draw_at_run(result: RunCard | RunResult) -> RenderableType:
     return run_end_view(result.end, LT.view(result.tensors) if result.tensors is not None else None)
 
 
-def _known(suggestions: Sequence[Suggestion], names: set[str]) -> tuple[Suggestion, ...]:
+def _known_only(suggestions: Sequence[Suggestion], names: set[str]) -> tuple[Suggestion, ...]:
     return tuple(one for one in suggestions if one.command.split()[0] in names)
 
 

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.reports.trace_list import size_of
 from pyfuncdbg.observers.record.log.trace_folder import MANIFEST
 from pyfuncdbg.observers.record.log.trace_folders import newest_in, traces_in
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, split, valued
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, options_with_value, split_arguments
 from pyfuncdbg.ui.commands.completion import completions
 from pyfuncdbg.ui.commands.engine.command import Context, options_of, parser_of
 from pyfuncdbg.ui.commands.help import find_command
@@ -66,11 +66,11 @@ def words(line: str, shell: str) -> list[str]:
     """
     typed, quoted = _split(line)
     before, word = typed[1:-1], typed[-1] if len(typed) > 1 else ''
-    found = sorted({name for name in _offered(before, word) if name.startswith(word) and name.isprintable()})
+    candidates = sorted({name for name in _candidates(before, word) if name.startswith(word) and name.isprintable()})
     if shell != 'bash' or quoted:
-        return found
+        return candidates
     done = max((word.rfind(char) for char in _BREAKS), default=-1) + 1
-    return [re.sub(r'([^\w@%+=:,./-])', r'\\\1', name[done:], flags=re.ASCII) for name in found]
+    return [re.sub(r'([^\w@%+=:,./-])', r'\\\1', name[done:], flags=re.ASCII) for name in candidates]
 
 
 def _split(line: str) -> tuple[list[str], bool]:
@@ -82,20 +82,20 @@ def _split(line: str) -> tuple[list[str], bool]:
     return [], False
 
 
-def _offered(before: Sequence[str], word: str) -> Iterable[str]:
+def _candidates(before: Sequence[str], word: str) -> Iterable[str]:
     if not before:
         return ['--help', '--version'] if word.startswith('-') else SUBCOMMANDS
-    known = SUBCOMMANDS.get(before[0])
-    if known is None:
+    subcommand = SUBCOMMANDS.get(before[0])
+    if subcommand is None:
         return ()
     if before[0] == 'show':
         return _of_trace(before[1:], word)
     if before[0] == 'help':
         return {*TOPICS, *SUBCOMMANDS, *_commands()} if not before[1:] else ()
-    parser, rest = known.parser(), list(before[1:])
-    if known.takes_program and split(rest, parser)[1]:
+    parser, rest = subcommand.parser(), list(before[1:])
+    if subcommand.takes_program and split_arguments(rest, parser)[1]:
         return ()                               # its arguments are the program's
-    if rest and rest[-1] in valued(parser):
+    if rest and rest[-1] in options_with_value(parser):
         return map(str, actions_of(parser)[rest[-1]].choices or ())
     if word.startswith('-'):
         return actions_of(parser)

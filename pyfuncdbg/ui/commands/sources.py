@@ -31,7 +31,7 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.arguments import filters_of, one_of, positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.frames import marks_of
-from pyfuncdbg.ui.views.reports.annotated_source import annotated_view
+from pyfuncdbg.ui.views.reports.annotated_source import annotated_source_view
 from pyfuncdbg.ui.views.reports.source_files import source_files_view
 
 SHOWN = 40
@@ -54,10 +54,10 @@ def _list(context: Context, args: argparse.Namespace) -> FileList:
     files = [file for file in files_of(marks_by_line(context.trace, args.run))
              if args.path is None or fnmatchcase(file.filename, args.path)
              or fnmatchcase(file.filename.replace('\\', '/').rpartition('/')[2], args.path)]
-    mine = files if args.all else [file for file in files if file.users]
-    mine.sort(key=SORTS[args.sort])
-    rows = tuple(replace(file, missing=context.trace.source(file.filename).missing) for file in mine[:args.n])
-    return FileList(rows, len(mine), len(files) - len(mine), missing_lines(context.trace),
+    own_files = files if args.all else [file for file in files if file.users]
+    own_files.sort(key=SORTS[args.sort])
+    rows = tuple(replace(file, missing=context.trace.source(file.filename).missing) for file in own_files[:args.n])
+    return FileList(rows, len(own_files), len(files) - len(own_files), missing_lines(context.trace),
                     filters_of(args, 'path', 'run', 'all'), args.sort)
 
 
@@ -76,8 +76,8 @@ def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
     if args.run is not None:
         trace.run(args.run)                     # raises an error that lists the runs
     marks = marks_by_line(trace, args.run)
-    name, line = _named(args.file, marks)
-    filename = _found(name, marks)
+    name, line = _file_and_line(args.file, marks)
+    filename = _find_file(name, marks)
     source = trace.source(filename)
     text, warnings = _text(source, filename, marks[filename])
     frame = selected_frame(context.stop) if context.stop is not None else None
@@ -86,35 +86,35 @@ def _source(context: Context, args: argparse.Namespace) -> AnnotatedListing:
     last = max([source.length, *text, *marks[filename]])
     if line is not None and line > last:
         raise CommandError(f'{filename} has {last} lines, no line {line}')
-    wanted = _wanted(marks[filename], last, current, line, whole=args.all)
+    wanted = _lines_to_show(marks[filename], last, current, line, whole=args.all)
     lines = tuple(_line(trace, number, text, marks[filename].get(number, ()), args.nodes, args.run) for number in wanted)
-    here = [mark for marked in marks[filename].values() for mark in marked]
-    made = {(mark.site.process, mark.site.id): mark for mark in here}
+    file_marks = [mark for marked in marks[filename].values() for mark in marked]
+    created = {(mark.site.process, mark.site.id): mark for mark in file_marks}
     return AnnotatedListing(AnnotatedSource(
         filename, source.read, warnings, lines, source.length, len(marks[filename]), sum(1 for one in lines if one.nodes),
-        sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in here),
-        sum(mark.time.calls for mark in made.values() if mark.time is not None),
-        sum(_own(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
+        sum(mark.role == 'made' and mark.site.kind != 'gradient' for mark in file_marks),
+        sum(mark.time.calls for mark in created.values() if mark.time is not None),
+        sum(_own_seconds(marked) for marked in marks[filename].values()), current, marks_of(context)(filename)),
         missing_lines(trace), filters_of(args, 'run', 'all'))
 
 
-def _named(text: str, marks: Mapping[str, Marks]) -> tuple[str, int | None]:
+def _file_and_line(text: str, marks: Mapping[str, Marks]) -> tuple[str, int | None]:
     """File and line."""
     match = _PLACE.fullmatch(text)
     return (match[1], int(match[2])) if match is not None and text not in marks else (text, None)
 
 
-def _found(name: str, marks: Mapping[str, Marks]) -> str:
+def _find_file(name: str, marks: Mapping[str, Marks]) -> str:
     """The file of the trace that is meant: by its path or the end of it."""
     if name in marks:
         return name
     path = name.replace('\\', '/').removeprefix('./')
-    found = [known for known in marks if ('/' + known.replace('\\', '/')).endswith('/' + path)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise CommandError(f'{name!r} could be {", ".join(sorted(found)[:6])}: give a longer part of the path')
-    ends = {known.replace('\\', '/').rpartition('/')[2]: known for known in marks}
+    candidates = [filename for filename in marks if ('/' + filename.replace('\\', '/')).endswith('/' + path)]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise CommandError(f'{name!r} could be {", ".join(sorted(candidates)[:6])}: give a longer part of the path')
+    ends = {filename.replace('\\', '/').rpartition('/')[2]: filename for filename in marks}
     close = nearest(path.rpartition('/')[2], [*ends, *marks])
     more = (close,) if close else (' ', TypedCommand('ls --all'), ' lists the files.')
     raise CommandError(f'no node or function of this trace is from {name!r}.', *more)
@@ -137,7 +137,7 @@ def _text(source: FileText, filename: str, marks: Marks) -> tuple[dict[int, str]
     return text, tuple(warnings)
 
 
-def _wanted(marks: Marks, last: int, current: int, line: int | None, *, whole: bool) -> list[int]:
+def _lines_to_show(marks: Marks, last: int, current: int, line: int | None, *, whole: bool) -> list[int]:
     """Numbers of the lines to show."""
     if line is not None:
         return list(range(max(1, line - AROUND * 4), min(last, line + AROUND * 4) + 1))
@@ -148,7 +148,7 @@ def _wanted(marks: Marks, last: int, current: int, line: int | None, *, whole: b
     return sorted(number for number in near if 1 <= number <= last)[:LINES]
 
 
-def _own(marks: Sequence[LineMark]) -> float:
+def _own_seconds(marks: Sequence[LineMark]) -> float:
     return sum(mark.time.own for mark in marks if mark.role == 'made' and mark.time is not None)
 
 
@@ -156,7 +156,7 @@ def _line(trace: Trace, number: int, text: Mapping[int, str], marks: Sequence[Li
           run: int | None) -> AnnotatedLine:
     """With the nodes that raised or met NaN first, and then those that cost most."""
     shown = sorted(marks, key=lambda mark: (mark.role != 'function', not _is_bad(mark)))[:most]
-    return AnnotatedLine(number, text.get(number, ''), number in text, _own(marks),
+    return AnnotatedLine(number, text.get(number, ''), number in text, _own_seconds(marks),
                          tuple(MarkedNode(mark, _value(trace, mark, run)) for mark in shown), len(marks) - len(shown))
 
 
@@ -185,7 +185,7 @@ def _source_arguments(parser: argparse.ArgumentParser) -> None:
 LS = Command('ls', 'list source files with their nodes, calls and time', 'look', _list,
              source_files_view, _list_arguments, ('list_source',),
              examples=('ls', "ls --path '*/model.py'"))
-PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, annotated_view,
+PS = Command('ps', 'print source with nodes, calls, costs and values on its lines', 'look', _source, annotated_source_view,
              _source_arguments, ('print_source',),
              examples=('ps train.py', 'ps train.py:40'))
 COMMANDS: tuple[Command, ...] = (LS, PS)

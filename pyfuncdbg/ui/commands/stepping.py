@@ -18,7 +18,7 @@ from pyfuncdbg.observers.debug.inspecting.stack import selected_frame
 from pyfuncdbg.observers.debug.stops.stop import UserFrame
 from pyfuncdbg.ui.commands.engine.arguments import positive
 from pyfuncdbg.ui.commands.engine.command import Command, Context
-from pyfuncdbg.ui.commands.resume import ResumeReport, draw_resumed, refuse_after_death, resume, resuming, stop_of
+from pyfuncdbg.ui.commands.resume import ResumeReport, draw_resumed, refuse_after_death, resume, resume_command, stop_of
 from pyfuncdbg.ui.views.calls.stack import row_view
 
 
@@ -77,9 +77,9 @@ def _jump_arguments(parser: argparse.ArgumentParser) -> None:
                              'become None')
 
 
-STEP = resuming('step', 'go to the next line, into called functions', 's', counted=True)
-NEXT = resuming('next', 'go to the next line of this function; at a call or node, past it', 'n', counted=True)
-RETURN = resuming('return', 'continue until this function returns', 'r')
+STEP = resume_command('step', 'go to the next line, into called functions', 's', counted=True)
+NEXT = resume_command('next', 'go to the next line of this function; at a call or node, past it', 'n', counted=True)
+RETURN = resume_command('return', 'continue until this function returns', 'r')
 UNTIL = Command('until', 'go to a later line, or until this function returns', 'run', _until, draw_resumed,
                 _until_arguments, ('unt',), needs_stop=True, repeats=True,
                 examples=('until', 'until 45'))

@@ -48,7 +48,7 @@ _MODULES = (
 """Modules of this folder, and the commands of each with their aliases, in the order of `help`."""
 
 
-def _loaded(module: str, name: str) -> Command:
+def _load_command(module: str, name: str) -> Command:
     commands: tuple[Command, ...] = import_module(f'pyfuncdbg.ui.commands.{module}').COMMANDS
     return next(command for command in commands if command.name == name)
 
@@ -57,7 +57,7 @@ def _entries() -> Iterator[TableEntry]:
     for module, commands in _MODULES:
         for names in commands.split(', '):
             name, *aliases = names.split()
-            yield TableEntry((name, *aliases), partial(_loaded, module, name))
+            yield TableEntry((name, *aliases), partial(_load_command, module, name))
 
 
 TABLE = CommandTable(_entries())

@@ -24,7 +24,7 @@ from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.commands.engine.command import Command, Context
 from pyfuncdbg.ui.commands.resume import draw_resumed, refuse_after_death, stop_of
-from pyfuncdbg.ui.views.calls.rewind_report import retried_view, rewound_view
+from pyfuncdbg.ui.views.calls.rewind_report import retry_view, rewound_view
 
 Restored = Literal['restored', 'as left', 'not begun', '']
 
@@ -180,26 +180,27 @@ def _rewind(context: Context, args: argparse.Namespace) -> RewindReport:
         raise CommandError("this run was not paused before the error, so it cannot go back: 'retry' repeats the call")
     if place.view is not None and (obstacle := place.view.obstacle(min(position, place.view.position))):
         raise CommandError(obstacle)
-    made = tuple(site.name for site in place.sites[position:place.done + place.running] if site.kind == 'python')
-    calls = _calls(context, stop, made)
+    remade = tuple(site.name for site in place.sites[position:place.done + place.running] if site.kind == 'python')
+    calls = _calls(context, stop, remade)
     stop.decide('rewind', position)
-    return RewindReport('rewind', place.name(position), position, later, made, calls)
+    return RewindReport('rewind', place.name(position), position, later, remade, calls)
 
 
-def _target(place: RunPlace, given: str) -> int:
-    if not given.lstrip('-').isdigit():
-        position = place.find(given)
+def _target(place: RunPlace, target: str) -> int:
+    if not target.lstrip('-').isdigit():
+        position = place.find(target)
         if position > place.done or (position == place.done and not place.running):
-            raise CommandError(f"{given!r} has not run yet: 'to {given}' goes there")
+            raise CommandError(f"{target!r} has not run yet: 'to {target}' goes there")
         return position
-    count = int(given)
-    done = place.done + place.running
+    count = int(target)
+    done_count = place.done + place.running
     if count < 1:
-        raise CommandError(f'expected a number of nodes to go back, 1 or more, not {given}')
-    if count > done:
-        raise CommandError(f"cannot go back {count} node{'s' * (count != 1)}: {done or 'none'} of {len(place.sites)} ha"
-                           f"{'s' if done == 1 else 've'} run" + (f"; 'rewind {done}' goes to the start" if done else ''))
-    return done - count
+        raise CommandError(f'expected a number of nodes to go back, 1 or more, not {target}')
+    if count > done_count:
+        start = f"; 'rewind {done_count}' goes to the start" if done_count else ''
+        raise CommandError(f"cannot go back {count} node{'s' * (count != 1)}: {done_count or 'none'} of "
+                           f"{len(place.sites)} ha{'s' if done_count == 1 else 've'} run{start}")
+    return done_count - count
 
 
 def _calls(context: Context, stop: Stop, names: Sequence[str]) -> list[CallRecord]:
@@ -227,18 +228,18 @@ def _retry(context: Context, args: argparse.Namespace) -> RetryReport:
             raise CommandError("--into is for one call: 'retry' repeats the whole run")
         stop.decide('retry')
         return RetryReport('retry', stop.call.site.name if stop.call is not None else '', None, took=_took(stop))
-    site = _again(stop)
+    site = _repeated_site(stop)
     refuse_next_element(site)
     if args.into and site.function is None:
         raise CommandError(f"{site.name!r} calls no Python function to step into: 'retry' repeats it")
-    found = reload_function(site.function) if site.function is not None else None
+    reload_report = reload_function(site.function) if site.function is not None else None
     if is_at_start(stop):                          # no line of it has run
         stop.anew = True
         stop.decide('retry')
-        return RetryReport('retry', site.name, found, 'not begun')
+        return RetryReport('retry', site.name, reload_report, 'not begun')
     inputs, changed = inputs_again(stop)
     stop.decide('retry', 'into' if args.into else None)
-    return RetryReport('retry', site.name, found, inputs, changed, consumables(site.function), _took(stop))
+    return RetryReport('retry', site.name, reload_report, inputs, changed, consumables(site.function), _took(stop))
 
 
 def _took(stop: Stop) -> float | None:
@@ -271,7 +272,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-i', '--into', action='store_true', help='and stop at the first line of its function')
 
 
-def _again(stop: Stop) -> CallSite:
+def _repeated_site(stop: Stop) -> CallSite:
     """The site that `retry` executes again."""
     if stop.call is not None:
         return stop.call.site
@@ -291,7 +292,7 @@ REWIND = Command('rewind', 'go back to before a node, or some nodes; variables a
                  _rewind_arguments, needs_stop=True,
                  examples=('rewind', 'rewind mm'))
 RETRY = Command('retry', 'repeat the call (-i: step into it); an edited function is reloaded first', 'run',
-                _retry, lambda result: retried_view(result.node, result.reloaded, result.inputs, result.changed,
-                                                    result.held, result.took), _retry_arguments, needs_stop=True,
+                _retry, lambda result: retry_view(result.node, result.reloaded, result.inputs, result.changed,
+                                                  result.held, result.took), _retry_arguments, needs_stop=True,
                 examples=('retry', 'retry --into'))
 COMMANDS: tuple[Command, ...] = (TO, REWIND, RETRY)

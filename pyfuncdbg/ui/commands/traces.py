@@ -20,7 +20,7 @@ from pyfuncdbg.ui.commands.configuration import configuration, traces_folder
 from pyfuncdbg.ui.commands.engine.to_json import to_json
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import print_page
-from pyfuncdbg.ui.views.progress import reading
+from pyfuncdbg.ui.views.progress import reading_progress
 from pyfuncdbg.ui.views.reports.traces import traces_view
 from pyfuncdbg.ui.views.units import count, date, size
 
@@ -36,11 +36,11 @@ def list_traces(folder: str | None, as_json: bool) -> int:
         TraceError: The directory cannot be read.
     """
     directory = _folder(folder)
-    found = trace_list(directory, lambda path: reading(str(path)))
+    traces = trace_list(directory, lambda path: reading_progress(str(path)))
     if as_json:
-        print(to_json(found))
-    elif found.traces:
-        print_page(traces_view(found), Console(highlight=False, markup=False))
+        print(to_json(traces))
+    elif traces.traces:
+        print_page(traces_view(traces), Console(highlight=False, markup=False))
     else:
         print(none_in(directory))
     return 0
@@ -76,19 +76,19 @@ def clean(folder: str | None, keep: int, sure: bool, ask: Callable[[str], str] |
         if ask is None:
             print(f'pyfuncdbg: clean: nothing removed: {what} would go; --yes removes without asking', file=sys.stderr)
             return 1
-        if not _agreed(ask, f'Remove {what}? [y/N] '):
+        if not _ask_consent(ask, f'Remove {what}? [y/N] '):
             print('nothing removed')
             return 0
-    removed = [path for path in old if _removed(path)]
+    removed = [path for path in old if _remove(path)]
     print(f'{count(len(removed), "trace")} removed, {size(sum(sizes[path] for path in removed))}')
     return 0 if len(removed) == len(old) else 1
 
 
-def _folder(named: str | None) -> Path:
-    return Path(named) if named is not None else traces_folder(configuration(say))
+def _folder(name: str | None) -> Path:
+    return Path(name) if name is not None else traces_folder(configuration(say))
 
 
-def _agreed(ask: Callable[[str], str], question: str) -> bool:
+def _ask_consent(ask: Callable[[str], str], question: str) -> bool:
     try:
         return ask(question).strip().lower() in ('y', 'yes')
     except (EOFError, KeyboardInterrupt):
@@ -96,7 +96,7 @@ def _agreed(ask: Callable[[str], str], question: str) -> bool:
         return False
 
 
-def _removed(path: Path) -> bool:
+def _remove(path: Path) -> bool:
     try:
         remove_trace(path)
     except TraceError as error:

@@ -34,7 +34,7 @@ from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 from pyfuncdbg.ui.inspector.screen.answer_screen import AnswerScreen, is_short
 from pyfuncdbg.ui.inspector.screen.arrangement import arrange
 from pyfuncdbg.ui.inspector.screen.bars import BottomLine, MessageLine, PlaceBar
-from pyfuncdbg.ui.inspector.screen.call_search import CALL, CallSearch, call_after, flagged_after
+from pyfuncdbg.ui.inspector.screen.call_search import CALL, CallSearch, call_after, flagged_call_after
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.command_queue import CommandQueue
 from pyfuncdbg.ui.inspector.screen.key_order import KeyByKey
@@ -177,14 +177,14 @@ class Inspector(KeyByKey):
         """Show an answer: a mistake or a short answer in the lines below the panes, a longer one on its own screen."""
         reply, drawn = message.reply, message.drawn
         endless = self._lines.answered(reply.later)
-        shown = [line for line in drawn.lines if line.text]
+        lines_shown = [line for line in drawn.lines if line.text]
         if reply.error:
             self.say(f'{reply.line}: {reply.error}', 'bold red')
         elif self._adopted(reply):
             self.say('')
             self.action_pane(reply.command)
-        elif reply.command in RUNNING or (not self.result.here and is_short(reply, shown)):
-            self.query_one(MessageLine).show(shown)
+        elif reply.command in RUNNING or (not self.result.here and is_short(reply, lines_shown)):
+            self.query_one(MessageLine).show(lines_shown)
             if reply.command in RUNNING:
                 self._lines.held = True
                 self.set_timer(_STEP, self._release)
@@ -365,7 +365,7 @@ class Inspector(KeyByKey):
 
     def action_call_with(self, what: str, by: int) -> None:
         """To the next call, or one before, that raised or gave NaN or infinity."""
-        self._call_search.step(lambda desk, scene: flagged_after(desk, scene, by), self.scene,
+        self._call_search.step(lambda desk, scene: flagged_call_after(desk, scene, by), self.scene,
                                f'no {"further" if by > 0 else "earlier"} call raised or gave NaN or infinity')
 
     def action_screen_back(self) -> None:

@@ -35,25 +35,25 @@ def open_trace(path: str) -> int:
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.ui.inspector.app import Inspector
     from pyfuncdbg.ui.inspector.desks.saved_trace import SavedDesk
-    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
+    from pyfuncdbg.ui.inspector.screen.saved_layout import load_layout, save_layout
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
     from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_SCREEN
-    from pyfuncdbg.ui.views.progress import reading
+    from pyfuncdbg.ui.views.progress import reading_progress
     spare_loaded()
-    with reading(path) as progress:
+    with reading_progress(path) as progress:
         desk = SavedDesk(path, progress)
     try:
         kept = history()
         past = tuple(reversed(list(kept.load_history_strings())))
-        layout = kept_layout(say)
+        layout = load_layout(say)
         app = Inspector(desk, past=past, keep=kept.store_string, layout=layout)
         for number in (signal.SIGTERM, signal.SIGHUP):      # the terminal is given back first
             signal.signal(number, lambda number, frame: app.exit(128 + number))
         app.guard = guard_of(0)
         with app.guard.held(0, LEAVE_SCREEN):
             code = app.run() or 0
-        if why := keep_layout(layout, app.arrangement):
+        if why := save_layout(layout, app.arrangement):
             say(why)
         return code
     finally:

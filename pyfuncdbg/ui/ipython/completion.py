@@ -30,12 +30,12 @@ def matcher(recordings: Recordings, table: CommandTable) -> Any:
     """
     @context_matcher(identifier='pyfuncdbg')  # type: ignore[untyped-decorator]
     def match(context: CompletionContext) -> SimpleMatcherResult:
-        found = _MAGIC.match(context.text_until_cursor)
-        if found is None:
+        matched = _MAGIC.match(context.text_until_cursor)
+        if matched is None:
             return SimpleMatcherResult(completions=[], suppress=False)
-        text = found[2]
+        text = matched[2]
         try:
-            if found[1] == CELL.name:
+            if matched[1] == CELL.name:
                 word, words = _of_cell(text, recordings)
             else:
                 word, words = _of_line(text, recordings, table)

@@ -27,7 +27,7 @@ from pyfuncdbg.ui.commands.pt import TensorValue
 from pyfuncdbg.ui.views.calls.calls import result as outcome, shapes
 from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.tensors.tensor_difference import TensorChange
-from pyfuncdbg.ui.views.tensors.tensors import kind_of, made_at, tensor_name
+from pyfuncdbg.ui.views.tensors.tensors import available_at, kind_of, tensor_name
 
 LISTS = ('rows', 'calls', 'findings', 'edges', 'breakpoints', 'frames', 'nodes', 'lines')
 """Fields of results that hold their list, the most important first."""
@@ -124,7 +124,7 @@ def _call(call: CallRecord) -> Columns:
 
 
 def _tensor(call: CallRecord, tensor: TensorRecord) -> Columns:
-    return {'time ms': made_at(call, tensor) * 1e3, 'name': tensor_name(call, tensor), 'call': call.number,
+    return {'time ms': available_at(call, tensor) * 1e3, 'name': tensor_name(call, tensor), 'call': call.number,
             'kind': kind_of(call, tensor), **_summary(tensor)}
 
 

@@ -24,7 +24,7 @@ from pyfuncdbg.observers.debug.breakpoints.never_hit import unhit_warnings
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute, name_of
-from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, RecordingOptions, read
+from pyfuncdbg.ui.ipython.options import CELL, MAGIC, WIDTH, RecordingOptions, read_options
 from pyfuncdbg.ui.ipython.recordings import CellRecording, Recordings
 from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.ipython.session_commands import commands_of
@@ -150,7 +150,7 @@ class ShellCells:
             UsageError: It makes no sense.
         """
         try:
-            return read(header, CELL)
+            return read_options(header, CELL)
         except PyfuncdbgError as error:
             raise UsageError(complaint(error, MAGIC)) from None
 
@@ -220,7 +220,7 @@ class ShellCells:
 
     def finish(self, begun: CellRecording) -> None:
         """End a recording and show the report."""
-        missed = unhit_warnings(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
+        warnings = unhit_warnings(debugger.breakpoints, begun.breakpoints) if not debugger.left else []
         try:
             context = Context(self._recordings.end(begun), None, WIDTH, debugger)
             answer = execute('report --json' if begun.options.as_json else 'report', context, self._table)
@@ -231,7 +231,7 @@ class ShellCells:
             say('no report: interrupted; %pyfunc report shows it')
             return
         display(CommandResult(answer))  # type: ignore[no-untyped-call]
-        for sentence in missed:
+        for sentence in warnings:
             print(f'pyfuncdbg: {one_line(sentence)}')
         names = [name for label, held in self._recordings.lingering if label == begun.label for name in held.names()]
         if names:
@@ -296,13 +296,13 @@ def left_behind(names: Mapping[str, Any], label: str) -> Iterator[str]:
                 or spec.name == filename):
             continue
         try:
-            placed = entry.placed
+            placement = entry.placed
         except CommandError:
             continue
-        function = _named(names, placed.function) if placed is not None else None
-        if placed is not None and function is not None and function.__code__.co_filename == filename:
+        function = _named(names, placement.function) if placement is not None else None
+        if placement is not None and function is not None and function.__code__.co_filename == filename:
             line, old = function.__code__.co_firstlineno, notebook_cell.labels[spec.name]
-            yield (f"breakpoint {number} stays in the {placed.function} of {old}; {label} has defined it again: "
+            yield (f"breakpoint {number} stays in the {placement.function} of {old}; {label} has defined it again: "
                    f"'%pyfunc break {label}:LINE' stops in the new one, which begins at line {line}")
 
 

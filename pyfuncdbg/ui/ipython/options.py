@@ -79,7 +79,7 @@ CELL = Command(MAGIC, 'run this cell recorded, and show the report at its end', 
 """For its parser and its help: a cell magic is no command of a line."""
 
 
-def read(text: str, command: Command) -> RecordingOptions:
+def read_options(text: str, command: Command) -> RecordingOptions:
     """The options in the first line of a cell.
 
     Raises:

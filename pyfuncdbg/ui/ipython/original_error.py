@@ -50,7 +50,7 @@ def _in_place_of(shown: BaseException, original: BaseException) -> Iterator[None
     names = [name for name in ('last_type', 'last_value', 'last_exc', 'last_traceback') if hasattr(sys, name)]
     before = {name: getattr(sys, name) for name in names}
     traceback = original.__traceback__
-    original.__traceback__ = _joined(shown.__traceback__, traceback) or traceback
+    original.__traceback__ = _join_tracebacks(shown.__traceback__, traceback) or traceback
     for name, value in (('last_type', type(original)), ('last_value', original), ('last_exc', original),
                         ('last_traceback', original.__traceback__)):
         if name in before:
@@ -63,7 +63,7 @@ def _in_place_of(shown: BaseException, original: BaseException) -> Iterator[None
             setattr(sys, name, value)
 
 
-def _joined(outer: TracebackType | None, inner: TracebackType | None) -> TracebackType | None:
+def _join_tracebacks(outer: TracebackType | None, inner: TracebackType | None) -> TracebackType | None:
     """One traceback of the program's frames in two, without those of what runs and watches it."""
     entries = [entry for traceback in (outer, inner) for entry in _entries(traceback)
                if not is_machinery(entry.tb_frame.f_code.co_filename)]

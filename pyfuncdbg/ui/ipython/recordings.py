@@ -82,7 +82,7 @@ class Recordings:
         """
         self.tidy()
         path = options.record or self._fresh(label)
-        recorder = _started(options, path)
+        recorder = _start_recorder(options, path)
         others = OtherCalls(recorder, [held for _, held in self.lingering]) if self.lingering else None
         interrupted = debugger.live.sleep()
         before = debugger.broker.wanted, debugger.catching
@@ -153,7 +153,7 @@ class Recordings:
         """
         if self.session is not None:
             raise CommandError(f"every cell is recorded already, to {self.session.path}; '%pyfunc off' ends that")
-        self.session = _started(options, options.record or fresh_path())
+        self.session = _start_recorder(options, options.record or fresh_path())
         self._show(Trace.open(self.session.path), 'every cell', self.session)
         return self.session.path
 
@@ -261,7 +261,7 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(options: RecordingOptions, path: Path) -> Recorder:
+def _start_recorder(options: RecordingOptions, path: Path) -> Recorder:
     if options.budget is None:
         return Recorder(path, ops=options.ops, capture=options.capture).start()
     return Recorder(path, budget=options.budget, ops=options.ops, capture=options.capture).start()

@@ -40,7 +40,7 @@ def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[Pen
         debugger.broker.wanted = ui
         (_automatic.add if ui == 'auto' else _automatic.discard)(id(debugger))
     if debugger.broker.wanted == 'auto':
-        debugger.broker.wanted = _preferred(configured=id(debugger) not in _automatic)
+        debugger.broker.wanted = _preferred_front_end(configured=id(debugger) not in _automatic)
     installed = _installed.get(id(debugger))
     if installed is None:
         pending = PendingCommands()
@@ -67,7 +67,7 @@ def expect_stop(debugger: Debugger) -> None:
         installed[1].prepare()
 
 
-def _preferred(*, configured: bool) -> str:
+def _preferred_front_end(*, configured: bool) -> str:
     """The front end of 'auto' for this user: by the environment, else by the configuration."""
     wanted = os.environ.get('PYFUNCDBG_UI', '')
     if wanted in UIS:

@@ -68,7 +68,7 @@ def fitted_table(columns: Sequence[Column], options: ConsoleOptions, *, sort: st
         table.add_column(Text(title if len(title) <= width else title[:width]), justify='right' if column.right else 'left',
                          width=width, overflow='fold' if column.folds else 'crop', no_wrap=not column.folds)
     for row in zip(*(column.cells for column, _, _ in shown), strict=True):
-        table.add_row(*(cell if column.folds else cut(cell, width)
+        table.add_row(*(cell if column.folds else shorten_text(cell, width)
                         for cell, (column, _, width) in zip(row, shown, strict=True)))
     return table
 
@@ -83,17 +83,17 @@ def _unit_aligned(column: Column) -> Sequence[Text]:
             for cell, length in zip(column.cells, lengths, strict=True)]
 
 
-def cut(text: Text, width: int) -> Text:
+def shorten_text(text: Text, width: int) -> Text:
     """A text no wider than that, both ends kept, in their styles."""
     if text.cell_len <= width:
         return text
     most = width
-    while (short := _shortened(text, most)).cell_len > width and most > 1:
+    while (short := _shorten(text, most)).cell_len > width and most > 1:
         most -= 1                               # characters that take two columns
     return short
 
 
-def _shortened(text: Text, most: int) -> Text:
+def _shorten(text: Text, most: int) -> Text:
     """As `escape.shortened`."""
     if len(text) <= most:
         return text
@@ -119,7 +119,7 @@ def _widths(marked: Sequence[tuple[Column, str]], room: int, first: str) -> list
         elif free == room + _GAP:               # the first one of all: better cut than not there
             widths[i] = max(1, room)
             free = 0
-    return _widened([column for column, _ in marked], lengths, widths, free)
+    return _widen([column for column, _ in marked], lengths, widths, free)
 
 
 def _word(column: Column) -> int:
@@ -130,7 +130,7 @@ def _word(column: Column) -> int:
     return max((length for length in words if length <= _WORD), default=0)
 
 
-def _widened(columns: Sequence[Column], lengths: Sequence[Sequence[int]], widths: list[int], free: int) -> list[int]:
+def _widen(columns: Sequence[Column], lengths: Sequence[Sequence[int]], widths: list[int], free: int) -> list[int]:
     """Widths with what is left of the room: it goes where the fewest blanks make the most cells whole."""
     cells = [Counter(cell.cell_len for cell in column.cells) for column in columns]
 

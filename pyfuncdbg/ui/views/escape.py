@@ -28,20 +28,20 @@ def visible(text: str) -> str:
 
 def _visible_line(text: str) -> str:
     if not text.isprintable():
-        text = ''.join(c if c.isprintable() else _escaped(c) for c in text.expandtabs(4))
-    return text if text.isascii() or len(text) <= _STACKED else _unstacked(text)
+        text = ''.join(c if c.isprintable() else _escape(c) for c in text.expandtabs(4))
+    return text if text.isascii() or len(text) <= _STACKED else _unstack_accents(text)
 
 
-def _unstacked(text: str) -> str:
+def _unstack_accents(text: str) -> str:
     """The text with accents as escapes where too many are piled up."""
     parts, pile = [], 0
     for char in text:
         pile = 0 if get_character_cell_size(char) else pile + 1
-        parts.append(char if pile <= _STACKED else _escaped(char))
+        parts.append(char if pile <= _STACKED else _escape(char))
     return ''.join(parts)
 
 
-def styled(text: str) -> str:
+def keep_styles(text: str) -> str:
     """Text that another process drew for a terminal: its colours stay, all other control characters become escapes."""
     parts: list[str] = []
     end = 0
@@ -56,10 +56,10 @@ def one_line(text: str, limit: int = 0) -> str:
     """The text on one line, newlines as '\\n', cut in the middle to `limit` characters (0: not cut)."""
     if limit > 0 and len(text) > 2 * limit + _LONG:
         text = f'{text[:limit]}{text[-limit:]}'         # no escape is shorter than its character: both ends stay as they are
-    return shortened(visible(text).replace('\n', '\\n'), limit)
+    return shorten(visible(text).replace('\n', '\\n'), limit)
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """At most `limit` characters (0: all), both ends kept around '...': names differ most at their ends."""
     if limit <= 0 or len(text) <= limit:
         return text
@@ -74,7 +74,7 @@ def label(text: str, style: str = '', limit: int = 0) -> Text:
     return Text(one_line(text, limit), style=style, overflow='fold')
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return char.encode('unicode_escape', 'surrogatepass').decode('ascii')
 
 

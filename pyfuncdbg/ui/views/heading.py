@@ -23,7 +23,7 @@ def heading(total: int, noun: str, *, plural: str = '', shown: int | None = None
     return text
 
 
-def unrecorded(ops: bool, stepped: bool) -> str:
+def unrecorded_text(ops: bool, stepped: bool) -> str:
     """A remark on nodes that were not recorded; '' where all were.
 
     Args:

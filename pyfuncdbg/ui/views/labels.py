@@ -10,18 +10,18 @@ from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.sources.source import place
 
 
-def numbered(number: str) -> str:
+def call_number_text(number: str) -> str:
     """'#17', or 'run #4': the number of a run is one below zero."""
     own = number.rpartition('.')[2]
     return one_line(f'run #{own[1:]}' if own.startswith('-') else f'#{number}', 21)
 
 
-def named(call: CallRecord, limit: int = 40) -> str:
+def call_name(call: CallRecord, limit: int = 40) -> str:
     """The number, and the label of what has one."""
-    return numbered(call.number) + ('' if call.site.kind == 'run' else f' {one_line(call.label, limit)}')
+    return call_number_text(call.number) + ('' if call.site.kind == 'run' else f' {one_line(call.label, limit)}')
 
 
-def which(alike: SiteLabel | None) -> Text:
+def site_label_text(alike: SiteLabel | None) -> Text:
     """'train.py:12', the line that made it; '2nd of 3' where all are made by the same lines; '' of one that is alone."""
     if alike is None:
         return Text()
@@ -30,9 +30,10 @@ def which(alike: SiteLabel | None) -> Text:
 
 def creation_note(alike: SiteLabel | None) -> Text:
     """The label with its words, for text without a column of its own: '  made at train.py:12'."""
-    return Text() if alike is None else Text.assemble('  made ', 'at ' if alike.filename else '', which(alike))
+    return Text() if alike is None else Text.assemble('  made ', 'at ' if alike.filename else '', site_label_text(alike))
 
 
 if __name__ == '__main__':
     from pyfuncdbg.ui.views.sample_trace import demo
-    demo(Text.assemble('norm  model.py:5', creation_note(SiteLabel('train.py', 12, 1, 2))), which(SiteLabel('', 0, 2, 3)))
+    demo(Text.assemble('norm  model.py:5', creation_note(SiteLabel('train.py', 12, 1, 2))),
+         site_label_text(SiteLabel('', 0, 2, 3)))

@@ -41,10 +41,10 @@ def print_page(view: RenderableType, console: Console) -> None:
         return
     with console.capture() as captured:
         console.print(view, crop=False, highlight=False)
-    console.file.write(unpadded(captured.get()))
+    console.file.write(strip_line_ends(captured.get()))
     console.file.flush()
 
 
-def unpadded(text: str) -> str:
+def strip_line_ends(text: str) -> str:
     """Lines without the blanks at their ends."""
     return ''.join(line.rstrip(' \n') + '\n' * line.endswith('\n') for line in text.splitlines(keepends=True))

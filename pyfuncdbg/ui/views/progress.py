@@ -21,7 +21,7 @@ Clock = Callable[[], float]
 
 
 @contextmanager
-def reading(path: str, console: Console | None = None, now: Clock = time.monotonic) -> Iterator[Tell | None]:
+def reading_progress(path: str, console: Console | None = None, now: Clock = time.monotonic) -> Iterator[Tell | None]:
     """While this lasts, what it gives takes the bytes read so far and in all, and draws them; nothing is left of it.
 
     Args:
@@ -29,14 +29,14 @@ def reading(path: str, console: Console | None = None, now: Clock = time.monoton
         console: Where to draw; standard error if it is not given. None is given back where that is no terminal.
         now: The time in seconds.
     """
-    with working(f'reading {path}', console, now, lambda done, total: f'{size(done)} of {size(total)}') as tell:
+    with work_progress(f'reading {path}', console, now, lambda done, total: f'{size(done)} of {size(total)}') as tell:
         yield tell
 
 
 @contextmanager
-def working(what: str, console: Console | None = None, now: Clock = time.monotonic,
-            count: Callable[[int, int], str] = lambda done, total: f'{done:,} of {total:,}', *, threads: bool = True
-            ) -> Iterator[Tell | None]:
+def work_progress(what: str, console: Console | None = None, now: Clock = time.monotonic,
+                  count: Callable[[int, int], str] = lambda done, total: f'{done:,} of {total:,}', *, threads: bool = True
+                  ) -> Iterator[Tell | None]:
     """The same for any work.
 
     Args:
@@ -51,7 +51,7 @@ def working(what: str, console: Console | None = None, now: Clock = time.monoton
         yield None
         return
     if console.is_dumb_terminal:
-        with announced(what, lambda line: console.print(line, markup=False, highlight=False), now) as tell:
+        with announce_work(what, lambda line: console.print(line, markup=False, highlight=False), now) as tell:
             yield tell
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # 15 ms, and most work needs no bar
@@ -79,7 +79,7 @@ def working(what: str, console: Console | None = None, now: Clock = time.monoton
 
 
 @contextmanager
-def announced(what: str, say: Callable[[str], None], now: Clock = time.monotonic) -> Iterator[Tell]:
+def announce_work(what: str, say: Callable[[str], None], now: Clock = time.monotonic) -> Iterator[Tell]:
     """One line where nothing can be redrawn, once the work has taken longer than a moment."""
     begun, said = now(), False
 
@@ -92,7 +92,7 @@ def announced(what: str, say: Callable[[str], None], now: Clock = time.monotonic
 
 
 if __name__ == '__main__':
-    with reading('train.pfd', Console(force_terminal=True), lambda: float(time.perf_counter_ns())) as progress:
+    with reading_progress('train.pfd', Console(force_terminal=True), lambda: float(time.perf_counter_ns())) as progress:
         for part in range(101):
             if progress is not None:
                 progress(part << 22, 100 << 22)

@@ -57,7 +57,7 @@ def shape(sizes: tuple[int, ...], times: str = 'x') -> str:
     return times.join(map(str, sizes)) if sizes else '()'
 
 
-def aligned(texts: Sequence[str]) -> list[str]:
+def align(texts: Sequence[str]) -> list[str]:
     """Numbers with or without units, of one length: decimal points and units are below one another. '' stays blank."""
     parts = [(number.partition('.'), unit) for number, _, unit in (text.partition(' ') for text in texts)]
     fraction = max((len(dot + rest) for (_, dot, rest), _ in parts), default=0)

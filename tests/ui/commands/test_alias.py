@@ -7,7 +7,7 @@ from scripted_stops import typing
 
 from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.commands.alias import aliases, expanded
+from pyfuncdbg.ui.commands.alias import aliases, expand_alias
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute, is_for_python, name_of
 from pyfuncdbg.ui.views.sample_trace import sample
@@ -36,12 +36,12 @@ def typed(*lines: str):
     ('p "%d" % 5', 'pm', 'p "%d" % 5')])
 def test_what_is_typed_behind_it_goes_where_the_alias_wants_it(what, line, means):
     aliases['pm'] = what
-    assert expanded(line) == means
+    assert expand_alias(line) == means
 
 
 def test_an_alias_of_an_alias():
     aliases.update({'a1': 'a2 %1 5', 'a2': 'p %1 + %2'})
-    assert expanded('a1 x') == 'p x + 5'
+    assert expand_alias('a1 x') == 'p x + 5'
     assert name_of('a1 x') == 'p' and not is_for_python('a1 x')
 
 

@@ -16,7 +16,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.errors import CommandError, TraceError
 from pyfuncdbg.observers.debug.debugger import debugger
 from pyfuncdbg.observers.record.records import TensorRecord
-from pyfuncdbg.ui.commands.array_files import written
+from pyfuncdbg.ui.commands.array_files import write_array
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.views.sample_trace import sample
@@ -199,7 +199,7 @@ def test_text_files_are_new_and_read_back(context, tmp_path: Path):
     (np.array(True), ['# shape []', '1']), (np.zeros((0, 2)), ['# shape [0, 2]']), (np.zeros((2, 0)), ['# shape [2, 0]']),
 ])
 def test_any_array_as_text(array, lines, tmp_path: Path):
-    written(array, str(tmp_path / 'x.txt'))
+    write_array(array, str(tmp_path / 'x.txt'))
     assert (tmp_path / 'x.txt').read_text().splitlines() == lines
 
 

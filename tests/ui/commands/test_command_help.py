@@ -10,7 +10,7 @@ import pytest
 from pyfuncdbg.ui.commands.engine.command import Command, Context, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import split_expression, words
 from pyfuncdbg.ui.commands.execute import as_command, execute, is_for_python, name_of
-from pyfuncdbg.ui.commands.help import attributes_of, described
+from pyfuncdbg.ui.commands.help import attributes_of, describe_command
 from pyfuncdbg.ui.commands.table import TABLE
 
 BY_NAME = {command.name: command for command in TABLE}
@@ -20,7 +20,7 @@ EXAMPLES = [(command, example) for command in TABLE for example in command.examp
 @pytest.mark.parametrize('command', TABLE, ids=lambda command: command.name)
 def test_every_command_has_an_example_and_its_help_shows_it(command: Command) -> None:
     assert command.examples
-    text = described(command).text
+    text = describe_command(command).text
     assert text.endswith('such as:' + ''.join(f'\n  {example}' for example in command.examples) + '\n')
     assert '%%' not in text and '()s' not in text
 
@@ -48,12 +48,12 @@ def test_every_example_can_be_read(command: Command, example: str) -> None:
     ('run', '[--json] [-h] [-f PRED]'), ('inject', 'TENSOR EXPR'), ('p', 'EXPRESSION'), ('alias', '[NAME [COMMAND]]'),
     ('commands', '[BREAKPOINT] COMMAND ... end'), ('clear', '[BREAKPOINT ...]'), ('call', 'CALL')])
 def test_the_usage_line_ends_as_the_command_is_typed(name: str, end: str) -> None:
-    usage = described(BY_NAME[name]).usage
+    usage = describe_command(BY_NAME[name]).usage
     assert usage.endswith(f' {end}') and usage.count('-f') == (name == 'run')
 
 
 def test_a_mistake_shows_the_same_usage_line() -> None:
-    with pytest.raises(Exception, match=re.escape(described(BY_NAME['swap']).usage)):
+    with pytest.raises(Exception, match=re.escape(describe_command(BY_NAME['swap']).usage)):
         parser_of(BY_NAME['swap']).parse_args(['--nothing'])
 
 
@@ -68,7 +68,7 @@ def test_metavars_that_tab_completes_by_are_ones_it_knows() -> None:
 @pytest.mark.parametrize('name', ['report', 'info'])
 def test_the_keys_of_json_are_those_that_help_lists(name: str, context: Context) -> None:
     """One text says it: the docstring of the class, which help shows."""
-    text = described(BY_NAME[name]).text
+    text = describe_command(BY_NAME[name]).text
     listed = re.findall(r'^  (\w+)  ', text.partition('keys of --json:\n')[2].partition('\nsuch as:')[0], re.MULTILINE)
     assert sorted(listed) == sorted(json.loads(execute(f'{name} --json', context).json))
 

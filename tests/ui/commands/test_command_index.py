@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pyfuncdbg.errors import CommandError
-from pyfuncdbg.ui.commands.engine.slice_syntax import parse_index, parse_ranges, sliced
+from pyfuncdbg.ui.commands.engine.slice_syntax import parse_index, parse_ranges, slice_array
 
 ARRAY = np.arange(4 * 5 * 6).reshape(4, 5, 6)
 PARTS = st.one_of(st.integers(-7, 7), st.slices(6), st.just(...))
@@ -29,9 +29,9 @@ def test_the_same_as_numpy(parts, comma):
         expected = ARRAY[tuple(parts)]
     except IndexError:
         with pytest.raises(CommandError):
-            sliced(ARRAY, parse_index(text))
+            slice_array(ARRAY, parse_index(text))
         return
-    result = sliced(ARRAY, parse_index(text))
+    result = slice_array(ARRAY, parse_index(text))
     assert isinstance(result, np.ndarray)
     np.testing.assert_array_equal(result, expected)
 
@@ -42,7 +42,7 @@ def test_basic_indices_of_any_array(array, data):
     parts = index if isinstance(index, tuple) else (index,)
     if not parts:
         return
-    np.testing.assert_array_equal(sliced(array, parse_index('[' + ', '.join(map(written, parts)) + ']')), array[index])
+    np.testing.assert_array_equal(slice_array(array, parse_index('[' + ', '.join(map(written, parts)) + ']')), array[index])
 
 
 @pytest.mark.parametrize('text', ['[]', '[a]', '[1', '1]', '', '[1;2]', '[1:2:3:4]', '[::0]', '[..., ...]', '[x.y]',
@@ -54,21 +54,21 @@ def test_everything_else_is_refused(text):
 
 def test_the_message_names_shape_and_axis():
     with pytest.raises(CommandError, match=r'norm:0 has shape \[4, 5, 6\]: index 9 is out of bounds for axis 1 with size 5'):
-        sliced(ARRAY, parse_index('[0, 9]'), 'norm:0')
+        slice_array(ARRAY, parse_index('[0, 9]'), 'norm:0')
     with pytest.raises(CommandError, match='too many indices'):
-        sliced(np.array(1.0), parse_index('[0]'))
+        slice_array(np.array(1.0), parse_index('[0]'))
     with pytest.raises(CommandError, match=r'has shape \[4, 5, 6\]'):
-        sliced(ARRAY, parse_index('[999999999999999999999]'))
+        slice_array(ARRAY, parse_index('[999999999999999999999]'))
 
 
 def test_a_trailing_comma_and_huge_bounds_are_fine():
-    assert sliced(ARRAY, parse_index('[1,]')).shape == (5, 6)
-    assert sliced(ARRAY, parse_index('[:99999999999999999999]')).shape == (4, 5, 6)
+    assert slice_array(ARRAY, parse_index('[1,]')).shape == (5, 6)
+    assert slice_array(ARRAY, parse_index('[:99999999999999999999]')).shape == (4, 5, 6)
 
 
 def test_bytes_keep_their_zeros():
     array = np.array([b'a\0', b'b'], object)
-    assert sliced(array, parse_index('[0]')).item() == b'a\0'
+    assert slice_array(array, parse_index('[0]')).item() == b'a\0'
 
 
 @pytest.mark.parametrize(('text', 'ranges'), [

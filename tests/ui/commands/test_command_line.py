@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import Command, parser_of
-from pyfuncdbg.ui.commands.engine.line_parser import joined, split_expression, split_redirect, words
+from pyfuncdbg.ui.commands.engine.line_parser import join_words, split_expression, split_redirect, words
 
 
 def texts(line):
@@ -26,8 +26,8 @@ def test_words(line, expected):
 
 @given(st.lists(st.text(max_size=12), max_size=6))
 def test_a_word_list_reads_back_as_itself(argv):
-    assert texts(joined(argv)) == argv
-    assert split_redirect(joined(argv))[1] == ''
+    assert texts(join_words(argv)) == argv
+    assert split_redirect(join_words(argv))[1] == ''
 
 
 @given(st.text(max_size=40))

@@ -11,7 +11,7 @@ from pyfuncdbg.ui.commands.engine.continuation import (
     QUESTION,
     blocks,
     commands_of,
-    ended,
+    end_command,
     prompt_for_more,
     read_rest,
 )
@@ -64,7 +64,7 @@ def test_the_end_of_input_ends_a_command():
     assert typed('def f(x):', '    return x')[0] == 'def f(x):\n    return x\n'
     assert typed('commands 1', 'c')[0] == 'commands 1\nc\nend'
     assert typed('cl')[0] == ''
-    assert ended('clear') == ''
+    assert end_command('clear') == ''
 
 
 def test_who_goes_elsewhere_in_the_middle_has_typed_nothing():

@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.log import log_file
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.views.escape import one_line, shortened
+from pyfuncdbg.ui.views.escape import one_line, shorten
 
 COMMANDS = ('report', 'calls', 'calls --bad', 'lt', 'health', 'tape', 'tape --as mermaid', 'tape --as dot', 'graph',
             'doctor', 'lp', 'timeline', 'ls', 'call EagerPyFunc[0]', 'ni norm', 'li norm', 'lo norm')
@@ -143,4 +143,4 @@ def test_only_the_ends_of_a_long_text_are_escaped() -> None:
     began = time.monotonic()
     assert one_line(long, 20) == r'\x1b[1mé\... end\x07'
     assert time.monotonic() - began < 0.5
-    assert all(one_line('é\n' * 600, limit) == shortened(r'é\n' * 600, limit) for limit in range(0, 300, 7))
+    assert all(one_line('é\n' * 600, limit) == shorten(r'é\n' * 600, limit) for limit in range(0, 300, 7))

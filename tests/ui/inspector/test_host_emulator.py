@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from rich.console import Console
 from rich.progress import track
 
-from pyfuncdbg.ui.inspector.hosting.keystrokes import encoded, pasted
+from pyfuncdbg.ui.inspector.hosting.keystrokes import encode_key, encode_paste
 from pyfuncdbg.ui.inspector.hosting.terminal_emulator import HISTORY, Emulator
 
 
@@ -150,15 +150,15 @@ def test_any_bytes_are_survived(parts: list[bytes]) -> None:
     ('tab', '\t', b'\t'), ('shift+tab', None, b'\x1b[Z'), ('é', 'é', 'é'.encode()), ('question_mark', '?', b'?'),
     ('ctrl+backslash', None, b'\x1c'), ('space', ' ', b' '), ('escape', None, b'\x1b'), ('f20', None, b'')])
 def test_keys_are_sent_as_terminals_send_them(key: str, character: str | None, sent: bytes) -> None:
-    assert encoded(key, character) == sent
+    assert encode_key(key, character) == sent
 
 
 def test_arrows_for_programs_that_ask_for_the_other_form() -> None:
     emulator = fed(b'\x1b[?1h\x1b[?2004h')
     assert emulator.application_keys and emulator.brackets_paste
-    assert encoded('up', None, application=True) == b'\x1bOA'
+    assert encode_key('up', None, application=True) == b'\x1bOA'
 
 
 def test_pasted_text_cannot_type_control_characters() -> None:
-    assert pasted('a\nb\x03\x1b[201~', brackets=False) == b'a\rb[201~'
-    assert pasted('a', brackets=True) == b'\x1b[200~a\x1b[201~'
+    assert encode_paste('a\nb\x03\x1b[201~', brackets=False) == b'a\rb[201~'
+    assert encode_paste('a', brackets=True) == b'\x1b[200~a\x1b[201~'

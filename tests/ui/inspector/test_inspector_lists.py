@@ -6,7 +6,7 @@ from inspecting import click, drive, inspector, opened, press, screen, type_line
 from rich.text import Text
 
 from pyfuncdbg.ui.commands.table import TABLE
-from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart, drawing, narrowed
+from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart, drawing, filter_rows
 from pyfuncdbg.ui.inspector.lists.list_command import key_at, list_line
 
 WIDE = (160, 50)
@@ -223,7 +223,7 @@ def drawn(*parts: PicturePart):
                                               ('?[[]', ['Mat[1]']), ('.*', [])])
 def test_a_text_or_a_pattern(wanted, kept) -> None:
     whole = drawn(*(PicturePart(Text(text)) for text in ('matmul', 'Mat[1]', 'relu')))
-    found = narrowed(whole, wanted)
+    found = filter_rows(whole, wanted)
     assert [line.text for line in found.lines[1:]] == kept and found.lines[0].text.startswith(f'{len(kept)} of 3 rows')
 
 
@@ -231,14 +231,14 @@ def test_the_chosen_line_stays_chosen_if_it_is_left() -> None:
     whole = drawn(PicturePart(Text('one')), PicturePart(Text('two\ntwo b'), chosen=True, whole=True),
                   PicturePart(Text('three')))
     assert (whole.chosen, whole.last) == (1, 2)
-    found = narrowed(whole, 'two b')
+    found = filter_rows(whole, 'two b')
     assert [line.text for line in found.lines[1:]] == ['two', 'two b'] and (found.chosen, found.last) == (1, 2)
-    assert (narrowed(whole, 'three').chosen, narrowed(whole, 'three').last) == (-1, -1)
-    assert narrowed(whole, '') is whole
+    assert (filter_rows(whole, 'three').chosen, filter_rows(whole, 'three').last) == (-1, -1)
+    assert filter_rows(whole, '') is whole
 
 
 def test_what_is_typed_is_shown_as_text() -> None:
-    found = narrowed(drawn(PicturePart(Text('one'))), '\x1b[31m[bold]')
+    found = filter_rows(drawn(PicturePart(Text('one'))), '\x1b[31m[bold]')
     assert '\x1b' not in found.lines[0].text and '[bold]' in found.lines[0].text
 
 

@@ -14,7 +14,7 @@ from plain_sites import record_calls, wrapped_site
 from pyfuncdbg.hooks import chain, watched_call
 from pyfuncdbg.observers.record.recorder import Recorder
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.inspector.panes.time_window import MOST, looked_at
+from pyfuncdbg.ui.inspector.panes.time_window import MOST, draw_window
 from pyfuncdbg.ui.inspector.panes.timeline import TimelinePane
 
 WIDE = (160, 64)
@@ -110,7 +110,7 @@ def test_a_window_has_a_row_for_each_thread_and_for_calls_inside_of_calls(trace_
     assert extent.start == calls[0].started
     assert extent.end == pytest.approx(max(call.started + (call.duration or 0) for call in calls))
     assert extent.reach == max(call.duration or 0 for call in calls)
-    seen = looked_at(spans, extent, extent.start, extent.end, 100, [])
+    seen = draw_window(spans, extent, extent.start, extent.end, 100, [])
     outer, inner, other = seen.rows
     assert [span.label for span in outer.spans] == ['outer[0]', 'outer[1]']
     assert [span.label for span in inner.spans] == ['inner[0]', 'inner[1]'] and inner.name == ''
@@ -122,9 +122,9 @@ def test_a_window_has_a_row_for_each_thread_and_for_calls_inside_of_calls(trace_
     assert found is not None and found.number == calls[0].number
     assert seen.call_at(9, 0) is None
     middle = extent.start + 0.03                    # outer[0] and inner[0] began before the window, and are in it
-    narrow = looked_at(spans, extent, middle, middle + 1e-4, 100, seen.lanes)
+    narrow = draw_window(spans, extent, middle, middle + 1e-4, 100, seen.lanes)
     assert [span.label for row in narrow.rows for span in row.spans] == ['outer[0]', 'inner[0]', 'other[0]']
-    late = looked_at(spans, extent, extent.end - 1e-5, extent.end, 100, seen.lanes)
+    late = draw_window(spans, extent, extent.end - 1e-5, extent.end, 100, seen.lanes)
     assert late.lanes == seen.lanes                 # a thread where nothing runs keeps its place
     spans.close()
 
@@ -135,7 +135,7 @@ def test_crowds_say_how_busy_a_thread_was(tmp_path: Path) -> None:
     with Trace.open(tmp_path / 't.pfd') as trace:
         spans = trace.spans()
         extent = spans.extent()
-        seen = looked_at(spans, extent, extent.start, extent.end, 50, [])
+        seen = draw_window(spans, extent, extent.start, extent.end, 50, [])
         assert seen.crowded and seen.calls == MOST + 500 and len(seen.rows) == 1
         assert not seen.rows[0].spans and seen.call_at(0, 3) is None
         assert sum(bucket.calls for bucket in spans.buckets(extent.start, extent.end, 50)) == MOST + 500

@@ -21,7 +21,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
 from pyfuncdbg.ui.ipython.result import CommandResult
 from pyfuncdbg.ui.views.sample_trace import sample
-from pyfuncdbg.ui.views.tensors.tensors import made_at
+from pyfuncdbg.ui.views.tensors.tensors import available_at
 
 
 def result(line: str, trace=None) -> CommandResult:
@@ -114,7 +114,7 @@ def test_times_of_one_run_count_from_its_start_as_on_the_screen(trace):
     later = one.to_pandas()
     assert one.data.begun > 0
     assert later['time ms'].min() + one.data.begun * 1e3 == pytest.approx(
-        min(made_at(call, tensor) for call, tensor in one.data.rows) * 1e3)
+        min(available_at(call, tensor) for call, tensor in one.data.rows) * 1e3)
 
 
 def test_verdicts_and_profiles_become_frames():

@@ -10,7 +10,7 @@ import pytest
 from manual_examples import blocks
 
 from pyfuncdbg.errors import PyfuncdbgError
-from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, split, top_parser
+from pyfuncdbg.ui.commands.command_line import SUBCOMMANDS, actions_of, split_arguments, top_parser
 from pyfuncdbg.ui.commands.engine.command import Command, options_of, parser_of
 from pyfuncdbg.ui.commands.engine.line_parser import split_expression, words
 from pyfuncdbg.ui.commands.help import find_command
@@ -62,7 +62,7 @@ def read_shell(typed: list[str]) -> bool:
     known = SUBCOMMANDS[name]
     if name == 'show':
         return len(args) < 2 or read(shlex.join(args[1:])) or args[1] in NAMES
-    known.parser().parse_args(split(args, known.parser())[0] if known.takes_program else
+    known.parser().parse_args(split_arguments(args, known.parser())[0] if known.takes_program else
                               [word for word in args if word not in ('TOPIC', '[PID]')])
     return True
 

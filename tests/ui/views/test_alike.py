@@ -9,7 +9,7 @@ from pyfuncdbg import tf
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.engine.command import Context
 from pyfuncdbg.ui.commands.execute import execute
-from pyfuncdbg.ui.views.labels import which
+from pyfuncdbg.ui.views.labels import site_label_text
 from pyfuncdbg.ui.views.sources.source import _parameters
 
 v1 = tf.compat.v1
@@ -32,8 +32,8 @@ def shown(folder: Path) -> dict[str, list[str]]:
         context = Context(trace, width=200)
         listed = execute(['calls'], context).result
         costs = sorted(execute(['lp', '--kind', 'python'], context).result.rows, key=lambda cost: int(cost.newest))
-        named = [which(listed.alike.get(call.number)).plain for call in listed.calls if listed.alike]
-        return {'calls': named, 'lp': [which(cost.alike).plain for cost in costs],
+        named = [site_label_text(listed.alike.get(call.number)).plain for call in listed.calls if listed.alike]
+        return {'calls': named, 'lp': [site_label_text(cost.alike).plain for cost in costs],
                 'report': [line for line in execute(['report'], context).text(200).split('\n') if '  made ' in line]}
 
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from pyfuncdbg.ui.views.columns import Column, cut, fitted_table
+from pyfuncdbg.ui.views.columns import Column, fitted_table, shorten_text
 
 
 def lines(columns, width, sort=''):
@@ -86,7 +86,7 @@ def test_no_line_is_wider_than_the_console(width):
     ('abcdef', 6, 'abcdef'), ('abcdefghij', 7, 'ab...ij'), ('日本語日本語', 8, None), ('x', 0, ''),
 ])
 def test_cut(text, width, expected):
-    found = cut(Text(text, 'bold'), width)
+    found = shorten_text(Text(text, 'bold'), width)
     assert found.cell_len <= max(width, 1)
     if expected is not None and width:
         assert found.plain == expected
@@ -94,7 +94,7 @@ def test_cut(text, width, expected):
 
 
 def test_what_is_cut_keeps_the_styles_of_its_ends():
-    found = cut(Text.assemble(('raised KeyError', 'bold red'), ': the name', ('  2 prints', 'dim')), 15)
+    found = shorten_text(Text.assemble(('raised KeyError', 'bold red'), ': the name', ('  2 prints', 'dim')), 15)
     assert found.plain == 'raised...prints'
     assert [(found.plain[span.start:span.end], span.style) for span in found.spans] == [
         ('raised', 'bold red'), ('prints', 'dim')]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from pyfuncdbg.ui.views.escape import label, one_line, shortened, visible
+from pyfuncdbg.ui.views.escape import label, one_line, shorten, visible
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
 
@@ -37,8 +37,8 @@ def test_one_line_is_one_line_of_at_most_the_limit(text, limit):
 
 def test_both_ends_of_a_long_name_are_kept():
     name = 'layer_1/' + 'x' * 500 + '/norm_7'
-    assert shortened(name, 20) == 'layer_1/x...x/norm_7'
-    assert shortened('short', 20) == 'short'
+    assert shorten(name, 20) == 'layer_1/x...x/norm_7'
+    assert shorten('short', 20) == 'short'
 
 
 def test_markup_is_text(draw):
@@ -46,7 +46,7 @@ def test_markup_is_text(draw):
 
 
 def test_default_colours_of_another_process_are_colours_too():
-    from pyfuncdbg.ui.views.escape import styled
+    from pyfuncdbg.ui.views.escape import keep_styles
     text = '\x1b[94;49mwith\x1b[49m v1\x1b[39;1m:\x1b[0m'
-    assert styled(text).startswith(text)
-    assert '\x1b' not in styled('\x1b[38mx') and '\x1b' not in styled('\x1b[8mx')
+    assert keep_styles(text).startswith(text)
+    assert '\x1b' not in keep_styles('\x1b[38mx') and '\x1b' not in keep_styles('\x1b[8mx')

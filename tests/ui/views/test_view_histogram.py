@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from pyfuncdbg.ui.views.pictures.histogram import ASCII, BLOCKS, bar, ranged
+from pyfuncdbg.ui.views.pictures.histogram import ASCII, BLOCKS, bar, bar_with_range
 
 
 def test_height_follows_the_count():
@@ -30,4 +30,4 @@ def test_neighbours_are_added_up_when_there_is_no_room():
 
 @pytest.mark.parametrize(('low', 'high', 'line'), [(0.0, 1.43, '0 |█ ▄| 1.43'), (None, None, '')])
 def test_range_is_written_on_both_sides(low, high, line):
-    assert ranged((4, 0, 2), low, high) == line
+    assert bar_with_range((4, 0, 2), low, high) == line

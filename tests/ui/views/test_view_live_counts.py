@@ -8,7 +8,7 @@ import pytest
 from pyfuncdbg.observers.debug.reports.live_counts import LiveCounter, LiveCounts
 from pyfuncdbg.ui.views.reports.live_counts import live_counts_view
 from pyfuncdbg.ui.views.sample_trace import sample
-from pyfuncdbg.ui.views.units import aligned
+from pyfuncdbg.ui.views.units import align
 
 
 @pytest.fixture
@@ -72,9 +72,9 @@ def test_units_and_decimal_points_are_below_one_another(draw, now: LiveCounts) -
 
 
 def test_aligned_numbers() -> None:
-    assert aligned(['303 ms', '13.6 us', '8 s', '', '1,204.25 s']) == [
+    assert align(['303 ms', '13.6 us', '8 s', '', '1,204.25 s']) == [
         '  303    ms', '   13.6  us', '    8    s ', '', '1,204.25 s ']
-    assert aligned(['3.31', '661', '']) == ['  3.31', '661   ', ''] and aligned([]) == []
+    assert align(['3.31', '661', '']) == ['  3.31', '661   ', ''] and align([]) == []
 
 
 def test_figures_that_are_not_of_now_say_so(draw, now: LiveCounts) -> None:

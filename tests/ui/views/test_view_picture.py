@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyfuncdbg.ui.views.pictures.picture import Picture, chosen, has_picture
+from pyfuncdbg.ui.views.pictures.picture import Picture, choose_axes, has_picture
 
 ALL = slice(None)
 
@@ -17,7 +17,7 @@ ALL = slice(None)
     ((9, 28, 3), None, (ALL, ALL, 0)), ((2, 3, 3), None, (0, ALL, ALL)),
 ])
 def test_the_axes_that_are_drawn(shape, near, expected):
-    assert chosen(shape, near) == expected
+    assert choose_axes(shape, near) == expected
 
 
 @pytest.mark.parametrize(('array', 'expected'), [

@@ -11,7 +11,7 @@ from rich.console import Console
 import pyfuncdbg
 from pyfuncdbg import tf
 from pyfuncdbg.observers.record.trace import Trace
-from pyfuncdbg.ui.views.progress import PATIENCE, announced, reading, working
+from pyfuncdbg.ui.views.progress import PATIENCE, announce_work, reading_progress, work_progress
 
 
 def terminal() -> Console:
@@ -37,7 +37,7 @@ def test_reading_tells_how_many_bytes_it_has_read_and_ends_with_all(tmp_path: Pa
 
 def test_a_bar_comes_only_after_a_while_and_leaves_nothing() -> None:
     console, clock = terminal(), [0.0]
-    with reading('big.pfd', console, lambda: clock[0]) as progress:
+    with reading_progress('big.pfd', console, lambda: clock[0]) as progress:
         assert progress is not None
         progress(10_000_000, 100_000_000)
         clock[0] = PATIENCE - 0.01
@@ -53,7 +53,7 @@ def test_a_bar_comes_only_after_a_while_and_leaves_nothing() -> None:
 
 def test_a_bar_goes_when_the_reading_fails() -> None:
     console, clock = terminal(), [0.0]
-    with pytest.raises(ValueError, match='broken'), reading('t.pfd', console, lambda: clock[0]) as progress:
+    with pytest.raises(ValueError, match='broken'), reading_progress('t.pfd', console, lambda: clock[0]) as progress:
         assert progress is not None
         clock[0] = 9.0
         progress(1, 2)
@@ -62,13 +62,13 @@ def test_a_bar_goes_when_the_reading_fails() -> None:
 
 
 def test_what_is_no_terminal_gets_none() -> None:
-    with reading('t.pfd', Console(file=io.StringIO())) as progress:
+    with reading_progress('t.pfd', Console(file=io.StringIO())) as progress:
         assert progress is None
 
 
 def test_the_path_is_shown_escaped() -> None:
     console, clock = terminal(), [0.0]
-    with reading('\x1b[5m[bold]x', console, lambda: clock[0]) as progress:
+    with reading_progress('\x1b[5m[bold]x', console, lambda: clock[0]) as progress:
         assert progress is not None
         clock[0] = 9.0
         progress(1, 2)
@@ -77,7 +77,7 @@ def test_the_path_is_shown_escaped() -> None:
 
 def test_work_is_counted_and_a_dumb_terminal_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     console, clock = terminal(), [0.0]
-    with working('checking', console, lambda: clock[0], threads=False) as tell:
+    with work_progress('checking', console, lambda: clock[0], threads=False) as tell:
         assert tell is not None
         clock[0] = PATIENCE
         tell(1, 1200)
@@ -90,7 +90,7 @@ def test_work_is_counted_and_a_dumb_terminal_gets_one_line(monkeypatch: pytest.M
     dumb = Console(file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False, color_system=None,
                    _environ={'TERM': 'dumb'})
     clock[0] = 0.0
-    with working('checking', dumb, lambda: clock[0]) as tell:
+    with work_progress('checking', dumb, lambda: clock[0]) as tell:
         assert tell is not None
         for number in range(5):
             clock[0] = number * PATIENCE / 2
@@ -100,6 +100,6 @@ def test_work_is_counted_and_a_dumb_terminal_gets_one_line(monkeypatch: pytest.M
 
 def test_what_takes_no_time_says_nothing() -> None:
     said: list[str] = []
-    with announced('checking', said.append, lambda: 0.0) as tell:
+    with announce_work('checking', said.append, lambda: 0.0) as tell:
         tell(1, 2)
     assert not said

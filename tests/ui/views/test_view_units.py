@@ -7,7 +7,7 @@ from written_trace import tensor
 
 from pyfuncdbg.observers.debug.gradients.tape import Gradient
 from pyfuncdbg.ui.views import units
-from pyfuncdbg.ui.views.numerics.tape import filled, flow_bar
+from pyfuncdbg.ui.views.numerics.tape import filled_cells, flow_bar
 
 
 @pytest.mark.parametrize(('value', 'text'), [(None, 'running'), (0, '0 s'), (3e-9, '3 ns'), (1.25e-5, '12.5 us'),
@@ -49,5 +49,5 @@ def test_no_number_is_too_small_or_too_large(number: float) -> None:
     (float('inf'), 10), (float('-inf'), 1), (float('nan'), 0), (1e308, 10), (-1e308, 1), (-323.3, 1), (-3.0, 5), (None, 0)])
 def test_a_bar_of_any_magnitude_has_its_width(log10: float | None, cells: int) -> None:
     gradient = Gradient('w', tensor('w', np.ones(2)), 1.0, log10, ())
-    assert filled(gradient, 10) == cells
+    assert filled_cells(gradient, 10) == cells
     assert len(flow_bar(gradient, 10)) == 12

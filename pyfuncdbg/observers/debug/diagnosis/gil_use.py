@@ -72,7 +72,7 @@ class GilUse:
         with self._lock:
             use = self._by_site.get(site.id)
             if use is None:
-                use = self._by_site[site.id] = self._uses.setdefault(_at(site), _Use(site))
+                use = self._by_site[site.id] = self._uses.setdefault(_site_group(site), _Use(site))
                 if column := _column(site):
                     self._columns[site.id] = column
             started = perf_counter_ns()
@@ -135,7 +135,7 @@ class GilUse:
                     'waited': use.waited, 'texts': {str(slot): kind for slot, kind in use.texts.items()}})
 
 
-def _at(site: CallSite) -> Hashable:
+def _site_group(site: CallSite) -> Hashable:
     """The key of sites that a diagnosis takes together: place, op type and function."""
     function = site.function
     code = getattr(function, '__code__', None)

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.lines.inline_condition import InlineCondition, Un
 OnHit = Callable[[FrameType, Exception | None], None]
 
 
-def passing(*values: Any) -> None:
+def always_pass(*values: Any) -> None:
     """Placeholder for a test in a copy of the function, such as one that was pickled."""
 
 
@@ -92,7 +92,7 @@ class LineBreakpoint:
         say(f'breakpoint {self.number} at {self._place}: {error}; until it does, {text!r} counts as false.')
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LineBreakpoint, (self.number, None, passing, self._place, {})
+        return LineBreakpoint, (self.number, None, always_pass, self._place, {})
 
 
 class FrameTest:

@@ -13,7 +13,7 @@ from pyfuncdbg.ui.commands.engine.command import Command
 from pyfuncdbg.ui.commands.engine.to_json import to_json
 from pyfuncdbg.ui.commands.svg import svg
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.page import print_page, unpadded
+from pyfuncdbg.ui.views.page import print_page, strip_line_ends
 
 MOST_LATER = 1_000
 """Commands that one line may expand to, as an alias does; a program that wants more keeps the user from the prompt."""
@@ -58,7 +58,7 @@ class Answer:
                           force_jupyter=False, _environ={})
         with console.capture() as captured:
             console.print(self.command.view(self.result), crop=False)
-        return unpadded(captured.get())
+        return strip_line_ends(captured.get())
 
     def picture(self, title: str, width: int = 100) -> str:
         """Draw with colours, as at a terminal.

@@ -182,7 +182,7 @@ def parser_of(command: Command, width: int = 100) -> argparse.ArgumentParser:
     parser.add_argument('-h', '--help', action='store_true', help='show this')
 
     def fail(message: str) -> NoReturn:
-        raise CommandError(_explained(command, parser, message))
+        raise CommandError(_explain(command, parser, message))
     parser.error = fail  # type: ignore[method-assign]
     return parser
 
@@ -216,7 +216,7 @@ def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return {spelling: action for action in parser._actions for spelling in action.option_strings}
 
 
-def _explained(command: Command, parser: argparse.ArgumentParser, message: str) -> str:
+def _explain(command: Command, parser: argparse.ArgumentParser, message: str) -> str:
     unknown = message.removeprefix('unrecognized arguments: ')
     hint = nearest(unknown.split()[0], options_of(parser)) if unknown != message and unknown.startswith('-') else ''
     end = '' if message.endswith(('.', '?')) else '.'

@@ -1,7 +1,7 @@
 """Commands of several lines: a Python block, the list of `commands`, the answer to a question.
 
 A front end that has read a line asks `prompt_for_more`, reads on with that prompt as long as there is one, and hands each
-further line to `extended`. Pure; nothing is carried out.
+further line to `add_line`. Pure; nothing is carried out.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Callable, Sequence
 
 from pyfuncdbg.observers.debug.conditions.session_variables import translate
-from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, separated
+from pyfuncdbg.ui.commands.engine.line_parser import LONGEST, split_commands
 from pyfuncdbg.ui.commands.execute import is_for_python, name_of
 
 MORE = '...   '
@@ -48,7 +48,7 @@ def prompt_for_more(text: str, *, at_stop: bool) -> str:
     return QUESTION if name == 'clear' and text.split() == text.split()[:1] else ''
 
 
-def extended(text: str, line: str) -> str:
+def add_line(text: str, line: str) -> str:
     """Add a line to an incomplete command.
 
     Args:
@@ -63,7 +63,7 @@ def extended(text: str, line: str) -> str:
     return f'{text}\n{line}'
 
 
-def ended(text: str) -> str:
+def end_command(text: str) -> str:
     """End an incomplete command at the end of input.
 
     Args:
@@ -122,7 +122,7 @@ def blocks(lines: Sequence[str]) -> list[tuple[int, str]]:
     Returns:
         Number of the first line and text of each command.
     """
-    found: list[tuple[int, str]] = []
+    ends: list[tuple[int, str]] = []
     position = 0
     while position < len(lines):
         first = position
@@ -136,11 +136,11 @@ def blocks(lines: Sequence[str]) -> list[tuple[int, str]]:
             if prompt == MORE and not lines[position].strip() and not _in_string(text):
                 position += 1
                 continue
-            text = extended(text, lines[position])
+            text = add_line(text, lines[position])
             position += 1
         if text:
-            found.append((first + 1, text))
-    return found
+            ends.append((first + 1, text))
+    return ends
 
 
 def _belongs(text: str, line: str) -> bool:
@@ -162,7 +162,7 @@ def commands_of(text: str) -> list[str]:
     """
     if '\n' in text or name_of(text) == 'alias':
         return [text.rstrip(' \t')]
-    parts = separated(text)
+    parts = split_commands(text)
     first = next((index for index, part in enumerate(parts) if name_of(part) == 'commands'), len(parts))
     return [*parts[:first], *(['\n'.join(parts[first:])] if first < len(parts) else [])]
 
@@ -186,10 +186,10 @@ def read_rest(text: str, read: Read, *, at_stop: bool) -> str | None:
         try:
             line = read(prompt, text)
         except EOFError:
-            return ended(text)
+            return end_command(text)
         if line is None:
             return None
-        text = extended(text, line.rstrip('\r\n'))
+        text = add_line(text, line.rstrip('\r\n'))
         if not text:
             return ''
     return text

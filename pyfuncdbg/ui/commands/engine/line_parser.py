@@ -75,10 +75,10 @@ def split_redirect(line: str) -> tuple[str, str]:
     Raises:
         CommandError: No file name follows, or more than one word.
     """
-    found = list(words(line))
-    for i, word in enumerate(found):
+    parts = list(words(line))
+    for i, word in enumerate(parts):
         if not word.quoted and word.text.startswith('>>'):
-            names = [word.text[2:]] * (len(word.text) > 2) + [later.text for later in found[i + 1:]]
+            names = [word.text[2:]] * (len(word.text) > 2) + [later.text for later in parts[i + 1:]]
             if len(names) != 1:
                 raise CommandError(f"'>>' takes one file name at the end, not {len(names)}: {line[word.start:]!r}")
             return line[:word.start], names[0]
@@ -100,8 +100,8 @@ def split_expression(line: str, parser: argparse.ArgumentParser, command: Comman
         The words, and the expression.
     """
     options = options_of(parser)
-    wanted = sum(1 for action in parser._actions if not action.option_strings)
-    taken: list[str] = []
+    positionals = sum(1 for action in parser._actions if not action.option_strings)
+    option_words: list[str] = []
     position, values, open_options = 0, 0, True
     while True:
         # Only what is ours is read as a word: the quotes of an expression need not match.
@@ -110,25 +110,25 @@ def split_expression(line: str, parser: argparse.ArgumentParser, command: Comman
             open_options = False
             position += option.end()
             continue
-        known = option is not None and option[1] in options
-        if not (values or known or wanted):
+        is_option = option is not None and option[1] in options
+        if not (values or is_option or positionals):
             break
         word = next(words(line, position), None)
         if word is None:
             break
-        if option is not None and known:
+        if option is not None and is_option:
             nargs = options[option[1]].nargs
             values = 0 if '=' in word.text or nargs == 0 else nargs if isinstance(nargs, int) else 1
         elif values:
             values -= 1
         else:
-            wanted -= 1
-        taken.append(word.text)
+            positionals -= 1
+        option_words.append(word.text)
         position = word.end
-    return taken, line[position:].strip()
+    return option_words, line[position:].strip()
 
 
-def joined(argv: Sequence[str]) -> str:
+def join_words(argv: Sequence[str]) -> str:
     """Join words to a line that is read back as the same words.
 
     Args:
@@ -137,10 +137,10 @@ def joined(argv: Sequence[str]) -> str:
     Returns:
         The line.
     """
-    return ' '.join(_quoted(word) for word in argv)
+    return ' '.join(_quote(word) for word in argv)
 
 
-def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> str:
+def join_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> str:
     """Join words of a command with an expression: options are quoted if needed, the expression is not.
 
     A shell has removed the quotes already: `show T eval 'x[1, 2] + 1'` comes as one word.
@@ -153,7 +153,7 @@ def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> s
         The line.
     """
     options = options_of(parser)
-    wanted = sum(1 for action in parser._actions if not action.option_strings)
+    positionals = sum(1 for action in parser._actions if not action.option_strings)
     end = 0
     while end < len(argv):
         word = argv[end]
@@ -163,14 +163,14 @@ def joined_expression(argv: Sequence[str], parser: argparse.ArgumentParser) -> s
         action = options.get(word.partition('=')[0]) if word.startswith('-') else None
         if action is not None:
             end += 1 if '=' in word or action.nargs == 0 else 2
-        elif wanted:
-            end, wanted = end + 1, wanted - 1
+        elif positionals:
+            end, positionals = end + 1, positionals - 1
         else:
             break
-    return ' '.join([*map(_quoted, argv[:end]), *argv[end:]])
+    return ' '.join([*map(_quote, argv[:end]), *argv[end:]])
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     plain = word and not any(c.isspace() or c in '\'"\\[]' for c in word) and not word.startswith('>>')
     return word if plain else '"' + word.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
@@ -206,7 +206,7 @@ def _word(line: str, start: int, *, brackets: bool) -> CommandWord | None:
     return None if depth else CommandWord(''.join(text), start, position, quoted)
 
 
-def separated(line: str) -> list[str]:
+def split_commands(line: str) -> list[str]:
     """Split a line at ';;', but not within quotes.
 
     Args:

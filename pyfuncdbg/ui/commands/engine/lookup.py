@@ -74,10 +74,10 @@ def _newest(trace: Trace, name: str, run: int | None = None, stop: Stop | None =
     """The newest calls of a node, that of a stop first; where no node has that name, of the function or the op type."""
     calls = trace.calls(site=glob.escape(name), run=run, newest_first=True, limit=RECENT)
     calls = [call for call in calls if call.site.name == name] or calls
-    here = call_at(trace, stop)
-    if here is None or run not in (None, here.run) or not any(call.site.id == here.site.id for call in calls):
+    current = call_at(trace, stop)
+    if current is None or run not in (None, current.run) or not any(call.site.id == current.site.id for call in calls):
         return calls
-    return [here, *(call for call in calls if call.number != here.number)]
+    return [current, *(call for call in calls if call.number != current.number)]
 
 
 def parse_tensor(text: str) -> TensorReference:
@@ -126,17 +126,17 @@ def find_tensor(trace: Trace, spec: TensorReference, *, run: int | None = None, 
     for call in _newest(trace, spec.owner, run, stop):
         if call.run != other_than and (spec.side or spec.slot < len(call.outputs)):
             return of_call(call, spec)
-    found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
-    if found is None and (run is not None or other_than is not None):
+    tensor_found = _as_input(trace, spec, run, other_than, stop) or _in_runs(trace, spec, run, other_than)
+    if tensor_found is None and (run is not None or other_than is not None):
         raise CommandError(f'{spec.name!r} was not recorded in {f"run {run}" if run is not None else "an earlier run"}',
                            *_perhaps(trace, spec, run))
-    if found is None:
-        known = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
-        if spec.name in known:
+    if tensor_found is None:
+        names = sorted({name for site in trace.sites() for name in (*site.outputs, *site.inputs, f'{site.name}:0') if name})
+        if spec.name in names:
             raise CommandError(f'no value of {spec.name!r} is recorded: no call that makes it has returned')
         raise CommandError(f'no tensor {spec.name!r} in this trace; ', TypedCommand('lt'),
-                           f' lists them.{nearest(spec.name, known)}')
-    return found
+                           f' lists them.{nearest(spec.name, names)}')
+    return tensor_found
 
 
 def earlier(trace: Trace, found: FoundTensor) -> FoundTensor:

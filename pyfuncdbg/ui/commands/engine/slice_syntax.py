@@ -38,7 +38,7 @@ def parse_index(text: str) -> Index:
     return index
 
 
-def sliced(array: np.ndarray, index: Index, name: str = 'the tensor') -> np.ndarray:
+def slice_array(array: np.ndarray, index: Index, name: str = 'the tensor') -> np.ndarray:
     """A part of an array.
 
     Args:
@@ -73,11 +73,11 @@ def parse_ranges(text: str) -> tuple[tuple[float, float], ...]:
     """
     packed = ''.join(text.split())
     inner = packed[1:-1] if packed.startswith('[[') and packed.endswith(']]') else packed
-    found = _RANGE.findall(inner)
-    if not found or ','.join(f'[{low},{high}]' for low, high in found) != inner:
+    pairs = _RANGE.findall(inner)
+    if not pairs or ','.join(f'[{low},{high}]' for low, high in pairs) != inner:
         raise CommandError(f'{text!r} is not a range: expected [LOW, HIGH] or [[LOW, HIGH], ...], with inf for no end')
     ranges = []
-    for low, high in found:
+    for low, high in pairs:
         if not _NUMBER.fullmatch(low) or not _NUMBER.fullmatch(high):
             raise CommandError(f'{low if not _NUMBER.fullmatch(low) else high!r} in the range {text!r} is not a number')
         if float(low) > float(high):

@@ -76,10 +76,10 @@ def _around_numbers(text: str) -> str:
 
 def _between(one: str, other: str) -> float:
     a, b = float(one), float(other)
-    apart, scale = abs(a - b), max(abs(a), abs(b))
-    if a == b or apart <= 1.01 * min(_unit(one), _unit(other)):
+    gap, scale = abs(a - b), max(abs(a), abs(b))
+    if a == b or gap <= 1.01 * min(_unit(one), _unit(other)):
         return 0.0
-    return apart / scale if math.isfinite(apart) else math.inf
+    return gap / scale if math.isfinite(gap) else math.inf
 
 
 def _unit(text: str) -> float:

@@ -1,7 +1,7 @@
 """Output of a program by thread, as the scheduler decides in which order threads write.
 
-`OutputRecorder` runs in the program's process, on the threads that write; `read` is for `verify`, which compares the output
-of several runs.
+`OutputRecorder` runs in the program's process, on the threads that write; `verify` compares what `read_streams` gives for
+several runs.
 """
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class OutputRecorder:
             self._lines.flush()
 
 
-def read(place: Path, written: Mapping[str, bytes]) -> dict[str, StreamText]:
+def read_streams(place: Path, streams: Mapping[str, bytes]) -> dict[str, StreamText]:
     """The streams that several threads wrote to, if all that was written to them is known.
 
     Args:
         place: Folder of the program's notes.
-        written: By stream, everything that came out of it: more, if something wrote past Python's own streams.
+        streams: By stream, everything that came out of it: more, if something wrote past Python's own streams.
     """
     parts: dict[str, dict[int, list[str]]] = {name: defaultdict(list) for name in STREAMS}
     path = place / _FILE
@@ -89,20 +89,20 @@ def read(place: Path, written: Mapping[str, bytes]) -> dict[str, StreamText]:
     found = {}
     for name, by_thread in parts.items():
         texts = {thread: ''.join(pieces).encode('utf-8', 'surrogateescape') for thread, pieces in by_thread.items()}
-        if set(texts) - {_MAIN} and sum(map(len, texts.values())) == len(written[name]):
+        if set(texts) - {_MAIN} and sum(map(len, texts.values())) == len(streams[name]):
             main = texts.pop(_MAIN, b'')
             found[name] = StreamText(main, tuple(texts.values()))
     return found
 
 
-def difference(texts: tuple[bytes, bytes], said: tuple[StreamText | None, StreamText | None],
+def difference(texts: tuple[bytes, bytes], by_thread: tuple[StreamText | None, StreamText | None],
                cleaned: Callable[[bytes], bytes],
                same: Callable[[bytes, bytes], bool]) -> tuple[str, str, str] | None:
     """The first stream in which the output of two runs differs, the place, and the two lines; None if none does.
 
     Args:
         texts: Of each run as it came.
-        said: The same by thread, where it is known.
+        by_thread: The same by thread, where it is known.
         cleaned: Takes out what is no matter.
         same: Whether two texts that are not equal count as the same.
     """
@@ -111,14 +111,14 @@ def difference(texts: tuple[bytes, bytes], said: tuple[StreamText | None, Stream
         return None
     lines, others = one.splitlines(keepends=True), other.splitlines(keepends=True)
     ordered: Any = len(lines)
-    if said[0] is not None and said[1] is not None:
-        (lines, ordered), (others, _) = said[0].text(cleaned), said[1].text(cleaned)
+    if by_thread[0] is not None and by_thread[1] is not None:
+        (lines, ordered), (others, _) = by_thread[0].text(cleaned), by_thread[1].text(cleaned)
         one, other = b''.join(lines), b''.join(others)
     if one == other or same(one, other):
         return None
     pairs = zip(lines, others, strict=False)
     at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(lines), len(others)))
-    where = f'line {at + 1}' if at < ordered or said[0] is None or said[1] is None else 'a line of another thread'
+    where = f'line {at + 1}' if at < ordered or by_thread[0] is None or by_thread[1] is None else 'a line of another thread'
     return where, _line(lines, at), _line(others, at)
 
 

@@ -60,7 +60,7 @@ class _Sys(ModuleType):
         delattr(sys, name)
 
 
-def _mirrored(copy: dict[str, Any]) -> type[ModuleType]:
+def _mirroring_class(copy: dict[str, Any]) -> type[ModuleType]:
     """Class of `builtins` that sets in a copy too what a program sets there.
 
     Libraries that we have loaded have the copy, and the program has those libraries too.
@@ -134,7 +134,7 @@ class OwnImports:
                 if top not in COMPILED or '._' not in f'.{rest}':
                     del sys.modules[name]
         self._withdrawn.update(names)
-        builtins.__class__ = _mirrored(self._library_builtins)
+        builtins.__class__ = _mirroring_class(self._library_builtins)
         for module in {**sys.modules, **self._modules}.values():
             if module.__name__ not in before:
                 self._rebuild(module, frozenset(names), before)
@@ -153,41 +153,41 @@ class OwnImports:
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The answer of the other finders to the import system, to be executed with our builtins if it is for us."""
-        ours = self._thread.depth or name.startswith(_PACKAGE + '.')
+        is_own = self._thread.depth or name.startswith(_PACKAGE + '.')
         withdrawn = name in self._withdrawn
-        if not ours and not withdrawn:
+        if not is_own and not withdrawn:
             return None
         found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
         spec = next((spec for spec in found if spec is not None), None)
         if withdrawn and is_same(self._modules[name].__spec__, spec):
             return self._lent(name)
-        if not ours:
+        if not is_own:
             return spec
         if spec is not None and isinstance(spec.loader, SourceFileLoader | SourcelessFileLoader):
             spec.loader.exec_module = partial(self._execute, spec.loader.exec_module)  # type: ignore[method-assign]
         return spec
 
     def import_module(self, name: str, space: Mapping[str, Any] | None = None, names: Mapping[str, Any] | None = None,
-                      wanted: Sequence[str] | None = (), level: int = 0) -> ModuleType:
+                      from_names: Sequence[str] | None = (), level: int = 0) -> ModuleType:
         """`__import__` of our modules."""
         asking = str((space or {}).get('__package__') or '') if level else name
         top = asking.partition('.')[0]
-        if type(wanted) is list and not wanted and top in self._modules and is_same(
+        if type(from_names) is list and not from_names and top in self._modules and is_same(
                 self._modules[top].__spec__, find(top, sys.path)):
-            return self._import(name, space, names, wanted, level)      # of compiled code, which looks in `sys.modules` then
+            return self._import(name, space, names, from_names, level)      # compiled code looks in `sys.modules` then
         if self._is_shared(top):
             self._thread.depth += 1
             try:
-                return self._import(name, space, names, wanted, level)
+                return self._import(name, space, names, from_names, level)
             finally:
                 self._thread.depth -= 1
         full = resolve_name('.' * level + name, asking) if level else name
         module = self._load(full)
-        for each in wanted or ():
+        for each in from_names or ():
             if each != '*' and not hasattr(module, each) and hasattr(module, '__path__'):
                 with contextlib.suppress(ModuleNotFoundError):      # the import statement raises it
                     self._load(f'{full}.{each}')
-        return module if wanted or level else self._load(top)
+        return module if from_names or level else self._load(top)
 
     def _lent(self, name: str) -> ModuleSpec:
         """A module of ours that is the program's too, as the import system wants it."""
@@ -223,18 +223,18 @@ class OwnImports:
             return value if same else property(getter, setter, deleter, value.__doc__)
         if not isinstance(value, FunctionType) or value.__module__ in before or not _may_import(value, names):
             return value
-        again = self._functions.get(value)      # where another module has it by name too, it stays one function
-        if again is None:
+        rebound = self._functions.get(value)      # where another module has it by name too, it stays one function
+        if rebound is None:
             space = value.__globals__
-            theirs = space.get('__builtins__')
+            builtins = space.get('__builtins__')
             space['__builtins__'] = self._builtins_for(space)
-            again = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
-            space['__builtins__'] = theirs
-            again.__kwdefaults__ = value.__kwdefaults__
-            update_wrapper(again, value, updated=('__dict__',))
-            del again.__wrapped__  # type: ignore[attr-defined]
-            self._functions[value] = self._functions[again] = again
-        return again
+            rebound = FunctionType(value.__code__, space, value.__name__, value.__defaults__, value.__closure__)
+            space['__builtins__'] = builtins
+            rebound.__kwdefaults__ = value.__kwdefaults__
+            update_wrapper(rebound, value, updated=('__dict__',))
+            del rebound.__wrapped__  # type: ignore[attr-defined]
+            self._functions[value] = self._functions[rebound] = rebound
+        return rebound
 
     def _adapt(self, modules: Iterable[ModuleType], view: ModuleType) -> None:
         for module in modules:
@@ -248,14 +248,14 @@ class OwnImports:
             return True
         if top in self._modules:
             return False
-        loaded = sys.modules.get(top)
-        if loaded is not None and self._shared.get(top) is loaded:
+        module = sys.modules.get(top)
+        if module is not None and self._shared.get(top) is module:
             return True
         ours = find(top, self._path)
-        theirs = getattr(loaded, '__spec__', None) if loaded is not None else find(top, sys.path)
+        theirs = getattr(module, '__spec__', None) if module is not None else find(top, sys.path)
         shared = ours is None or is_same(ours, theirs)
-        if shared and loaded is not None:
-            self._shared[top] = loaded
+        if shared and module is not None:
+            self._shared[top] = module
         return shared
 
     def _load(self, name: str) -> ModuleType:
@@ -264,13 +264,13 @@ class OwnImports:
         if module is not None and name not in self._loading:
             return module
         parent, _, last = name.rpartition('.')
-        above = self._load(parent) if parent else None
+        parent_module = self._load(parent) if parent else None
         # The import system's own lock: it sees threads that wait for each other.
         with _bootstrap._ModuleLockManager(name):  # type: ignore[attr-defined]
             module = self._modules.get(name)
             if module is not None:
                 return module
-            spec = find(name, self._path if above is None else getattr(above, '__path__', []))
+            spec = find(name, self._path if parent_module is None else getattr(parent_module, '__path__', []))
             if spec is None or spec.loader is None:
                 raise ModuleNotFoundError(f'No module named {name!r}', name=name)
             module = self._modules[name] = module_from_spec(spec)
@@ -285,8 +285,8 @@ class OwnImports:
                 self._thread.depth -= 1
                 self._loading.discard(name)
         self._adapt([module], self._sys)
-        if above is not None:
-            setattr(above, last, module)
+        if parent_module is not None:
+            setattr(parent_module, last, module)
         return module
 
     def _execute(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:

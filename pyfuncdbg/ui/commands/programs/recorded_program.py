@@ -46,7 +46,7 @@ def budget_of(option: str | None, settings: Configuration) -> int | None:
     return byte_size(text) if option is not None or text else None
 
 
-def kept_in(settings: Configuration) -> Path:
+def folder_in(settings: Configuration) -> Path:
     """The folder that the user's configuration names for traces, made if need be; else the current one."""
     folder = traces_folder(settings)
     try:
@@ -95,7 +95,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
         return
     await_imports()
     owner = os.getpid() if report else 0        # 0 is no process
-    folder, environment = _here(), dict(os.environ)
+    folder, environment = _current_folder(), dict(os.environ)
 
     def finish() -> None:
         if error := uncaught():
@@ -109,7 +109,7 @@ def begin(path: Path, argv: Sequence[str], *, budget: int | None = None, ops: bo
     atexit.register(finish)
 
 
-def _here() -> str:
+def _current_folder() -> str:
     """The current folder; where that was removed, any."""
     try:
         return os.getcwd()

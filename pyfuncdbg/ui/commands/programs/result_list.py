@@ -75,36 +75,36 @@ class Comparison:
         if self._near is None or not self._near(result) or one[1:3] != other[1:3] or one[3] < 0 or other[3] < 0:
             return False
         a, b = _array(self.values, one), _array(self.others, other)
-        apart = distance(a, b)
-        if apart > tolerance(a.dtype):
+        gap = distance(a, b)
+        if gap > tolerance(a.dtype):
             return False
-        self.largest = max(self.largest, apart)
+        self.largest = max(self.largest, gap)
         return True
 
     def as_sets(self, results: Sequence[HostResult], others: Sequence[HostResult]) -> bool:
         """Whether two runs gave the same results, in whichever order."""
         left, right = Counter(one.content for one in results), Counter(one.content for one in others)
-        mine, theirs = _without(results, right), _without(others, left)
-        if len(mine) != len(theirs) or (mine and self._near is None):
+        left_only, right_only = _without(results, right), _without(others, left)
+        if len(left_only) != len(right_only) or (left_only and self._near is None):
             return False
-        for one in mine:
-            match = next((at for at, other in enumerate(theirs) if one.what == other.what and len(one.values) == len(
+        for one in left_only:
+            match = next((at for at, other in enumerate(right_only) if one.what == other.what and len(one.values) == len(
                 other.values) and all(self.same(one, a, b) for a, b in zip(one.values, other.values, strict=True))), None)
             if match is None:
                 return False
-            del theirs[match]
+            del right_only[match]
         return True
 
 
 def _without(results: Sequence[HostResult], others: Counter[Hashable]) -> list[HostResult]:
     """The results that have no equal one among the others."""
-    left, found = Counter(others), []
+    left, remaining = Counter(others), []
     for one in results:
         if left[one.content]:
             left[one.content] -= 1
         else:
-            found.append(one)
-    return found
+            remaining.append(one)
+    return remaining
 
 
 def difference(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
@@ -122,12 +122,13 @@ def difference(results: Sequence[HostResult], others: Sequence[HostResult], comp
 
 
 def _of_calls(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
-    mine, theirs = _by_thread(results), _by_thread(others)
-    main = _in_order(mine.pop(_MAIN, []), theirs.pop(_MAIN, []), comparison)
+    left_threads, right_threads = _by_thread(results), _by_thread(others)
+    main = _in_order(left_threads.pop(_MAIN, []), right_threads.pop(_MAIN, []), comparison)
     if main is not None:
         return main
-    if not comparison.as_sets(_elsewhere(mine), _elsewhere(theirs)):
-        found = (_in_order(mine.get(thread, []), theirs.get(thread, []), comparison) for thread in {**mine, **theirs})
+    if not comparison.as_sets(_elsewhere(left_threads), _elsewhere(right_threads)):
+        found = (_in_order(left_threads.get(thread, []), right_threads.get(thread, []), comparison)
+                 for thread in {**left_threads, **right_threads})
         threaded = next((one for one in found if one is not None), None)
         if threaded is not None:
             return threaded
@@ -135,11 +136,11 @@ def _of_calls(results: Sequence[HostResult], others: Sequence[HostResult], compa
 
 
 def _by_thread(results: Sequence[HostResult]) -> dict[str, list[HostResult]]:
-    found: dict[str, list[HostResult]] = {}
+    by_thread: dict[str, list[HostResult]] = {}
     for one in results:
         if one.element is None:
-            found.setdefault(one.thread, []).append(one)
-    return found
+            by_thread.setdefault(one.thread, []).append(one)
+    return by_thread
 
 
 def _elsewhere(results: dict[str, list[HostResult]]) -> list[HostResult]:
@@ -178,10 +179,10 @@ _Key = tuple[str, int]
 def _in_elements(results: Sequence[HostResult], others: Sequence[HostResult], comparison: Comparison) -> Found | None:
     """The first difference between results for elements, by index. One that only one run has come to is none where that is
     the scheduler's: behind the last one of the other, or in work on another thread when that ended."""
-    mine, theirs = _by_element(results), _by_element(others)
+    left_elements, right_elements = _by_element(results), _by_element(others)
     ends = _ends(results), _ends(others)
-    for key in sorted({*mine, *theirs}, key=lambda key: (key[1], key[0])):
-        one, other = mine.get(key, []), theirs.get(key, [])
+    for key in sorted({*left_elements, *right_elements}, key=lambda key: (key[1], key[0])):
+        one, other = left_elements.get(key, []), right_elements.get(key, [])
         if not one or not other:
             if key[1] > ends[bool(one)].get(key[0], -1):
                 continue
@@ -194,11 +195,11 @@ def _in_elements(results: Sequence[HostResult], others: Sequence[HostResult], co
 
 
 def _by_element(results: Sequence[HostResult]) -> dict[_Key, list[HostResult]]:
-    found: dict[_Key, list[HostResult]] = {}
+    by_element: dict[_Key, list[HostResult]] = {}
     for one in results:
         if one.element is not None:
-            found.setdefault((one.element[0], one.element[1]), []).append(one)
-    return found
+            by_element.setdefault((one.element[0], one.element[1]), []).append(one)
+    return by_element
 
 
 def _ends(results: Sequence[HostResult]) -> dict[str, int]:

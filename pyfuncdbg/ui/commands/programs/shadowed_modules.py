@@ -86,7 +86,7 @@ def loaded_at_start() -> frozenset[str]:
     Where another tool has started us, as `python -m debugpy -m pyfuncdbg run` does, also what was there before us: the tool
     works on with its modules, and the program would meet them without us too.
     """
-    names = _asked()
+    names = _ask_interpreter()
     loaded = list(sys.modules)                  # in the order of loading
     before = frozenset(loaded[:loaded.index(_PACKAGE)])
     if names is None:
@@ -96,20 +96,20 @@ def loaded_at_start() -> frozenset[str]:
     return names | before if foreign else names
 
 
-def _asked() -> frozenset[str] | None:
+def _ask_interpreter() -> frozenset[str] | None:
     """Names of the modules of a new interpreter; None if it could not be asked."""
     try:
-        pipe, theirs = os.pipe()
+        pipe, child_end = os.pipe()
         # Redirect the output first: if a standard stream is closed, the pipe may have its number.
-        files = [(os.POSIX_SPAWN_DUP2, theirs, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
-                                                     for number in (0, 2))]
+        files = [(os.POSIX_SPAWN_DUP2, child_end, 1), *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0)
+                                                        for number in (0, 2))]
         try:
             flags = _flags()
             with without_debugger():
                 number = os.posix_spawn(sys.executable or '', [sys.executable, *flags, _LIST], os.environ,
                                         file_actions=files)
         finally:
-            os.close(theirs)
+            os.close(child_end)
     except OSError:
         return None
     with open(pipe, 'rb') as told:

@@ -37,9 +37,9 @@ def uncaught() -> str:
     if error is None:
         return ''
     if isinstance(error, SystemExit):
-        return _left(error.code)
+        return _exit_text(error.code)
     with contextlib.suppress(Exception):            # the user's own __str__ may raise anything
-        ended, cause = type(error).__name__, error.__cause__
+        error_type, cause = type(error).__name__, error.__cause__
         if cause is not None and hasattr(error, 'node_def') and str(cause) in str(error):
             error = cause                           # what the function raised, not TensorFlow's error with all its text
         lines = [line.strip() for line in _COLOUR.sub('', str(error)).splitlines() if line.strip()] or ['']
@@ -51,11 +51,11 @@ def uncaught() -> str:
         if lines[0].startswith(_KERAS):
             inner = f'{type(error).__name__}: {next(iter(lines[1:]), lines[0])}'
         told = (inner or f'{type(error).__name__}: {lines[0]}').rstrip('.')[:500]
-        return told if told.startswith(f'{ended}:') else f'{told}{RAISED_AS}{ended}'
+        return told if told.startswith(f'{error_type}:') else f'{told}{RAISED_AS}{error_type}'
     return type(error).__name__
 
 
-def _left(code: object) -> str:
+def _exit_text(code: object) -> str:
     """The argument of `sys.exit` in words."""
     if code is None or (isinstance(code, int) and not code):
         return ''

@@ -134,18 +134,19 @@ def verify(target: Sequence[str], repeats: int = 3, tell: Callable[[int, int], N
         repeats: Of each level, for the times.
         tell: Takes how many runs of the program are over, and of how many, before each of them.
     """
-    given = ProgramInput(1 + len(LEVELS) * (1 + repeats), tell)
-    plain = _run(target, 'plain', given, noted=True)
-    again = _first_difference('plain', plain, _run(target, 'plain', given, noted=True))
-    levels = LEVELS[1:] if again is None else ()
-    found = [again, *(_at_level(level, plain, _run(target, level, given, noted=True)) for level in levels)]
+    program_input = ProgramInput(1 + len(LEVELS) * (1 + repeats), tell)
+    plain = _run(target, 'plain', program_input, noted=True)
+    repeat_difference = _first_difference('plain', plain, _run(target, 'plain', program_input, noted=True))
+    levels = LEVELS[1:] if repeat_difference is None else ()
+    found = [repeat_difference, *(_at_level(level, plain, _run(target, level, program_input, noted=True))
+                                  for level in levels)]
     differences = [one for one in found if one is not None]
     values = sum(len(one.values) for one in plain.results)
-    answer: Answer = 'nondeterministic' if again is not None else 'different' if any(
+    answer: Answer = 'nondeterministic' if repeat_difference is not None else 'different' if any(
         one.distance is None for one in differences) else 'nothing compared' if not values else (
         'near' if differences else 'equal')
     recorded, stepped = _claims(answer, differences)
-    costs = _costs(target, repeats, given) if answer in ('equal', 'near') else ()
+    costs = _costs(target, repeats, program_input) if answer in ('equal', 'near') else ()
     return Verification(tuple(target), answer, recorded, stepped, len(plain.results), values, len(plain.stdout),
                         len(plain.stderr), plain.code, plain.raised, tuple(differences), costs, repeats)
 
@@ -160,38 +161,38 @@ def _claims(answer: Answer, differences: Sequence[RunDifference]) -> tuple[Holdi
     return holding(False), holding(True)
 
 
-def _costs(target: Sequence[str], repeats: int, given: ProgramInput) -> tuple[LevelCost, ...]:
+def _costs(target: Sequence[str], repeats: int, program_input: ProgramInput) -> tuple[LevelCost, ...]:
     """Times in turn, so that all levels see the same noise."""
     times: dict[str, list[float]] = {level: [] for level in LEVELS}
     for _ in range(repeats):
         for level in LEVELS:
-            times[level].append(_run(target, level, given, noted=False).seconds)
+            times[level].append(_run(target, level, program_input, noted=False).seconds)
     medians = {level: statistics.median(found) for level, found in times.items()}
     return tuple(LevelCost(level, medians[level], medians[level] / max(medians['plain'], 1e-9)) for level in LEVELS)
 
 
-def _run(target: Sequence[str], level: str, given: ProgramInput, *, noted: bool) -> _Outcome:
+def _run(target: Sequence[str], level: str, program_input: ProgramInput, *, noted: bool) -> _Outcome:
     place = Path(tempfile.mkdtemp(prefix='pyfuncdbg-verify-'))
     try:
         (place / 'task.json').write_text(json.dumps({'target': list(target), 'level': level, 'noted': noted}))
         environment = {'PYTHONHASHSEED': '0', **os.environ}
         root = str(_PACKAGE.parent)
-        with (place / 'stdout').open('wb') as stdout, (place / 'stderr').open('wb') as stderr, given.source(
+        with (place / 'stdout').open('wb') as stdout, (place / 'stderr').open('wb') as stderr, program_input.source(
                 place) as stdin, subprocess.Popen([sys.executable, '-c', _BOOT, root, str(place)], stdin=stdin,
                                                   stdout=stdout, stderr=stderr, env=environment, bufsize=0) as child:
-            given.feed(child)
+            program_input.feed(child)
             try:
-                code = given.wait(child)
+                code = program_input.wait(child)
             except BaseException:                   # Ctrl-C ends the program too
                 child.kill()
                 raise
-        ended = _ended(place)
+        end_record = _read_end(place)
         values = place / 'values.bin'
-        written = {name: (place / name).read_bytes() for name in STREAMS}
-        return _Outcome(code, written['stdout'], _without_ours(written['stderr']), ended.get('raised', ''),
-                        ended.get('seconds', 0.0), _results(place / 'results.jsonl'),
+        streams = {name: (place / name).read_bytes() for name in STREAMS}
+        return _Outcome(code, streams['stdout'], _without_ours(streams['stderr']), end_record.get('raised', ''),
+                        end_record.get('seconds', 0.0), _results(place / 'results.jsonl'),
                         values.read_bytes() if values.exists() else b'', (place / TENSORFLOW).exists(),
-                        output_by_thread.read(place, written))
+                        output_by_thread.read_streams(place, streams))
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -255,24 +256,24 @@ class ProgramInput:
             stdin.close()
 
 
-def _ended(place: Path) -> dict[str, Any]:
+def _read_end(place: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads((place / 'ended.json').read_text())
+        fields: dict[str, Any] = json.loads((place / 'ended.json').read_text())
     except (OSError, ValueError):                   # killed, or left by os._exit
         return {}
-    return found
+    return fields
 
 
 def _results(path: Path) -> list[HostResult]:
-    found = []
+    results = []
     if path.exists():
         for line in path.read_text().splitlines():
             try:
                 thread, element, what, names, values = json.loads(line)
             except ValueError:                      # the last line of a process that was killed
                 break
-            found.append(HostResult(thread, element, what, names, values))
-    return found
+            results.append(HostResult(thread, element, what, names, values))
+    return results
 
 
 def _without_ours(text: bytes) -> bytes:
@@ -291,12 +292,12 @@ def _without_frames(text: bytes) -> bytes:
 # ---------------------------------------------------------------- comparing
 def _at_level(level: str, plain: _Outcome, watched: _Outcome) -> RunDifference | None:
     """The first difference at a level; where TensorFlow computes node by node, one in the last bits is reported as such."""
-    found = _first_difference(level, plain, watched)
-    if found is None or level not in _STEPPED or not plain.tensorflow:
-        return found
+    difference = _first_difference(level, plain, watched)
+    if difference is None or level not in _STEPPED or not plain.tensorflow:
+        return difference
     near = _Near(level, plain, watched)
     far = _first_difference(level, plain, watched, near)
-    return replace(found, distance=near.largest) if far is None else far
+    return replace(difference, distance=near.largest) if far is None else far
 
 
 class _Near:
@@ -322,10 +323,10 @@ class _Near:
         computes, as its optimizer does where it runs a graph in one go."""
         if not self._texts:
             return False
-        apart = text_distance(*(_NATIVE.sub(b'', each).decode('utf-8', 'backslashreplace') for each in (text, other)))
-        if apart > tolerance(np.dtype(np.float32)):
+        gap = text_distance(*(_NATIVE.sub(b'', each).decode('utf-8', 'backslashreplace') for each in (text, other)))
+        if gap > tolerance(np.dtype(np.float32)):
             return False
-        self._largest = max(self._largest, apart)
+        self._largest = max(self._largest, gap)
         return True
 
 

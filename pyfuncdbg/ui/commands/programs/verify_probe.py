@@ -120,7 +120,7 @@ class ResultNotes:
         from pyfuncdbg.hosts.numpy.runtime.functions.function import Function
         from pyfuncdbg.hosts.numpy.runtime.sessions.session import Session
         self._listener.install()
-        self._around(Session, 'run', lambda args: ('Session.run', _fetched(args)))
+        self._around(Session, 'run', lambda args: ('Session.run', _fetch_names(args)))
         self._around(Function, '__call__', lambda args: (getattr(args[0], '__name__', 'function'), []))
         self._around(GradientTape, 'gradient', lambda args: ('GradientTape.gradient', []))
         for name in ('__next__', 'next', 'get_next'):
@@ -138,7 +138,7 @@ class ResultNotes:
             for part in classes:
                 owner = getattr(owner, part, None)
             if hasattr(owner, name):
-                self._around(owner, name, _naming(what))
+                self._around(owner, name, _result_names(what))
 
     def _around(self, owner: Any, name: str, named: Callable[[tuple[Any, ...]], tuple[str, list[str]]]) -> None:
         original = getattr(owner, name)
@@ -209,14 +209,14 @@ def _element(args: tuple[Any, ...]) -> list[Any] | None:
     return [run.label, index]
 
 
-def _naming(what: str) -> Callable[[tuple[Any, ...]], tuple[str, list[str]]]:
+def _result_names(what: str) -> Callable[[tuple[Any, ...]], tuple[str, list[str]]]:
     """The label of results and their names, by the arguments of the function that gave them."""
     if what == 'Session.run':
-        return lambda args: (what, _fetched(args))
+        return lambda args: (what, _fetch_names(args))
     return lambda args: (what or str(getattr(args[0], '_name', 'function')), [])
 
 
-def _fetched(args: tuple[Any, ...]) -> list[str]:
+def _fetch_names(args: tuple[Any, ...]) -> list[str]:
     """Names of what a Session.run was asked for, as far as they are plain to see."""
     fetches = args[1] if len(args) > 1 else None
     listed = fetches if isinstance(fetches, list | tuple) else [fetches]

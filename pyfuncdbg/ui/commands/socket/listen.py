@@ -42,7 +42,7 @@ def listen(*, wait: bool = False) -> bool:
     global _server
     if _server is None:
         try:
-            _server = _opened()
+            _server = _open_server()
         except (OSError, PyfuncdbgError) as error:
             say(f'cannot listen: {error}')
             return False
@@ -63,7 +63,7 @@ def adopt(connection: socket.socket, *, attached: bool = False) -> Client:
     global _server
     if _server is None:
         from pyfuncdbg.ui.commands.socket.server import CommandServer
-        _server = _started(CommandServer(None))
+        _server = _start_server(CommandServer(None))
     return _server.adopt(connection, attached=attached)
 
 
@@ -75,25 +75,25 @@ def close() -> None:
         server.close()
 
 
-def _opened() -> CommandServer:
+def _open_server() -> CommandServer:
     import socket
     if not hasattr(socket, 'AF_UNIX'):
         raise CommandError('this system has no Unix sockets')
-    from pyfuncdbg.ui.commands.socket.rendezvous import bound, own_folder, programs
+    from pyfuncdbg.ui.commands.socket.rendezvous import bind_socket, own_folder, programs
     from pyfuncdbg.ui.commands.socket.server import CommandServer
     path = os.path.join(own_folder(), f'{os.getpid()}.sock')
     programs()                                  # removes the sockets of killed programs
-    return _started(CommandServer(bound(path), path))
+    return _start_server(CommandServer(bind_socket(path), path))
 
 
-def _started(server: CommandServer) -> CommandServer:
+def _start_server(server: CommandServer) -> CommandServer:
     server.start()
     atexit.register(close)
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_after_fork)
     return server
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     global _server
     server, _server = _server, None
     if server is not None:

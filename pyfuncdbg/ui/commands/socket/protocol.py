@@ -82,30 +82,30 @@ def request(line: bytes) -> Request:
         ProtocolError: It is none; says why.
     """
     try:
-        given = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError) as error:           # a UnicodeDecodeError is a ValueError
         raise ProtocolError(f'expected a line of JSON: {type(error).__name__}') from None
-    if not isinstance(given, dict):
-        raise ProtocolError(f'a request must be a JSON object, not a {type(given).__name__}')
-    id = given.get('id')
+    if not isinstance(fields, dict):
+        raise ProtocolError(f'a request must be a JSON object, not a {type(fields).__name__}')
+    id = fields.get('id')
     if not (id is None or (isinstance(id, int | str) and len(str(id)) <= 64)):
         raise ProtocolError('"id" must be a short number or string')
     verb: Verb
     for verb in ('attach', 'detach', 'trace'):
-        if given.get(verb) is True:
+        if fields.get(verb) is True:
             return Request(id, verb)
-    if 'line' in given:
-        return Request(id, 'line', _text(given['line'], 'line', block=True), 0,
-                       _number(given.get('width', 100), 'width', 20, _WIDEST), given.get('color') is True)
-    if 'complete' in given:
-        text = _text(given['complete'], 'complete')
-        return Request(id, 'complete', text, _number(given.get('position', len(text)), 'position', 0, len(text)))
-    if 'cancel' in given:
+    if 'line' in fields:
+        return Request(id, 'line', _text(fields['line'], 'line', block=True), 0,
+                       _number(fields.get('width', 100), 'width', 20, _WIDEST), fields.get('color') is True)
+    if 'complete' in fields:
+        text = _text(fields['complete'], 'complete')
+        return Request(id, 'complete', text, _number(fields.get('position', len(text)), 'position', 0, len(text)))
+    if 'cancel' in fields:
         raise ProtocolError('"cancel" must be the "id" of the request to cancel')
     raise ProtocolError('a request must have "line", "complete", "attach", "detach", "cancel" or "trace"')
 
 
-def cancelled(line: bytes) -> int | str | None:
+def cancelled_id(line: bytes) -> int | str | None:
     """The id of the request that a line breaks off; None if it is no `cancel`, and to be read as a request."""
     if len(line) > _LONGEST_CANCEL or b'"cancel"' not in line:
         return None
@@ -149,14 +149,14 @@ class LineBuffer:
         One that is too long comes as soon as that is known, cut one byte behind the limit; its rest is skipped.
         """
         lines: list[bytes] = []
-        *parts, begun = data.split(b'\n')
+        *parts, rest = data.split(b'\n')
         for part in parts:
             self._extend(part, lines)
             if not self._skips:
                 lines.append(bytes(self._begun))
                 self._begun.clear()
             self._skips = False
-        self._extend(begun, lines)
+        self._extend(rest, lines)
         return lines
 
     def _extend(self, part: bytes, lines: list[bytes]) -> None:

@@ -90,7 +90,7 @@ class Remote:
         if stop.decision is not None:
             return
         self._stop, self._by = stop, 0
-        self._server.broadcast({'event': 'stopped', 'stop': described(stop)})
+        self._server.broadcast({'event': 'stopped', 'stop': describe_stop(stop)})
         try:
             while stop.decision is None and broker.focus is stop and self.usable():
                 stop.serve()
@@ -104,7 +104,7 @@ class Remote:
     def summary(self) -> dict[str, Any] | None:
         """The stop that commands act on now."""
         stop = self._current()
-        return described(stop) if stop is not None and stop.decision is None else None
+        return describe_stop(stop) if stop is not None and stop.decision is None else None
 
     def _current(self) -> Stop | None:
         """The stop of the clients, or the one whose user types a line elsewhere: its thread does what others ask, too."""
@@ -129,30 +129,30 @@ class Remote:
     def carry_out(self, client: Client, line: bytes) -> None:
         """Answer one request."""
         try:
-            asked = request(line)
+            client_request = request(line)
         except ProtocolError as error:
             client.send({'id': None, **_ANSWER, 'error': str(error)})
             return
         left = None
         printed = _Printed()
         try:
-            if asked.verb == 'attach':
+            if client_request.verb == 'attach':
                 answer = self.attach(client)
-            elif asked.verb == 'detach':
+            elif client_request.verb == 'detach':
                 answer = self._detach(client)
-            elif asked.verb == 'trace':
-                answer = _recorded()
+            elif client_request.verb == 'trace':
+                answer = _recorded_path()
             else:
                 with self._turn:
-                    answer, left = self._asked(client, asked, printed)
+                    answer, left = self._asked(client, client_request, printed)
         except PyfuncdbgError as error:
             answer = {**_ANSWER, 'error': str(error)}
         except KeyboardInterrupt:
             answer = {**_ANSWER, 'error': 'interrupted'}
         except BaseException as error:          # an internal error, or exit() typed at the prompt: report it and continue
-            answer = {**_ANSWER, 'error': f'{asked.text}: {type(error).__name__}: {error}'}
-        self._doing.answered((client.number, asked.id))
-        client.send({'id': asked.id, **answer, 'printed': printed.text, 'stop': self.summary(), 'left': left})
+            answer = {**_ANSWER, 'error': f'{client_request.text}: {type(error).__name__}: {error}'}
+        self._doing.answered((client.number, client_request.id))
+        client.send({'id': client_request.id, **answer, 'printed': printed.text, 'stop': self.summary(), 'left': left})
 
     def attach(self, client: Client) -> dict[str, Any]:
         """Stops go to this client from now on."""
@@ -211,14 +211,14 @@ class Remote:
             found = completions(asked.text[:asked.position], context)
             return {**_ANSWER, 'completions': list(found.words), 'start': found.start}
         answer = execute(asked.text, context)
-        drawn = {**_ANSWER, 'text': _drawn(answer, asked), 'data': json.loads(answer.json),
+        drawn = {**_ANSWER, 'text': _draw_answer(answer, asked), 'data': json.loads(answer.json),
                  'command': answer.command.name, 'later': list(answer.later)}
         if len(encode(drawn)) > _LONGEST:
             raise CommandError(f'the answer is longer than {_LONGEST >> 20} MB; ask for less of it, or add ">> FILE"')
         return drawn
 
 
-def _recorded() -> dict[str, Any]:
+def _recorded_path() -> dict[str, Any]:
     """The path of the trace, written up to now; where nothing records, a recording begins."""
     recorder = debugger.live.recorder()
     recorder.flush()
@@ -256,9 +256,9 @@ class _Doing:
         self._broken_off = False
         self._early: dict[int, int | str | None] = {}           # by client: the id of a request cancelled before it began
 
-    def of(self, which: tuple[int, int | str | None]) -> _Doing:
+    def of(self, key: tuple[int, int | str | None]) -> _Doing:
         """Around this request."""
-        self._which = which
+        self._which = key
         return self
 
     def __enter__(self) -> None:
@@ -279,20 +279,20 @@ class _Doing:
         except KeyboardInterrupt:
             self._thread, self._broken_off = 0, False
 
-    def answered(self, which: tuple[int, int | str | None]) -> None:
+    def answered(self, key: tuple[int, int | str | None]) -> None:
         """Nothing of this request is left to be broken off."""
-        client, number = which
+        client, number = key
         with self._lock:
             if self._early.get(client) == number:
                 self._early.pop(client, None)
 
-    def break_off(self, which: tuple[int, int | str], *, waits: bool) -> None:
+    def break_off(self, key: tuple[int, int | str], *, waits: bool) -> None:
         """Raise KeyboardInterrupt in the thread of a request while it is under way, or when it comes to it if the client
         `waits`; called from another thread. The next one is another request: the user has not seen it begin."""
         with self._lock:
-            if not self._thread or self._which != which:
+            if not self._thread or self._which != key:
                 if waits:
-                    client, number = which
+                    client, number = key
                     self._early[client] = number
             elif not self._broken_off:
                 self._broken_off = True
@@ -314,7 +314,7 @@ def carry_out_logged(stop: Stop, log: Callable[[str], None]) -> None:
     carry_out_commands(stop, debugger.breakpoints, one)
 
 
-def described(stop: Stop) -> dict[str, Any]:
+def describe_stop(stop: Stop) -> dict[str, Any]:
     """A stop as plain data."""
     call = stop.call
     inner = stop.frames[-1] if stop.frames else None
@@ -326,7 +326,7 @@ def described(stop: Stop) -> dict[str, Any]:
                       'function': program_code(inner.frame.f_code).co_name} if inner is not None else None}
 
 
-def _drawn(answer: Answer, asked: Request) -> str:
+def _draw_answer(answer: Answer, asked: Request) -> str:
     text = io.StringIO()
     console = Console(file=text, width=asked.width, color_system='256' if asked.color else None,
                       force_terminal=asked.color, legacy_windows=False, _environ={}, markup=False, emoji=False)

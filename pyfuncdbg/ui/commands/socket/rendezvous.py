@@ -47,39 +47,39 @@ def own_folder() -> str:
 def _candidates() -> Iterator[str]:
     """Folders that may hold sockets, the preferred one first."""
     uid = os.geteuid()
-    seen = set()
+    tried = set()
     for parent in (os.environ.get('XDG_RUNTIME_DIR', ''), f'/run/user/{uid}'):
-        if parent and parent not in seen and _usable(parent, uid):
-            seen.add(parent)
+        if parent and parent not in tried and _usable(parent, uid):
+            tried.add(parent)
             yield os.path.join(parent, 'pyfuncdbg')
     for parent in (tempfile.gettempdir(), '/tmp'):
-        if parent not in seen:
-            seen.add(parent)
+        if parent not in tried:
+            tried.add(parent)
             yield os.path.join(parent, f'pyfuncdbg-{uid}')
 
 
 def _usable(parent: str, uid: int) -> bool:
     """Whether a runtime folder is really the user's: su and sudo leave the variable of another user."""
     try:
-        found = os.stat(parent)
+        status = os.stat(parent)
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == uid and os.access(parent, os.W_OK | os.X_OK)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == uid and os.access(parent, os.W_OK | os.X_OK)
 
 
 def _refusal(folder: str, *, any_mode: bool = False) -> str:
     """The reason not to trust a folder, '' if there is none."""
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode):
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
         return f'{folder!r} is not a folder, perhaps a link made by another user'
-    if found.st_uid != os.geteuid():
-        return f'{folder!r} belongs to user {found.st_uid}'
-    if stat.S_IMODE(found.st_mode) & 0o077 and not any_mode:
+    if status.st_uid != os.geteuid():
+        return f'{folder!r} belongs to user {status.st_uid}'
+    if stat.S_IMODE(status.st_mode) & 0o077 and not any_mode:
         return f'{folder!r} is accessible to other users'
     return ''
 
 
-def bound(path: str) -> socket.socket:
+def bind_socket(path: str) -> socket.socket:
     """A socket that listens there; the path cannot be seen before it does.
 
     Raises:
@@ -103,7 +103,7 @@ def bound(path: str) -> socket.socket:
 
 def programs() -> dict[int, str]:
     """Paths of the sockets that a program listens at, by process number; the others are removed."""
-    found: dict[int, str] = {}
+    sockets: dict[int, str] = {}
     for folder in _candidates():
         try:
             if _refusal(folder):
@@ -113,9 +113,9 @@ def programs() -> dict[int, str]:
             continue
         for name in names:
             path = os.path.join(folder, name)
-            if (socket_of := _NAME.fullmatch(name)) and int(socket_of[1]) not in found and _answers(path):
-                found[int(socket_of[1])] = path
-    return dict(sorted(found.items()))
+            if (socket_of := _NAME.fullmatch(name)) and int(socket_of[1]) not in sockets and _answers(path):
+                sockets[int(socket_of[1])] = path
+    return dict(sorted(sockets.items()))
 
 
 def refusals() -> list[str]:

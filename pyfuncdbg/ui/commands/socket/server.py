@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pyfuncdbg.ui.commands.socket.clients import Client
-from pyfuncdbg.ui.commands.socket.protocol import VERSION, cancelled
+from pyfuncdbg.ui.commands.socket.protocol import VERSION, cancelled_id
 from pyfuncdbg.ui.commands.socket.rendezvous import peer_uid
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class CommandServer:
 
     def urgent(self, client: Client, line: bytes) -> bool:
         """Do what must not wait for the requests before it; False if that can wait."""
-        number = cancelled(line)
+        number = cancelled_id(line)
         if number is not None and self._remote is not None:
             self._remote.cancel(client, number)
         return number is not None
@@ -216,11 +216,11 @@ class CommandServer:
 def _listen_to(client: Client, selector: selectors.BaseSelector) -> None:
     """Wait for what matters now."""
     events = (selectors.EVENT_READ if client.reads else 0) | (selectors.EVENT_WRITE if client.writes else 0)
-    known = selector.get_map().get(client.connection)
-    if known is None:
+    key = selector.get_map().get(client.connection)
+    if key is None:
         if events:
             selector.register(client.connection, events, client)
     elif not events:
         selector.unregister(client.connection)
-    elif known.events != events:
+    elif key.events != events:
         selector.modify(client.connection, events, client)

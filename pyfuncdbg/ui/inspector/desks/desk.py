@@ -111,8 +111,8 @@ class Desk(Protocol):
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
         """The words that could stand at a position of the text, and where what they replace begins; blocks like `answer`."""
 
-    def listen(self, heard: Callable[[Event], None]) -> None:
-        """Call `heard` for every event from now on, on a thread of the desk's own."""
+    def listen(self, on_event: Callable[[Event], None]) -> None:
+        """Call `on_event` for every event from now on, on a thread of the desk's own."""
 
     def close(self) -> None:
         """Give everything back; a program that runs goes on."""

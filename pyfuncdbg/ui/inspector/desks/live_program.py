@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.execute import name_of
 from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event, Reply
 from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection, LostConnectionError, completions_of
-from pyfuncdbg.ui.views.escape import one_line, styled
+from pyfuncdbg.ui.views.escape import keep_styles, one_line
 
 _PERIOD = 0.5
 """Seconds between two looks at a trace that grows; more where a look takes long."""
@@ -81,7 +81,8 @@ class LiveDesk:
             return Reply(line, name_of(line), Text(), None, str(error))
         self._notice(answer)
         mistake = f'{answer["error"]}\n{answer["printed"]}'.strip() if answer['error'] else ''
-        return Reply(line, answer['command'] or name_of(line), Text.from_ansi(styled(answer['printed'] + answer['text'])),
+        return Reply(line, answer['command'] or name_of(line),
+                     Text.from_ansi(keep_styles(answer['printed'] + answer['text'])),
                      answer['data'], mistake, tuple(answer['later']))
 
     def complete(self, text: str, position: int, request: DeskRequest | None = None) -> tuple[list[str], int]:
@@ -101,9 +102,9 @@ class LiveDesk:
         request.under_way(lambda: self._connection.cancel(begun))
         return begun.result()
 
-    def listen(self, heard: Callable[[Event], None]) -> None:
+    def listen(self, on_event: Callable[[Event], None]) -> None:
         """Say what happens from now on."""
-        self._heard = heard
+        self._heard = on_event
         threading.Thread(target=self._follow, name='pyfuncdbg news', daemon=True).start()
         threading.Thread(target=self._read_on, name='pyfuncdbg trace', daemon=True).start()
 

@@ -68,17 +68,17 @@ class SavedDesk:
         found = completions(text[:position], Context(self.trace))
         return list(found.words), found.start
 
-    def listen(self, heard: Callable[[Event], None]) -> None:
+    def listen(self, on_event: Callable[[Event], None]) -> None:
         """Say when the trace has grown: its program may run still."""
-        threading.Thread(target=self._watch, args=(heard,), name='pyfuncdbg trace', daemon=True).start()
+        threading.Thread(target=self._watch, args=(on_event,), name='pyfuncdbg trace', daemon=True).start()
 
-    def _watch(self, heard: Callable[[Event], None]) -> None:
+    def _watch(self, on_event: Callable[[Event], None]) -> None:
         while not self._closed.wait(_PERIOD):
             try:
                 if self._trace.refresh():
-                    heard(Event('grown'))
+                    on_event(Event('grown'))
             except PyfuncdbgError as error:
-                heard(Event('lost', text=str(error)))
+                on_event(Event('lost', text=str(error)))
                 return
 
     def close(self) -> None:

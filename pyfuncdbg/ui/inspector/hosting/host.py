@@ -108,13 +108,13 @@ class _Host:
         for end in (self._hears, self._rings):
             os.set_blocking(end, False)
         news, self._news = os.pipe()
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            self.program = self._start_program(slave, -1 if options.live else theirs.fileno())
+        own_end, screen_end = socket.socketpair()
+        with own_end, screen_end:
+            self.program = self._start_program(slave, -1 if options.live else screen_end.fileno())
             os.close(slave)
-            theirs.close()
+            screen_end.close()
             self._guard.hold(0, LEAVE_SCREEN)
-            self.screen = self._start_screen(news, -1 if options.live else ours.fileno())
+            self.screen = self._start_screen(news, -1 if options.live else own_end.fileno())
             self._guard.watch(self.screen.pid)
             os.close(news)
         self._told = self._leaving = False
@@ -128,11 +128,11 @@ class _Host:
     def _start_screen(self, news: int, connection: int) -> subprocess.Popen[bytes]:
         options = self._options
         guard = self._guard.fileno()
-        told = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
-                           'trace': options.trace, 'title': options.title, 'live': options.live,
-                           'commands': options.commands,
-                           'pid': self.program.pid})
-        command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[4]), told]
+        arguments = json.dumps({'master': self._master, 'news': news, 'connection': connection, 'guard': guard,
+                                'trace': options.trace, 'title': options.title, 'live': options.live,
+                                'commands': options.commands,
+                                'pid': self.program.pid})
+        command = [sys.executable, '-P', '-c', _SCREEN, str(Path(__file__).resolve().parents[4]), arguments]
         passed = [self._master, news, *(one for one in (connection, guard) if one >= 0)]
         return subprocess.Popen(command, pass_fds=passed)
 

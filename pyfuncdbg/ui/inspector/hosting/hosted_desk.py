@@ -49,23 +49,23 @@ class HostedDesk:
         """Completions of a text at a position."""
         return self._desk.complete(text, position, request)
 
-    def listen(self, heard: Callable[[Event], None]) -> None:
+    def listen(self, on_event: Callable[[Event], None]) -> None:
         """Say what happens from now on, past the end of the program."""
         def hear(event: Event) -> None:
             if event.kind in ('ended', 'lost') and self.live:
-                event = self._change_over(event, heard)
-            heard(event)
+                event = self._change_over(event, on_event)
+            on_event(event)
         self._program.listen(hear)
 
-    def _change_over(self, event: Event, heard: Callable[[Event], None]) -> Event:
+    def _change_over(self, event: Event, on_event: Callable[[Event], None]) -> Event:
         """The program is over; its last calls may still be on the way to the disk."""
         try:
             saved = SavedDesk(self._path)
         except PyfuncdbgError as error:
             return Event(event.kind, text=f'{event.text}; {error}')
         self._desk, self.trace, self.live = saved, saved.trace, False
-        saved.listen(heard)
-        heard(Event('grown'))
+        saved.listen(on_event)
+        on_event(Event('grown'))
         return event
 
     def close(self) -> None:

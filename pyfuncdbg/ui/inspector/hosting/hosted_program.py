@@ -51,14 +51,14 @@ class HostedProgram:
         self._changed: Callable[[], None] = lambda: None
         self._leave: Callable[[], None] = lambda: None
 
-    def start(self, changed: Callable[[], None], leave: Callable[[], None]) -> None:
+    def start(self, on_change: Callable[[], None], leave: Callable[[], None]) -> None:
         """Begin.
 
         Args:
-            changed: Called on one of our threads when there is something new to show.
+            on_change: Called on one of our threads when there is something new to show.
             leave: The same, when it is time to go.
         """
-        self._changed, self._leave = changed, leave
+        self._changed, self._leave = on_change, leave
         self._reader.start()
         for work in (self._write, self._hear):
             threading.Thread(target=work, name='pyfuncdbg terminal', daemon=True).start()
@@ -138,12 +138,12 @@ class HostedProgram:
     def _hear(self) -> None:
         with open(self._news, 'rb') as news:
             for line in news:
-                told = json.loads(line)
-                if 'ended' in told:
-                    self.code = told['ended']
+                message = json.loads(line)
+                if 'ended' in message:
+                    self.code = message['ended']
                     self.silent.wait(0.3)       # read its last output; its children may keep the terminal open
                     self._changed()
-                if told.get('leave'):
+                if message.get('leave'):
                     self._leave()
                     return
         self._leave()

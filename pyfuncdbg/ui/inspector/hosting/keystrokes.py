@@ -11,7 +11,7 @@ _FIRST = {'f1': 'P', 'f2': 'Q', 'f3': 'R', 'f4': 'S'}
 _MODIFIERS = {'shift': 1, 'alt': 2, 'ctrl': 4}
 
 
-def encoded(key: str, character: str | None, *, application: bool = False) -> bytes:
+def encode_key(key: str, character: str | None, *, application: bool = False) -> bytes:
     """The bytes of a key; none for one that terminals know nothing of.
 
     Args:
@@ -33,14 +33,14 @@ def encoded(key: str, character: str | None, *, application: bool = False) -> by
     if modifiers == ['ctrl'] and len(name) == 1 and 'a' <= name <= 'z':
         return bytes([ord(name) & 0x1f])
     if modifiers[:1] == ['alt']:
-        rest = encoded('+'.join((*modifiers[1:], name)), character, application=application)
+        rest = encode_key('+'.join((*modifiers[1:], name)), character, application=application)
         return b'\x1b' + rest if rest else b''
     if character and character.isprintable():
         return character.encode()
     return name.encode() if len(name) == 1 else b''
 
 
-def pasted(text: str, *, brackets: bool) -> bytes:
+def encode_paste(text: str, *, brackets: bool) -> bytes:
     """The bytes of pasted text: lines ended as by Enter, control characters left out."""
     kept = ''.join(char for char in text.replace('\r\n', '\r').replace('\n', '\r') if char.isprintable() or char in '\r\t')
     return b'\x1b[200~' + kept.encode() + b'\x1b[201~' if brackets else kept.encode()

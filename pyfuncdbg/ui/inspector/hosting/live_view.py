@@ -126,10 +126,10 @@ class LiveView(FullScreen):
             over = False
             while not worker.is_cancelled:
                 before, over = over, self._program.code is not None
-                began = time.monotonic()
+                started = time.monotonic()
                 if trace.refresh() or not before:
-                    self.post_message(self.CountsTaken(counter.take(), began))
-                self._seldom = time.monotonic() - began
+                    self.post_message(self.CountsTaken(counter.take(), started))
+                self._seldom = time.monotonic() - started
                 wait = max(_PERIOD, _SHARE * self._seldom)
                 while wait > 0 and not worker.is_cancelled and (over or self._program.code is None):
                     time.sleep(min(wait, 0.1))

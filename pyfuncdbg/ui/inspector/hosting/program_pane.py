@@ -17,7 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from pyfuncdbg.ui.inspector.hosting.hosted_program import HostedProgram
-from pyfuncdbg.ui.inspector.hosting.keystrokes import encoded, pasted
+from pyfuncdbg.ui.inspector.hosting.keystrokes import encode_key, encode_paste
 from pyfuncdbg.ui.inspector.screen.keys import TO_PROGRAM
 
 LEAVE = 'ctrl+right_square_bracket'
@@ -108,10 +108,10 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def _caption(self) -> None:
         if self._over:
-            said = self._program.ending
+            end_text = self._program.ending
         else:
-            said = 'it has the keys; Ctrl-] takes them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
-        self.border_title = Content(f'program: {said}')
+            end_text = 'it has the keys; Ctrl-] takes them back' if self.has_focus else f'{TO_PROGRAM} gives it the keys'
+        self.border_title = Content(f'program: {end_text}')
 
     # ------------------------------------------------------------------ drawing
     def render_line(self, y: int) -> Strip:
@@ -157,7 +157,7 @@ class ProgramPane(ScrollView, can_focus=True):
             if event.key == 'ctrl+z':
                 self.post_message(self.Notified('Ctrl-Z does nothing: no shell could resume the program'))
             self.scroll_end(animate=False)
-            self._program.type(encoded(event.key, event.character, application=self._program.screen.application_keys))
+            self._program.type(encode_key(event.key, event.character, application=self._program.screen.application_keys))
         event.stop()
         event.prevent_default()
 
@@ -167,7 +167,7 @@ class ProgramPane(ScrollView, can_focus=True):
 
     def on_paste(self, event: events.Paste) -> None:
         """Type a pasted text into the program."""
-        self._program.type(pasted(event.text, brackets=self._program.screen.brackets_paste))
+        self._program.type(encode_paste(event.text, brackets=self._program.screen.brackets_paste))
         event.stop()
 
 

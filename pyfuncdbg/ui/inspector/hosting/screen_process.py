@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from pyfuncdbg.ui.inspector.screen.saved_layout import Layout
 
 
-def main(told: str) -> int:
+def main(arguments: str) -> int:
     """Show a program until the user leaves or the process that started it is gone.
 
     Args:
-        told: By that process, as JSON.
+        arguments: By that process, as JSON.
     """
-    options = json.loads(told)
+    options = json.loads(arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)            # is the program's
     program = HostedProgram(options['master'], options['news'], options['pid'])
-    if not _begun(options, program):
+    if not _wait_for_begin(options, program):
         return NOTHING
-    code = _watched(options, program) if options['live'] else _inspected(options, program)
+    code = _run_live_view(options, program) if options['live'] else _run_inspector(options, program)
     if options['guard'] >= 0:
         TerminalGuard(socket.socket(fileno=options['guard'])).free()       # the app has put the terminal back
     if code == LEFT:
@@ -52,7 +52,7 @@ def main(told: str) -> int:
     return code
 
 
-def _begun(options: dict[str, Any], program: HostedProgram) -> bool:
+def _wait_for_begin(options: dict[str, Any], program: HostedProgram) -> bool:
     """Wait until there is something to show; False if the program ends before. One that is killed leaves a trace."""
     news, connection = options['news'], options['connection']
     while True:
@@ -70,7 +70,7 @@ def _begun(options: dict[str, Any], program: HostedProgram) -> bool:
             return False
 
 
-def _inspected(options: dict[str, Any], program: HostedProgram) -> int:
+def _run_inspector(options: dict[str, Any], program: HostedProgram) -> int:
     """Under the inspector; the exit code of the app."""
     wait()
     from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
@@ -78,7 +78,7 @@ def _inspected(options: dict[str, Any], program: HostedProgram) -> int:
     from pyfuncdbg.ui.inspector.hosting.hosted_app import HostedInspector
     from pyfuncdbg.ui.inspector.hosting.hosted_desk import HostedDesk
     from pyfuncdbg.ui.inspector.hosting.program_pane import ProgramPane
-    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout
+    from pyfuncdbg.ui.inspector.screen.saved_layout import load_layout
     from pyfuncdbg.ui.prompt.connecting.connection import Connection
     from pyfuncdbg.ui.prompt.pending_commands import command_file
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
@@ -92,7 +92,7 @@ def _inspected(options: dict[str, Any], program: HostedProgram) -> int:
     commands = [typed.text for typed in command_file(options['commands'])] if options['commands'] else []
     kept = history()
     try:
-        layout = kept_layout()
+        layout = load_layout()
         app = HostedInspector(desk, ProgramPane(program, lambda: desk.stop() is not None, id='program'), commands,
                               past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string, layout=layout)
         app.run()
@@ -102,13 +102,13 @@ def _inspected(options: dict[str, Any], program: HostedProgram) -> int:
         desk.close()
 
 
-def _watched(options: dict[str, Any], program: HostedProgram) -> int:
+def _run_live_view(options: dict[str, Any], program: HostedProgram) -> int:
     """Without the debugger; the exit code of the app."""
     wait()
     from pyfuncdbg.ui.inspector.hosting.live_view import LiveView
-    from pyfuncdbg.ui.inspector.screen.saved_layout import kept_layout, theme_of
+    from pyfuncdbg.ui.inspector.screen.saved_layout import load_layout, theme_of
     spare_loaded()
-    layout = kept_layout()
+    layout = load_layout()
     app = LiveView(options['trace'], options['title'], program, layout)
     app.run()
     _keep(layout, replace(layout, theme=theme_of(app, layout)))
@@ -117,8 +117,8 @@ def _watched(options: dict[str, Any], program: HostedProgram) -> int:
 
 def _keep(before: Layout, after: Layout) -> None:
     from pyfuncdbg.hooks.notice import say
-    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout
-    if why := keep_layout(before, after):
+    from pyfuncdbg.ui.inspector.screen.saved_layout import save_layout
+    if why := save_layout(before, after):
         say(why)
 
 

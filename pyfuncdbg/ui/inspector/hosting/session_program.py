@@ -31,13 +31,13 @@ class SessionProgram:
     """
 
     def __init__(self, command: Sequence[str], terminal: int, environment: Mapping[str, str], passed: Sequence[int]) -> None:
-        self._report, theirs = os.pipe()
+        self._report, child_end = os.pipe()
         try:
             self._leader = subprocess.Popen(
-                [sys.executable, '-I', '-S', _LEADER, str(theirs), *command], stdin=terminal, stdout=terminal,
-                stderr=terminal, start_new_session=True, env=environment, pass_fds=[theirs, *passed])
+                [sys.executable, '-I', '-S', _LEADER, str(child_end), *command], stdin=terminal, stdout=terminal,
+                stderr=terminal, start_new_session=True, env=environment, pass_fds=[child_end, *passed])
         finally:
-            os.close(theirs)
+            os.close(child_end)
         self._told = b''
         while b'\n' not in self._told and self._read():
             pass

@@ -164,19 +164,19 @@ class _Screen(Screen):
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Another size: lines that do not fit any more go to the scrollback, and come back."""
-        wanted = lines or self.lines
+        new_lines = lines or self.lines
         if self._main is None and self.margins is None:
-            while wanted < self.lines and self.cursor.y >= wanted:
+            while new_lines < self.lines and self.cursor.y >= new_lines:
                 self.history.append(self.buffer[0])
                 self.scrolled += 1
                 self._shift(1)
-            while wanted > self.lines and self.history:
+            while new_lines > self.lines and self.history:
                 self._shift(-1)
                 self.buffer[0] = self.history.pop()
                 self.lines += 1
-        for y in [y for y in self.buffer if y >= wanted]:
+        for y in [y for y in self.buffer if y >= new_lines]:
             del self.buffer[y]
-        self.lines, self.columns = wanted, columns or self.columns
+        self.lines, self.columns = new_lines, columns or self.columns
         self.margins = None
         self.ensure_hbounds()
         self.ensure_vbounds()
@@ -320,15 +320,15 @@ _NAMES = {'brown': 'yellow', 'brightbrown': 'bright_yellow', 'bfightmagenta': 'b
 
 def style_of(look: tuple[Any, ...]) -> Style:
     """The style of a cell, given all of it but the text."""
-    found = _styles.get(look)
-    if found is None:
+    style = _styles.get(look)
+    if style is None:
         if len(_styles) > 2_000:
             _styles.clear()
         fg, bg, bold, italics, underscore, strikethrough, reverse, blink = look
-        found = _styles[look] = Style(color=_color(fg), bgcolor=_color(bg), bold=bold or None, italic=italics or None,
+        style = _styles[look] = Style(color=_color(fg), bgcolor=_color(bg), bold=bold or None, italic=italics or None,
                                       underline=underscore or None, strike=strikethrough or None, reverse=reverse or None,
                                       blink=blink or None)
-    return found
+    return style
 
 
 def _color(name: str) -> str | None:

@@ -47,7 +47,7 @@ class Relay:
 
     def run(self) -> None:
         """Copy until the program has ended, or its terminal is gone."""
-        with self._raw(), _resizing(self._resize), contextlib.suppress(OSError, ValueError):
+        with self._raw(), _follow_size(self._resize), contextlib.suppress(OSError, ValueError):
             self._resize()
             end = math.inf
             while time.monotonic() < end:
@@ -89,7 +89,7 @@ class Relay:
 
 
 @contextmanager
-def _resizing(resize: Callable[[], None]) -> Iterator[None]:
+def _follow_size(resize: Callable[[], None]) -> Iterator[None]:
     def heard(number: int, frame: Any) -> None:
         with contextlib.suppress(OSError):
             resize()

@@ -46,19 +46,19 @@ def _show(lease: Lease, commands: int) -> None:
     from pyfuncdbg.ui.inspector.app import Inspector
     from pyfuncdbg.ui.inspector.desks.live_program import LiveDesk
     from pyfuncdbg.ui.inspector.lease.lent_driver import driver_for
-    from pyfuncdbg.ui.inspector.screen.saved_layout import keep_layout, kept_layout
+    from pyfuncdbg.ui.inspector.screen.saved_layout import load_layout, save_layout
     from pyfuncdbg.ui.prompt.connecting.connection import Connection
     from pyfuncdbg.ui.prompt.terminal_io.line_editor import history
     spare_loaded()
     desk = LiveDesk(Connection(socket.socket(fileno=commands)), attach=False)
     kept = history()
-    layout = kept_layout()
+    layout = load_layout()
     app = Inspector(desk, past=tuple(reversed(list(kept.load_history_strings()))), keep=kept.store_string, layout=layout)
     app.driver_class = driver_for(lease)  # type: ignore[assignment]
     lease.looked = lambda mine: desk.look() if mine else desk.look_away()
     lease.printed = desk.note_printed
     app.run()
-    keep_layout(layout, app.arrangement)        # the terminal is returned: an error cannot be shown
+    save_layout(layout, app.arrangement)        # the terminal is returned: an error cannot be shown
     if app._exception is not None:
         raise app._exception
     lease.tell('left')

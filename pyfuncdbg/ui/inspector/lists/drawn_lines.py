@@ -101,7 +101,7 @@ def drawing(picture: DrawnPicture, width: int) -> Drawing:
     console = Console(file=io.StringIO(), width=max(width, 10), force_terminal=True, color_system='truecolor',
                       legacy_windows=False, markup=False, emoji=False, highlight=False, _environ={})
     lines: list[DrawnLine] = []
-    chosen = last = -1
+    first_chosen = last = -1
     for index, part in enumerate(picture.parts):
         if len(lines) >= MOST:
             shown = Text(f'... {len(picture.parts) - index:,} more rows: list fewer', 'yellow')
@@ -112,19 +112,19 @@ def drawing(picture: DrawnPicture, width: int) -> Drawing:
         lines += [_line(cells, part.command, piece, part.offers)
                   for cells in console.render_lines(part.shown, pad=False)[:MOST]]
         if part.offers:
-            chosen = last = next((at for at in range(first, len(lines)) if lines[at].chosen == part.offers[0]), -1)
+            first_chosen = last = next((at for at in range(first, len(lines)) if lines[at].chosen == part.offers[0]), -1)
         elif part.chosen:
-            chosen, last = first, len(lines) - 1
-    return Drawing(picture.title, tuple(lines), chosen, last)
+            first_chosen, last = first, len(lines) - 1
+    return Drawing(picture.title, tuple(lines), first_chosen, last)
 
 
 def _line(cells: list[Segment], command: str, piece: int = 0, offers: Sequence[str] = ()) -> DrawnLine:
     strip = Strip([Segment(text, _on_pane(style)) for text, style, control in cells if not control]).simplify()
     text = strip.text.rstrip()
-    return DrawnLine(strip, text, command, piece, _offered(text, offers) if offers else ())
+    return DrawnLine(strip, text, command, piece, _offers_in(text, offers) if offers else ())
 
 
-def _offered(text: str, commands: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+def _offers_in(text: str, commands: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
     """Columns of the commands that a line proposes: in its first cell, or in several with three blanks between them."""
     known = {one_line(command, _SHOWN): command for command in commands}
     found = [(cell.start(), cell.end(), known[cell.group()]) for cell in _CELL.finditer(text) if cell.group() in known]
@@ -148,21 +148,21 @@ _HEAD = 8
 """A rule under headers is looked for among so many lines."""
 
 
-def narrowed(drawing: Drawing, wanted: str) -> Drawing:
+def filter_rows(drawing: Drawing, pattern: str) -> Drawing:
     """The rows that hold a text, under a line that tells their number.
 
     Args:
         drawing: All of it.
-        wanted: Capitals or not; with `*`, `?` or `[...]` a pattern that a part of the row fits. '' asks for all rows.
+        pattern: Capitals or not; with `*`, `?` or `[...]` a pattern that a part of the row fits. '' asks for all rows.
     """
-    if not wanted:
+    if not pattern:
         return drawing
-    fits = re.compile(translate(f'*{wanted.lower()}*') if re.search(r'[*?[]', wanted) else
-                      f'.*{re.escape(wanted.lower())}', re.DOTALL).match
+    fits = re.compile(translate(f'*{pattern.lower()}*') if re.search(r'[*?[]', pattern) else
+                      f'.*{re.escape(pattern.lower())}', re.DOTALL).match
     head = head_of(drawing)
     rows = [row for row in _rows(drawing.lines[head:]) if any(line.text for line in row)]
     kept = [row for row in rows if any(fits(line.text.lower()) for line in row)]
-    lines = [_first(len(kept), len(rows), wanted), *drawing.lines[:head], *(line for row in kept for line in row)]
+    lines = [_first(len(kept), len(rows), pattern), *drawing.lines[:head], *(line for row in kept for line in row)]
     chosen = last = -1
     if drawing.chosen >= 0:
         seen = drawing.lines[drawing.chosen:drawing.last + 1]
@@ -188,6 +188,6 @@ def _rows(lines: tuple[DrawnLine, ...]) -> list[list[DrawnLine]]:
     return rows
 
 
-def _first(shown: int, total: int, wanted: str) -> DrawnLine:
-    text = f'{shown:,} of {total:,} rows   filter: {one_line(wanted, 60)}   Esc shows all'
+def _first(count: int, total: int, pattern: str) -> DrawnLine:
+    text = f'{count:,} of {total:,} rows   filter: {one_line(pattern, 60)}   Esc shows all'
     return DrawnLine(Strip([Segment(text, Style(color='yellow', bold=True))]), text)

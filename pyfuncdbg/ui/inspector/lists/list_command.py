@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.arguments import OneOf
 from pyfuncdbg.ui.commands.engine.command import options_of, parser_of
-from pyfuncdbg.ui.commands.engine.line_parser import joined, split_redirect, words
+from pyfuncdbg.ui.commands.engine.line_parser import join_words, split_redirect, words
 from pyfuncdbg.ui.commands.table import TABLE
 
 _REVERSING = ('--reverse', '--newest')
@@ -42,7 +42,7 @@ class ListLine:
         """The line for this order; for the order that it has, the other way round."""
         back = self.reversing and key == self.sort and not self.reversed
         pattern = [self.narrowing, self.pattern] if self.pattern else []
-        return joined([*self.given, *pattern, '--sort', key, *([self.reversing] if back else [])])
+        return join_words([*self.given, *pattern, '--sort', key, *([self.reversing] if back else [])])
 
     def sorted_after(self, by: int) -> str:
         """The line for the next key, or (0) for the same the other way round."""
@@ -54,7 +54,7 @@ class ListLine:
         if not self.narrowing:
             return ''
         order = [*(['--sort', self.sort] if self.ordered else []), *([self.reversing] if self.reversed else [])]
-        return joined([*self.given, *order, self.narrowing]) + ' ' + (joined([self.pattern]) if self.pattern else '')
+        return join_words([*self.given, *order, self.narrowing]) + ' ' + (join_words([self.pattern]) if self.pattern else '')
 
 
 def list_line(line: str) -> ListLine | None:
@@ -62,35 +62,35 @@ def list_line(line: str) -> ListLine | None:
     help."""
     try:
         rest, file = split_redirect(line)
-        given = [word.text for word in words(rest)]
+        list_words = [word.text for word in words(rest)]
     except CommandError:
         return None
-    command = TABLE.find(given[0]) if given else None
-    if command is None or file or not _OTHERWISE.isdisjoint(given):
+    command = TABLE.find(list_words[0]) if list_words else None
+    if command is None or file or not _OTHERWISE.isdisjoint(list_words):
         return None
     options = options_of(parser_of(command))
     sort = options.get('--sort')
     reversing = next((name for name in _REVERSING if name in options), '')
     narrowing = next((name for name, action in options.items() if action.metavar == _PATTERN and name.startswith('--')), '')
-    kept, order, pattern, back = [given.pop(0)], '', '', False
-    while given:
-        word = given.pop(0)
+    other_words, order, pattern, back = [list_words.pop(0)], '', '', False
+    while list_words:
+        word = list_words.pop(0)
         name, equals, value = word.partition('=')
         action = options.get(name)
         if action is None or action.nargs == 0:
             back = back or (action is not None and action is options.get(reversing))
-            kept += [] if action is not None and action is options.get(reversing) else [word]
+            other_words += [] if action is not None and action is options.get(reversing) else [word]
             continue
-        value = value if equals else given.pop(0) if given else ''
+        value = value if equals else list_words.pop(0) if list_words else ''
         if action is sort:
             order = value
         elif action is options.get(narrowing):
             pattern = value
         else:
-            kept += [word] if equals else [word, value]
+            other_words += [word] if equals else [word, value]
     keys = sort.type.names if sort is not None and isinstance(sort.type, OneOf) else ()
     default = str(sort.default) if sort is not None else ''
-    return ListLine(tuple(kept), keys, order or default, bool(order), reversing, back, narrowing, pattern)
+    return ListLine(tuple(other_words), keys, order or default, bool(order), reversing, back, narrowing, pattern)
 
 
 def key_at(header: str, index: int, keys: tuple[str, ...]) -> str:

@@ -79,9 +79,9 @@ class ListFeed:
     class Previewed(Message):
         """The first rows of a list whose length is not known yet."""
 
-        def __init__(self, turn: int, found: list[RowLine]) -> None:
+        def __init__(self, turn: int, lines: list[RowLine]) -> None:
             super().__init__()
-            self.turn, self.found = turn, found
+            self.turn, self.found = turn, lines
 
     class Built(Message):
         """The rows of a query are in order."""
@@ -110,9 +110,9 @@ class ListFeed:
     class Searching(Message):
         """The number of rows that a search has looked at."""
 
-        def __init__(self, opened: QueryRows, text: str, looked: int) -> None:
+        def __init__(self, opened: QueryRows, text: str, searched: int) -> None:
             super().__init__()
-            self.opened, self.text, self.looked = opened, text, looked
+            self.opened, self.text, self.looked = opened, text, searched
 
     class Failed(Message):
         """The reason why a list cannot be had."""
@@ -214,7 +214,7 @@ class ListFeed:
         self._owner.run_worker(run, thread=True, group='feed', exit_on_error=False)
 
     def _build(self, turn: int, query: ListQuery, viewport: Viewport, preview: bool) -> None:
-        began = time.perf_counter()
+        started = time.perf_counter()
         opened = self.rows.open(query)
         with self._lock:
             if self.turn == turn:
@@ -236,15 +236,15 @@ class ListFeed:
                 if self._pending is opened:
                     self._pending = None
         self._owner.post_message(ListFeed.Built(turn, query, opened, top, cursor, viewport.places, pages,
-                                                time.perf_counter() - began))
+                                                time.perf_counter() - started))
 
     def _page(self, opened: QueryRows, numbers: Sequence[int], places: tuple[ColumnSlot, ...]) -> None:
-        found: dict[int, list[RowLine]] = {}
+        pages: dict[int, list[RowLine]] = {}
         try:
             for number in numbers:
-                found[number] = lines(opened.page(number * PAGE, PAGE), places)
+                pages[number] = lines(opened.page(number * PAGE, PAGE), places)
         finally:
-            self._owner.post_message(ListFeed.Paged(opened, places, found))
+            self._owner.post_message(ListFeed.Paged(opened, places, pages))
 
 
 def pages_of(top: int, height: int, count: int) -> range:

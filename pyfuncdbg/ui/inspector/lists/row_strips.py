@@ -15,7 +15,7 @@ from rich.text import Text
 from textual.strip import Strip
 
 from pyfuncdbg.ui.inspector.lists.rows import ListColumn, Row
-from pyfuncdbg.ui.views.columns import cut
+from pyfuncdbg.ui.views.columns import shorten_text
 
 _GAP = 2
 
@@ -46,21 +46,21 @@ class RowLine:
 
 def slots(columns: Sequence[ListColumn], width: int) -> tuple[ColumnSlot, ...]:
     """The columns that fit into a width."""
-    shown = [(index, column) for index, column in enumerate(columns) if width >= column.beyond]
-    taken = sum(column.width for _, column in shown) + _GAP * (len(shown) - 1)
-    filling = [index for index, column in shown if column.fills]
+    visible = [(index, column) for index, column in enumerate(columns) if width >= column.beyond]
+    taken = sum(column.width for _, column in visible) + _GAP * (len(visible) - 1)
+    filling = [index for index, column in visible if column.fills]
     left = max(0, width - taken)
-    found: list[ColumnSlot] = []
+    column_slots: list[ColumnSlot] = []
     start = 0
-    for index, column in shown:
+    for index, column in visible:
         more = left // len(filling) if index in filling else 0
         if index in filling[:1]:
             more += left % len(filling)
         size = min(column.width + more, max(0, width - start))
         if size:
-            found.append(ColumnSlot(column, index, start, size))
+            column_slots.append(ColumnSlot(column, index, start, size))
         start += size + _GAP
-    return tuple(found)
+    return tuple(column_slots)
 
 
 def lines(rows: Sequence[Row], places: Sequence[ColumnSlot]) -> list[RowLine]:
@@ -83,7 +83,7 @@ def _cell(text: Text, place: ColumnSlot, console: Console) -> list[Segment]:
     cell = text.copy()
     cell.end = ''
     if cell.cell_len > place.width and not cell.spans:
-        cell = cut(cell, place.width)           # a label ends with the number of its call
+        cell = shorten_text(cell, place.width)           # a label ends with the number of its call
         cell.end = ''
     elif cell.cell_len > place.width:
         cell.truncate(place.width, overflow='ellipsis')
@@ -106,7 +106,7 @@ def header(places: Sequence[ColumnSlot], sort: str, down: bool) -> Strip:
     return Strip(segments)
 
 
-def marked(line: RowLine, sought: str, style: Style) -> Strip:
+def mark_text(line: RowLine, sought: str, style: Style) -> Strip:
     """The line with every occurrence of a text in a style."""
     text = line.text.lower()
     cuts: list[int] = []

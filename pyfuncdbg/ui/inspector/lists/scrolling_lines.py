@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, narrowed
+from pyfuncdbg.ui.inspector.lists.drawn_lines import Drawing, DrawnLine, filter_rows
 from pyfuncdbg.ui.inspector.lists.links import first_link
 from pyfuncdbg.ui.views.escape import one_line
 
@@ -83,7 +83,7 @@ class ScrollingLines(ScrollView, can_focus=True):
     def show(self, drawing: Drawing, *, keep: bool = True) -> None:
         """Show a drawing; `keep` the place if nothing in it wants to be seen."""
         self._whole = drawing
-        self.drawing = drawing = narrowed(drawing, self.wanted)
+        self.drawing = drawing = filter_rows(drawing, self.wanted)
         self.border_title = Content(one_line(drawing.title, 120))
         width = max((line.strip.cell_length for line in drawing.lines), default=0)
         self.virtual_size = Size(width, len(drawing.lines))
@@ -97,10 +97,10 @@ class ScrollingLines(ScrollView, can_focus=True):
         self.cursor = min(self.cursor, last)
         self.refresh()
 
-    def narrow(self, wanted: str) -> None:
+    def narrow(self, pattern: str) -> None:
         """Show only rows that hold a text; '' shows all. The cursor stays on its row."""
         here = self.drawing.lines[self.cursor] if self.cursor < len(self.drawing.lines) else None
-        whole, self.wanted = self._whole, wanted
+        whole, self.wanted = self._whole, pattern
         self.show(replace(whole, chosen=-1, last=-1))
         self._whole = whole
         self.cursor = next((index for index, line in enumerate(self.drawing.lines) if line is here),

@@ -21,7 +21,7 @@ from textual.timer import Timer
 
 from pyfuncdbg.ui.inspector.lists.list_feed import PAGE, ListFeed, Viewport, pages_of
 from pyfuncdbg.ui.inspector.lists.messages import CallSelected, MessagePosted
-from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, header, marked, slots
+from pyfuncdbg.ui.inspector.lists.row_strips import RowLine, header, mark_text, slots
 from pyfuncdbg.ui.inspector.lists.rows import ListQuery, RowSource
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.heading import heading
@@ -222,7 +222,7 @@ class VirtualList(ScrollView, can_focus=True):
             self._miss()
             return Strip([Segment('...', Style(dim=True))]).extend_cell_length(width, style).apply_style(style)
         found = self.get_component_rich_style('virtuallist--found')
-        strip = marked(line, self._sought, found) if self._sought else line.strip
+        strip = mark_text(line, self._sought, found) if self._sought else line.strip
         return strip.crop_extend(0, width, None).apply_style(style)
 
     def _first_line(self) -> Strip:

@@ -10,7 +10,7 @@ from pyfuncdbg.observers.record.record_contents import load_call
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
-from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene, empty_hint
 from pyfuncdbg.ui.views.calls.call import input_titles
 from pyfuncdbg.ui.views.calls.error import error_panel
 from pyfuncdbg.ui.views.calls.output import output_view
@@ -23,7 +23,7 @@ def tensors(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
         return stop_panes.tensors(desk, width)
     call = scene.call
     if call is None:
-        return nothing('tensors', desk)
+        return empty_hint('tensors', desk)
     titles = input_titles(call)
     parts = [PicturePart(tensor_card(tensor, titles[slot], elements=False), f'pt #{call.number}:in{slot}', whole=True)
              for slot, tensor in enumerate(call.inputs)]
@@ -41,7 +41,7 @@ def output(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if scene.stopped:
         return stop_panes.output(desk, width)
     if scene.call is None:
-        return nothing('output', desk)
+        return empty_hint('output', desk)
     call = load_call(scene.call, 0)
     parts = []
     if call.error is not None:

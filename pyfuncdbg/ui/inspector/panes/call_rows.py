@@ -16,7 +16,7 @@ from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.commands.calls import CALLS
 from pyfuncdbg.ui.commands.engine.arguments import filters_of
 from pyfuncdbg.ui.commands.engine.command import parser_of
-from pyfuncdbg.ui.commands.engine.line_parser import joined, words
+from pyfuncdbg.ui.commands.engine.line_parser import join_words, words
 from pyfuncdbg.ui.inspector.lists.rows import ListColumn, ListQuery, Row
 from pyfuncdbg.ui.views.calls.calls import function, result, shapes
 from pyfuncdbg.ui.views.escape import label, one_line
@@ -52,13 +52,13 @@ class CallPages:
     """The calls of one query."""
 
     def __init__(self, trace: Trace, query: ListQuery) -> None:
-        given = dict(query.filters)
-        kind = given.get('kind', _KIND)
+        filters = dict(query.filters)
+        kind = filters.get('kind', _KIND)
         self._trace = trace
-        self._where: dict[str, Any] = {**given, 'kind': None if kind == 'all' else kind}
+        self._where: dict[str, Any] = {**filters, 'kind': None if kind == 'all' else kind}
         self._order: dict[str, Any] = {'sort': query.sort, 'newest_first': query.down}
         self._calls: SortedCalls = trace.sorted_calls(**self._where, **self._order)
-        self.shown: Mapping[str, object] = given
+        self.shown: Mapping[str, object] = filters
         self.dropped = trace.info().dropped.get('calls', 0)
         self.count = 0
 
@@ -108,14 +108,14 @@ def row(call: CallRecord) -> Row:
 
 def command_of(query: ListQuery) -> str:
     """The command line that asks for this."""
-    given = ['calls']
+    words = ['calls']
     for name, value in query.filters:
-        given += [f'--{name}'] if value is True else [f'--{name}', str(value)]
+        words += [f'--{name}'] if value is True else [f'--{name}', str(value)]
     if query.sort != 'time':
-        given += ['--sort', query.sort]
+        words += ['--sort', query.sort]
     if query.down != (query.sort == 'duration'):
-        given.append('--newest')
-    return joined(given)
+        words.append('--newest')
+    return join_words(words)
 
 
 def query_of(line: str) -> ListQuery | None:

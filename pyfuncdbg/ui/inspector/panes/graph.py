@@ -10,7 +10,7 @@ from pyfuncdbg.observers.record.records import CallRecord, SiteRecord, TensorRec
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
-from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene, empty_hint
 from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.units import count
 
@@ -27,7 +27,7 @@ def graph(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
         return stop_panes.graph(desk, width)
     call = scene.call
     if call is None:
-        return nothing('graph', desk)
+        return empty_hint('graph', desk)
     rows = recorded_rows(desk, call)
     parts = [PicturePart(node_line(row), _command(row), row.standing == 'here') for row in rows[:_NODES]]
     if len(rows) > _NODES:
@@ -40,7 +40,7 @@ def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
     sites = _sites(desk, call)
     newest, counts = _calls(desk, call, sites)
     newest[call.site.name] = call
-    fed = _fed(desk, call)
+    fed = _fed_and_fetched(desk, call)
     made = {name for site in sites for name in site.outputs}
     feeds = [NodeRow(name.removesuffix(':0'), 'feed', 'ran', tensor=tensor) for name, tensor in fed.items()
              if name not in made and any(name in site.inputs for site in sites)]
@@ -50,14 +50,14 @@ def recorded_rows(desk: Desk, call: CallRecord) -> list[NodeRow]:
 def _calls(desk: Desk, here: CallRecord, sites: list[SiteRecord]) -> tuple[dict[str, CallRecord], dict[str, int]]:
     """The newest call of each node of the run, and how many there were; of a very long run without their number."""
     if desk.trace.count(run=here.run) > _CALLS:
-        found = [one for site in sites[:_ASKED] for one in desk.trace.newest_calls(site, run=here.run)]
+        calls = [one for site in sites[:_ASKED] for one in desk.trace.newest_calls(site, run=here.run)]
     else:
-        found = [one for one in desk.trace.calls(run=here.run)
+        calls = [one for one in desk.trace.calls(run=here.run)
                  if one.process == here.process and one.site.kind != 'gradient']
     counts: dict[str, int] = {}
-    for one in found:
+    for one in calls:
         counts[one.site.name] = counts.get(one.site.name, 0) + 1
-    return {one.site.name: one for one in found}, counts
+    return {one.site.name: one for one in calls}, counts
 
 
 def _sites(desk: Desk, call: CallRecord) -> list[SiteRecord]:
@@ -67,13 +67,13 @@ def _sites(desk: Desk, call: CallRecord) -> list[SiteRecord]:
     except PyfuncdbgError:
         announced = ()
     known = {(site.process, site.id): site for site in desk.trace.sites()}
-    found = [known[call.process, id] for id in announced if (call.process, id) in known]
-    if not any(site.id == call.site.id for site in found):
-        found.append(call.site)
-    return found
+    sites = [known[call.process, id] for id in announced if (call.process, id) in known]
+    if not any(site.id == call.site.id for site in sites):
+        sites.append(call.site)
+    return sites
 
 
-def _fed(desk: Desk, call: CallRecord) -> dict[str, TensorRecord]:
+def _fed_and_fetched(desk: Desk, call: CallRecord) -> dict[str, TensorRecord]:
     """Feeds and fetches of the run by name: nodes that were not recorded themselves."""
     try:
         run = desk.trace.run(call.run, call.process)

@@ -72,7 +72,7 @@ class Pane:
     """Of a pane that is no picture: makes the widget, a `Follower`."""
 
 
-def nothing(name: str, desk: Desk) -> DrawnPicture:
+def empty_hint(name: str, desk: Desk) -> DrawnPicture:
     """A hint of what to do to see something."""
     if desk.live:
         shown = Text('the program runs; "interrupt" stops it before its next call', 'dim', overflow='fold')

@@ -14,7 +14,7 @@ from pyfuncdbg.observers.record.sources.source_text import lines_of
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
 from pyfuncdbg.ui.inspector.panes import stop_panes
-from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene, empty_hint
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.sources.source import excerpt, parameters, place, unlocated_text
 from pyfuncdbg.ui.views.sources.source_values import beside_lines, tensor_note
@@ -25,7 +25,7 @@ def source(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     if scene.stopped:
         return stop_panes.source(desk, width)
     if scene.call is None:
-        return nothing('source', desk)
+        return empty_hint('source', desk)
     call = scene.call
     if not call.site.source and call.site.kind == 'gradient':
         return _backward(desk, call)
@@ -64,10 +64,10 @@ def _without(site: SiteRecord) -> list[PicturePart]:
     else:
         parts.append(PicturePart(Text(f'{one_line(site.op_type, 60)} calls no Python function', 'dim', overflow='fold')))
     if site.stack:
-        made = site.stack[-1]
-        parts.append(PicturePart(Text.assemble('created at ', place(made.filename, made.line, full=True),
-                                               f' in {one_line(made.function, 80)}', overflow='fold')))
-        parts.append(PicturePart(excerpt(site.source_at(made.filename, made.line), made.line, before=5, after=5)))
+        created = site.stack[-1]
+        parts.append(PicturePart(Text.assemble('created at ', place(created.filename, created.line, full=True),
+                                               f' in {one_line(created.function, 80)}', overflow='fold')))
+        parts.append(PicturePart(excerpt(site.source_at(created.filename, created.line), created.line, before=5, after=5)))
     elif (reason := unlocated_text(unlocated_reason(site.attrs))) is not None:
         parts.append(PicturePart(reason))
     return parts
@@ -95,10 +95,10 @@ def _notes(call: CallRecord) -> dict[int, list[Text]]:
     for slot, tensor in enumerate(call.inputs):
         name = names[slot] if slot < len(names) else f'in {slot}'
         notes.setdefault(site.line + head, []).append(tensor_note(name, tensor))
-    said: set[tuple[int, str]] = set()
+    noted: set[tuple[int, str]] = set()
     for record in call.output:
-        if record.filename == site.filename and record.kind in ('warning', 'fp') and (record.line, record.text) not in said:
-            said.add((record.line, record.text))
+        if record.filename == site.filename and record.kind in ('warning', 'fp') and (record.line, record.text) not in noted:
+            noted.add((record.line, record.text))
             notes.setdefault(record.line, []).append(Text(one_line(record.text, 80), 'yellow'))
     if call.error is not None:
         for frame in reversed(call.error.frames):

@@ -34,22 +34,22 @@ _SAID = 5
 
 def graph(desk: Desk, width: int) -> DrawnPicture:
     """The nodes of the run that stands still; outside of one, the stack."""
-    found = _asked(desk, f'lt -n {_SUMMARIES}', width)
-    if 'node' not in found:
+    data = _answer_data(desk, f'lt -n {_SUMMARIES}', width)
+    if 'node' not in data:
         reply = desk.answer('bt', width)
         return DrawnPicture('stack', [PicturePart(reply.shown if not reply.error else Text(reply.error, 'dim',
                                                                                            overflow='fold'))])
-    feeds = [row for row in found['rows'] if row['standing'] == 'fed']
+    feeds = [row for row in data['rows'] if row['standing'] == 'fed']
     outputs: dict[str, list[Mapping[str, Any]]] = {}
-    for row in found['rows']:
+    for row in data['rows']:
         if row['standing'] != 'fed':
             outputs.setdefault(str(row['name']).rpartition(':')[0], []).append(row)
     parts = [_node_part(row) for row in feeds]
     fed = {str(row['name']).rpartition(':')[0] for row in feeds}
-    nodes = [node for node in found['nodes'] if node['name'] not in fed or node['name'] in outputs]
+    nodes = [node for node in data['nodes'] if node['name'] not in fed or node['name'] in outputs]
     for node in nodes:
         parts += [_node_part(row) for row in outputs.get(node['name'], (node,))]
-    return DrawnPicture(f'graph  run #{found["run"]}  {count(len(feeds) + len(nodes), "node")}',
+    return DrawnPicture(f'graph  run #{data["run"]}  {count(len(feeds) + len(nodes), "node")}',
                         parts or [PicturePart(Text('this run has no nodes', 'dim'))])
 
 
@@ -67,13 +67,13 @@ def _node_part(row: Mapping[str, Any]) -> PicturePart:
 def source(desk: Desk, width: int) -> DrawnPicture:
     """The function of the frame that is looked at, its line, and its variables beside the lines that set them."""
     reply = desk.answer('longlist', width)
-    card = _asked(desk, 'stop', width)
+    card = _answer_data(desk, 'stop', width)
     data = reply.data if not reply.error else card.get('listing')
     if not isinstance(data, dict) or 'lines' not in data:
-        told = PicturePart(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
+        hint = PicturePart(Text(reply.error or 'there is no source here', 'dim', overflow='fold'))
         if 'suggestions' in card or 'end' in card:      # the card of a run says more than the stack that it is in
-            return DrawnPicture('source', [PicturePart(desk.answer('stop', width).shown, offers=offers_of(card)), told])
-        return DrawnPicture('source', [told, PicturePart(desk.answer('bt', width).shown)])
+            return DrawnPicture('source', [PicturePart(desk.answer('stop', width).shown, offers=offers_of(card)), hint])
+        return DrawnPicture('source', [hint, PicturePart(desk.answer('bt', width).shown)])
     listing = Listing(data['filename'], data['function'], data['first'], tuple(data['lines']), data['current'],
                       data['raised'], tuple(data['breakpoints']))
     raised = card.get('raised') or {}
@@ -89,17 +89,17 @@ def source(desk: Desk, width: int) -> DrawnPicture:
 
 def tensors(desk: Desk, width: int) -> DrawnPicture:
     """The variables here, then the tensors of the run."""
-    card = _asked(desk, 'stop', width)
+    card = _answer_data(desk, 'stop', width)
     parts = [PicturePart(_value_note(name, value), f'p {name}') for name, value in _values(desk, card, width)]
     if card.get('returned'):
         parts.append(PicturePart(_value_note('returns', card['returned']), 'retval'))
-    listed = _listed(desk, card, width)
+    listed = _list_tensors(desk, card, width)
     if not listed.error:
         parts += [PicturePart(Text()), PicturePart(listed.shown)] if parts else [PicturePart(listed.shown)]
     return DrawnPicture('tensors and variables', parts or [PicturePart(Text('no variables here', 'dim'))])
 
 
-def _listed(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
+def _list_tensors(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
     """The tensors of the run that stands still; else those recorded of the run that is over; else all, the newest first."""
     listed = desk.answer('lt', width)
     if listed.error or not isinstance(listed.data, dict) or 'node' in listed.data:
@@ -153,13 +153,13 @@ def notes_of(listing: Listing, values: Sequence[tuple[str, Any]]) -> dict[int, l
 def _assignments(listing: Listing) -> dict[str, list[int]]:
     """The lines of a listing that set each name."""
     tree = tree_of(textwrap.dedent('\n'.join(listing.lines)))
-    found: dict[str, list[int]] = {}
+    lines_by_name: dict[str, list[int]] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.setdefault(node.id, []).append(node.lineno + listing.first - 1)
+            lines_by_name.setdefault(node.id, []).append(node.lineno + listing.first - 1)
         elif isinstance(node, ast.arg):
-            found.setdefault(node.arg, []).append(node.lineno + listing.first - 1)
-    return {name: sorted(lines) for name, lines in found.items()}
+            lines_by_name.setdefault(node.arg, []).append(node.lineno + listing.first - 1)
+    return {name: sorted(lines) for name, lines in lines_by_name.items()}
 
 
 def _values(desk: Desk, card: Mapping[str, Any], width: int) -> Iterator[tuple[str, Any]]:
@@ -198,7 +198,7 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, str) else value
 
 
-def _asked(desk: Desk, line: str, width: int) -> dict[str, Any]:
+def _answer_data(desk: Desk, line: str, width: int) -> dict[str, Any]:
     """The data of an answer that is an object; of a refused command, none.
 
     Raises:

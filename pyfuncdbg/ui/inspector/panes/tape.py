@@ -9,7 +9,7 @@ from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.observers.record.trace import Trace
 from pyfuncdbg.ui.inspector.desks.desk import Desk
 from pyfuncdbg.ui.inspector.lists.drawn_lines import DrawnPicture, PicturePart
-from pyfuncdbg.ui.inspector.panes.scene import Scene, nothing
+from pyfuncdbg.ui.inspector.panes.scene import Scene, empty_hint
 from pyfuncdbg.ui.views.numerics.tape import tape_view
 
 _MOST = 20_000
@@ -21,7 +21,7 @@ _SEARCHED = 2_000
 def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
     """The tape of the run."""
     if scene.call is None:
-        return _newest(desk) if scene.stopped else nothing('tape', desk)
+        return _newest(desk) if scene.stopped else empty_hint('tape', desk)
     run = scene.call.run
     title = f'tape  run #{run}'
     if not desk.trace.count(kind='gradient', run=run):

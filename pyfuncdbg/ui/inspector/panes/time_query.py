@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyfuncdbg.errors import CommandError
 from pyfuncdbg.ui.commands.engine.command import parser_of
-from pyfuncdbg.ui.commands.engine.line_parser import joined, words
+from pyfuncdbg.ui.commands.engine.line_parser import join_words, words
 from pyfuncdbg.ui.commands.timeline import TIMELINE
 
 
@@ -22,7 +22,7 @@ class TimeQuery:
         """The command line for it with the glob at the end, to be typed on."""
         times = [word for option, at in (('--from', self.start), ('--to', self.end)) if at is not None
                  for word in (option, f'{at * 1e3:.6g}')]
-        return joined(['timeline', *times, '--site']) + ' ' + (joined([self.site]) if self.site is not None else '')
+        return join_words(['timeline', *times, '--site']) + ' ' + (join_words([self.site]) if self.site is not None else '')
 
 
 def time_query(line: str) -> TimeQuery | None:

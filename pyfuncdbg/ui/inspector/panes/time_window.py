@@ -78,8 +78,8 @@ class TimeWindow:
         return nearest if distance(nearest) <= cell else None
 
 
-def looked_at(spans: Spans, extent: Extent, start: float, end: float, width: int,
-              known: Sequence[tuple[int, int]]) -> TimeWindow:
+def draw_window(spans: Spans, extent: Extent, start: float, end: float, width: int,
+                known: Sequence[tuple[int, int]]) -> TimeWindow:
     """Draw a window.
 
     Args:
@@ -89,9 +89,9 @@ def looked_at(spans: Spans, extent: Extent, start: float, end: float, width: int
         width: Columns, without the margin.
         known: (process, thread) of lanes that were seen before; they stay, even where nothing ran.
     """
-    found = spans.window(start, end, reach=extent.reach, limit=MOST)
-    if len(found) <= MOST:
-        rows, calls = _bars(found, start, end, width), len(found)
+    span_records = spans.window(start, end, reach=extent.reach, limit=MOST)
+    if len(span_records) <= MOST:
+        rows, calls = _bars(span_records, start, end, width), len(span_records)
     else:
         buckets = spans.buckets(start, end, width)
         rows, calls = _buckets(buckets, width), sum(bucket.calls for bucket in buckets)
@@ -99,12 +99,12 @@ def looked_at(spans: Spans, extent: Extent, start: float, end: float, width: int
     rows += [LaneRow(*lane, '', Text(' ' * width), ()) for lane in missing]
     order = {lane: place for place, lane in enumerate(known)}
     rows.sort(key=lambda row: order.get((row.process, row.thread), len(order)))
-    return TimeWindow(start, end, width, extent, _named(rows), calls, len(found) > MOST)
+    return TimeWindow(start, end, width, extent, _name_threads(rows), calls, len(span_records) > MOST)
 
 
-def _bars(found: Sequence[SpanRecord], start: float, end: float, width: int) -> list[LaneRow]:
-    by_number = {span.number: span for span in found}
-    laid = timeline(found, start, end, depth=_LEVELS, most=1 << 16)
+def _bars(span_records: Sequence[SpanRecord], start: float, end: float, width: int) -> list[LaneRow]:
+    by_number = {span.number: span for span in span_records}
+    laid = timeline(span_records, start, end, depth=_LEVELS, most=1 << 16)
     return [LaneRow(lane.process, lane.thread, '', lane_row(spans, start, end, width),
                     tuple(by_number[span.number] for span in spans))
             for lane in laid.lanes for spans in lane.rows]
@@ -131,14 +131,14 @@ def _crowd_row(parts: dict[int, SpanBucket], width: int) -> Text:
     return row
 
 
-def _named(rows: Sequence[LaneRow]) -> tuple[LaneRow, ...]:
+def _name_threads(rows: Sequence[LaneRow]) -> tuple[LaneRow, ...]:
     """The rows with the name of their thread in front of its first."""
     several = len({row.process for row in rows}) > 1
     seen: set[tuple[int, int]] = set()
-    named = []
+    named_rows = []
     for row in rows:
         lane = (row.process, row.thread)
         name = '' if lane in seen else f'{row.process}/{row.thread}' if several else str(row.thread)
         seen.add(lane)
-        named.append(LaneRow(*lane, name[:MARGIN - 1], row.text, row.spans))
-    return tuple(named)
+        named_rows.append(LaneRow(*lane, name[:MARGIN - 1], row.text, row.spans))
+    return tuple(named_rows)

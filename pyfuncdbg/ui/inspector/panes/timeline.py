@@ -28,7 +28,7 @@ from pyfuncdbg.ui.inspector.lists.messages import CallSelected
 from pyfuncdbg.ui.inspector.lists.scrolling_lines import ScrollingLines
 from pyfuncdbg.ui.inspector.panes.scene import Scene
 from pyfuncdbg.ui.inspector.panes.time_query import TimeQuery, time_query
-from pyfuncdbg.ui.inspector.panes.time_window import TimeWindow, looked_at
+from pyfuncdbg.ui.inspector.panes.time_window import TimeWindow, draw_window
 from pyfuncdbg.ui.views.calls.timeline import MARGIN, axis_row
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.units import count, seconds
@@ -164,14 +164,14 @@ class TimelinePane(ScrollView, can_focus=True):
         known = self.seen.lanes if self.seen is not None else []
 
         def look(spans: Spans) -> None:
-            began = time.perf_counter()
-            whole = extent if extent is not None else spans.extent()
-            first, last = (start, end) if whole.end > start < end else (whole.start, whole.end)
-            if self._extent is not None and at_end and whole.end > self._extent.end:        # keep the end visible
+            started = time.perf_counter()
+            full_extent = extent if extent is not None else spans.extent()
+            first, last = (start, end) if full_extent.end > start < end else (full_extent.start, full_extent.end)
+            if self._extent is not None and at_end and full_extent.end > self._extent.end:        # keep the end visible
                 whole_before = first <= self._extent.start
-                first, last = (first if whole_before else whole.end - (last - first)), whole.end
-            window = looked_at(spans, whole, first, max(last, first + _CLOSEST), width, known)
-            self.post_message(self.WindowDrawn(turn, window, '', time.perf_counter() - began))
+                first, last = (first if whole_before else full_extent.end - (last - first)), full_extent.end
+            window = draw_window(spans, full_extent, first, max(last, first + _CLOSEST), width, known)
+            self.post_message(self.WindowDrawn(turn, window, '', time.perf_counter() - started))
         self._ask(look, keep=True)
         self.refresh()
 
@@ -215,48 +215,48 @@ class TimelinePane(ScrollView, can_focus=True):
     # ------------------------------------------------------------------ drawing
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        width, style, seen = self.size.width, self.rich_style, self.seen
+        width, style, window = self.size.width, self.rich_style, self.seen
         if y == 0:
             text = self._first_line()
-        elif seen is None or not seen.extent.calls:
+        elif window is None or not window.extent.calls:
             text = Text()
         elif y == 1:
-            text = Text(' ' * MARGIN).append_text(axis_row(seen.start, seen.end, seen.width))
+            text = Text(' ' * MARGIN).append_text(axis_row(window.start, window.end, window.width))
         else:
             index = round(self.scroll_y) + y - _ABOVE
-            text = self._row(seen, index) if index < len(seen.rows) else Text()
+            text = self._row(window, index) if index < len(window.rows) else Text()
         text.end = ''
         return Strip(list(text.render(self.app.console))).crop_extend(0, width, style).apply_style(style)
 
     def _first_line(self) -> Text:
-        seen = self.seen
+        window = self.seen
         if self._why:
             return Text(one_line(self._why, 200), 'bold red')
-        if seen is None:
+        if window is None:
             return Text('timeline: looking ...', 'dim')
-        if not seen.extent.calls:
+        if not window.extent.calls:
             return Text('no call was recorded so far', 'dim')
-        text = Text.assemble((count(seen.calls, 'call'), 'bold'), f'  {count(len(seen.lanes), "thread")}  '
-                             f'{seconds(seen.end - seen.start)} of {seconds(seen.extent.end - seen.extent.start)}')
+        text = Text.assemble((count(window.calls, 'call'), 'bold'), f'  {count(len(window.lanes), "thread")}  '
+                             f'{seconds(window.end - window.start)} of {seconds(window.extent.end - window.extent.start)}')
         if self.site is not None:
             text.append(f'  filter: site {one_line(self.site, 40)}', 'bold')
-        text.append('  + closer  - farther  0 all' if not seen.crowded else '  each column: how busy; + closer', 'dim')
+        text.append('  + closer  - farther  0 all' if not window.crowded else '  each column: how busy; + closer', 'dim')
         if self._busy:
             text.append('  looking ...', 'yellow')
         return text
 
-    def _row(self, seen: TimeWindow, index: int) -> Text:
-        row = seen.rows[index]
+    def _row(self, window: TimeWindow, index: int) -> Text:
+        row = window.rows[index]
         chosen = self.chosen
         here = chosen is not None and (chosen.process, chosen.thread) == (row.process, row.thread)
         margin = ('>' if here and row.name else ' ') + row.name.ljust(MARGIN - 1)
         bars = row.text.copy()
         if chosen is not None and here and (not row.spans or any(span.number == chosen.number for span in row.spans)):
-            scale = seen.width / (seen.end - seen.start)
-            left = int((chosen.started - seen.start) * scale)
-            right = int((chosen.started + (chosen.duration or 0.0) - seen.start) * scale) + 1
-            if right > 0 and left < seen.width:
-                bars.stylize(Style(reverse=True), max(0, left), min(seen.width, right))
+            scale = window.width / (window.end - window.start)
+            left = int((chosen.started - window.start) * scale)
+            right = int((chosen.started + (chosen.duration or 0.0) - window.start) * scale) + 1
+            if right > 0 and left < window.width:
+                bars.stylize(Style(reverse=True), max(0, left), min(window.width, right))
         return Text.assemble((margin, 'bold' if here else ''), bars)
 
     # ------------------------------------------------------------------ moving
@@ -294,10 +294,10 @@ class TimelinePane(ScrollView, can_focus=True):
 
     def _meet(self, process: int, thread: int, at: float, *, later: bool, number: str = '', either: bool = False) -> None:
         def ask(spans: Spans) -> None:
-            found = spans.beside(process, thread, at, later=later, number=number)
-            if found is None and either:
-                found = spans.beside(process, thread, at, later=not later, number=number)
-            self.post_message(self.NeighbourFound(found))
+            span = spans.beside(process, thread, at, later=later, number=number)
+            if span is None and either:
+                span = spans.beside(process, thread, at, later=not later, number=number)
+            self.post_message(self.NeighbourFound(span))
         self._ask(ask)
 
     def action_beside(self, by: int) -> None:
@@ -326,10 +326,10 @@ class TimelinePane(ScrollView, can_focus=True):
             middle = self.chosen.started + (self.chosen.duration or 0.0) / 2
         self._zoom(middle, by)
 
-    def _zoom(self, around: float, by: float) -> None:
+    def _zoom(self, center: float, by: float) -> None:
         length = self.end - self.start
-        share = (around - self.start) / length if length else 0.5
-        self._go(around - share * length * by, length * by)
+        share = (center - self.start) / length if length else 0.5
+        self._go(center - share * length * by, length * by)
 
     def action_whole(self) -> None:
         """See all of it."""

@@ -112,18 +112,18 @@ class AnswerScreen(ScrollingLines):
 
     def header_line(self, y: int, index: int) -> str:
         """The header of a list types the command for its order; a second time for the other way round."""
-        asked = self._list
-        if asked is None or not asked.keys or y != head_of(self.drawing) - 2:
+        list_line = self._list
+        if list_line is None or not list_line.keys or y != head_of(self.drawing) - 2:
             return ''
-        key = key_at(self.drawing.lines[y].text, index, asked.keys)
-        return asked.sorted_by(key) if key else ''
+        key = key_at(self.drawing.lines[y].text, index, list_line.keys)
+        return list_line.sorted_by(key) if key else ''
 
     def action_sort(self, by: int) -> None:
         """By the next key, or (0) the other way round; no list has other keys."""
-        asked = self._list
-        if asked is None or not asked.keys or not (by or asked.reversing):
+        list_line = self._list
+        if list_line is None or not list_line.keys or not (by or list_line.reversing):
             raise SkipAction
-        self.post_message(self.Chosen(asked.sorted_after(by)))
+        self.post_message(self.Chosen(list_line.sorted_after(by)))
 
     def on_resize(self, event: events.Resize) -> None:
         """An answer is drawn for a width."""
@@ -176,7 +176,7 @@ class ScreenHistory:
 
     def leave_card(self) -> bool:
         """To the panes if the card of a stop is shown, which says nothing of a program that has gone on; whether it was."""
-        shown = self.current is not None and self.current.command == 'stop'
-        if shown:
+        is_shown = self.current is not None and self.current.command == 'stop'
+        if is_shown:
             self.leave()
-        return shown
+        return is_shown

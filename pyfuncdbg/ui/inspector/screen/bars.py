@@ -49,7 +49,7 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Cont
     """'pyfuncdbg  demo.pfd  call #313 normalize[26] in run #29      226 runs, 2,645 calls'."""
     words = ['pyfuncdbg', one_line(desk.title, max(26, width // 4))]
     if scene.stop is not None:
-        words.append(stopped(scene.stop))
+        words.append(stop_text(scene.stop))
     elif desk.live:
         words.append('RUNNING')
     if scene.call is not None:
@@ -63,7 +63,7 @@ def header(desk: Desk, scene: Scene, info: TraceInfo | None, width: int) -> Cont
     return Content('  '.join(words))
 
 
-def stopped(stop: dict[str, Any]) -> str:
+def stop_text(stop: dict[str, Any]) -> str:
     """'STOPPED before norm[3] model.py:41 (breakpoint 1)', 'STOPPED before run #2 train.py:30 (1st run of train)'."""
     words = ['STOPPED', one_line(str(stop.get('at', '')), 100)]
     if (where := stop.get('where')) and stop.get('phase') in ('run', 'end', 'before', 'after'):    # else it is in `at`
@@ -96,10 +96,10 @@ class BottomLine(Footer):
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
         too_long = sum(_length(key) for key in keys) - 1 - self._width
         for shown in _FIRST_TO_GO:
-            gone = next((key for key in keys if key.key_display == shown), None)
-            if too_long > 0 and gone is not None:
-                keys.remove(gone)
-                too_long -= _length(gone)
+            hidden = next((key for key in keys if key.key_display == shown), None)
+            if too_long > 0 and hidden is not None:
+                keys.remove(hidden)
+                too_long -= _length(hidden)
         yield from keys
 
     def on_resize(self, event: events.Resize) -> None:

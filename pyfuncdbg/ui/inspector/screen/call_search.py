@@ -48,11 +48,11 @@ class CallSearch:
         else:
             self._waiting.append((find, none))
 
-    def is_current(self, found: CallFound) -> bool:
+    def is_current(self, event: CallFound) -> bool:
         """Whether this is what the user wants, and not what a search found that another has replaced; it is over then."""
-        if found.search is None:
+        if event.search is None:
             return True
-        current = found.search is self._running
+        current = event.search is self._running
         if current:
             self._running = None
         return current
@@ -86,22 +86,22 @@ class CallSearch:
 
     def _seek(self, search: object, find: Search, scene: Scene, none: str, leave: bool) -> None:
         try:
-            found = CallFound(find(self._desk, scene), none, leave=leave, search=search)
+            event = CallFound(find(self._desk, scene), none, leave=leave, search=search)
         except PyfuncdbgError as error:
-            found = CallFound(None, str(error), leave=leave, search=search)
+            event = CallFound(None, str(error), leave=leave, search=search)
         except Exception as error:              # an internal error: report it in one line and continue
-            found = CallFound(None, mistake(error).plain, leave=leave, search=search)
-        self._app.post_message(found)
+            event = CallFound(None, mistake(error).plain, leave=leave, search=search)
+        self._app.post_message(event)
 
     def _begin(self, scene: Scene) -> None:
         try:
             call = opening_call(self._desk, scene)
-            found = CallFound(call, opening_words(call) if call is not None else '', quiet=True)
+            event = CallFound(call, opening_words(call) if call is not None else '', quiet=True)
         except PyfuncdbgError as error:
-            found = CallFound(None, str(error), quiet=True)
+            event = CallFound(None, str(error), quiet=True)
         except Exception as error:              # an internal error: report it in one line and continue
-            found = CallFound(None, mistake(error).plain, quiet=True)
-        self._app.post_message(found)
+            event = CallFound(None, mistake(error).plain, quiet=True)
+        self._app.post_message(event)
 
 
 Search = Callable[[Desk, Scene], CallRecord | None]
@@ -116,7 +116,7 @@ _TRIED = 5_000
 
 def opening_call(desk: Desk, scene: Scene) -> CallRecord | None:
     """The call to begin with: the first that raised or gave NaN or infinity, else the first one."""
-    flagged = _flagged(desk, -1.0, 1)
+    flagged = _nearest_flagged(desk, -1.0, 1)
     if flagged is not None:
         return flagged
     found = desk.trace.calls(kind='python', limit=1) or desk.trace.calls(limit=1)
@@ -133,12 +133,12 @@ def opening_words(call: CallRecord) -> str:
     return f'{first}; none raised or gave NaN or infinity. r reports what ran, "." goes to the next one'
 
 
-def flagged_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
+def flagged_call_after(desk: Desk, scene: Scene, by: int) -> CallRecord | None:
     """The next Python call (`by` 1) or the one before (-1) that raised or gave NaN or infinity; None if there is none."""
-    return opening_call(desk, scene) if scene.call is None else _flagged(desk, scene.call.started, by)
+    return opening_call(desk, scene) if scene.call is None else _nearest_flagged(desk, scene.call.started, by)
 
 
-def _flagged(desk: Desk, since: float, by: int) -> CallRecord | None:
+def _nearest_flagged(desk: Desk, since: float, by: int) -> CallRecord | None:
     """The one nearest to a time."""
     found = [call for call in (_nearest(desk, since, by, bad=True), _nearest(desk, since, by, failed=True))
              if call is not None]

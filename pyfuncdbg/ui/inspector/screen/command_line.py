@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from pyfuncdbg.ui.commands.engine.continuation import LISTED, QUESTION, commands_of, extended, prompt_for_more
+from pyfuncdbg.ui.commands.engine.continuation import LISTED, QUESTION, add_line, commands_of, prompt_for_more
 from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.inspector.desks.desk import Desk, DeskRequest
 from pyfuncdbg.ui.views.escape import one_line
@@ -208,7 +208,7 @@ class CommandLine(Vertical):
         if self._asking is not None:            # Tab and Enter typed fast: first the completion, then the line
             self._enter = True
             return
-        text = extended(self._begun, text) if self._begun else text.strip()
+        text = add_line(self._begun, text) if self._begun else text.strip()
         commands = commands_of(text) if text.strip() else []
         prompt = prompt_for_more(commands[-1], at_stop=self._desk.stop() is not None) if commands else ''
         if prompt:

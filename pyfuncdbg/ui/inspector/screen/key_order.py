@@ -12,7 +12,7 @@ from textual.timer import Timer
 from pyfuncdbg.ui.inspector.screen.command_line import CommandLine
 from pyfuncdbg.ui.inspector.screen.full_screen import FullScreen
 from pyfuncdbg.ui.inspector.screen.saved_layout import FIRST, Layout
-from pyfuncdbg.ui.inspector.screen.type_ahead import AFTERTHOUGHT, PATIENCE, goes_on, waits
+from pyfuncdbg.ui.inspector.screen.type_ahead import AFTERTHOUGHT, PATIENCE, continues, waits
 
 
 class KeyByKey(FullScreen):
@@ -91,7 +91,7 @@ class KeyByKey(FullScreen):
         waiting = self._waiting is not None
         letter, since = (self.waiting, time.monotonic()) if waiting else self._last
         recent = time.monotonic() - since
-        if char and letter and recent < PATIENCE and goes_on(letter, char, at_stop=self.at_stop, waits=waiting):
+        if char and letter and recent < PATIENCE and continues(letter, char, at_stop=self.at_stop, waits=waiting):
             self._forget()
             self._command_line.begin(letter + char)
             return True

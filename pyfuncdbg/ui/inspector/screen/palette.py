@@ -72,18 +72,18 @@ class PaletteProvider(Provider):
 
 def entries(desk: Desk) -> tuple[PaletteEntry, ...]:
     """All that can be found by name, commands first."""
-    found = []
+    palette_entries = []
     for command in TABLE:
-        found.append(PaletteEntry(command.name, command.help, command.name + ' ' * _takes_more(command)))
+        palette_entries.append(PaletteEntry(command.name, command.help, command.name + ' ' * _takes_more(command)))
     try:
         for site in desk.trace.sites()[:_NODES]:
             line = f'ni {shlex.quote(site.name)}'
-            found.append(PaletteEntry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
+            palette_entries.append(PaletteEntry(one_line(site.name, 80), f'node, {one_line(site.op_type, 40)}', line))
         for call in desk.trace.calls(kind='python', limit=_CALLS):
-            found.append(_of_call(call.number, call.label))
+            palette_entries.append(_of_call(call.number, call.label))
     except PyfuncdbgError:
         pass                                    # the panes report an unreadable trace
-    return tuple(found)
+    return tuple(palette_entries)
 
 
 def _takes_more(command: Command) -> bool:

@@ -34,7 +34,7 @@ FIRST = Layout()
 """Before anything was chosen."""
 
 
-def kept_layout(say: Say = lambda text: None) -> Layout:
+def load_layout(say: Say = lambda text: None) -> Layout:
     """The saved layout; unknown names are reported."""
     settings = configuration(say)
     panes = [pane.name for pane in PANES]
@@ -45,13 +45,13 @@ def kept_layout(say: Say = lambda text: None) -> Layout:
                   settings.pane if settings.pane in panes else FIRST.pane, settings.zoomed)
 
 
-def keep_layout(before: Layout, after: Layout) -> str:
+def save_layout(before: Layout, after: Layout) -> str:
     """Keep what has changed; why that could not be done, '' if it was, or nothing has changed."""
     changes = {name: getattr(after, name) for name in Layout.__slots__ if getattr(after, name) != getattr(before, name)}
     why = keep(changes) if changes else ''
     return f'theme and layout are not saved: {why}' if why else ''
 
 
-def theme_of(app: App[int], begun: Layout) -> str:
+def theme_of(app: App[int], layout: Layout) -> str:
     """The theme of an app, as it is kept: '' as long as none was chosen."""
-    return app.theme if app.theme != (begun.theme or DEFAULT_THEME) else begun.theme
+    return app.theme if app.theme != (layout.theme or DEFAULT_THEME) else layout.theme

@@ -24,7 +24,7 @@ def waits(letter: str, *, at_stop: bool) -> bool:
     return letter not in _EAGER and letter.isalpha() and (at_stop or any(word.startswith(letter) for word in _WORDS))
 
 
-def goes_on(text: str, char: str, *, at_stop: bool, waits: bool = True) -> bool:
+def continues(text: str, char: str, *, at_stop: bool, waits: bool = True) -> bool:
     """Whether a character goes on with a letter as a word.
 
     Args:

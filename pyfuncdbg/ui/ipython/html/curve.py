@@ -35,14 +35,14 @@ def curve_html(array: np.ndarray) -> Html:
         return element('div', 'empty', class_='pf-d')
     finite = numbers[np.isfinite(numbers)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    drawn = _Columns(array, numbers, low, high)
+    columns = _Columns(array, numbers, low, high)
     labels = [element('text', value(number), x=_LEFT - 6, y=y, class_='pf-row')
               for number, y in (((high, _EDGE), (low, _TALL - _EDGE)) if high != low else ((high, _TALL / 2),))] \
         if finite.size else []
     ends = [element('text', str(index), x=_LEFT + at, y=_TALL + _BELOW - 4, class_='pf-column')
             for index, at in ((0, 4), (numbers.size - 1, _WIDE - 8))[:1 if numbers.size == 1 else 2]]
     width, height = _LEFT + _WIDE + 8, _TALL + _BELOW
-    picture = element('svg', *labels, *ends, *drawn.lines(), *drawn.columns(), class_='pf-map', role='img', width=width,
+    picture = element('svg', *labels, *ends, *columns.lines(), *columns.columns(), class_='pf-map', role='img', width=width,
                       height=height, viewBox=f'0 0 {width} {height}', aria_label=f'curve of {numbers.size} elements')
     return element('div', element('div', picture, class_='pf-scroll'), _legend(numbers))
 

@@ -23,10 +23,11 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
         *children: Markup, or text, which is escaped.
         **attributes: By name, '_' for '-' and a '_' at the end left out; one that is None or False is left out.
     """
-    given = ''.join(_attribute(key, value) for key, value in attributes.items() if value is not None and value is not False)
+    attribute_text = ''.join(_attribute(key, value) for key, value in attributes.items() if value is not None
+                             and value is not False)
     if name in _VOID:
-        return Html(f'<{name}{given}>')
-    return Html(f'<{name}{given}>{joined(*children)}</{name}>')
+        return Html(f'<{name}{attribute_text}>')
+    return Html(f'<{name}{attribute_text}>{joined(*children)}</{name}>')
 
 
 def joined(*children: str) -> Html:

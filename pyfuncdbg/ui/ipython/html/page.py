@@ -131,11 +131,11 @@ def classes(style: Style | None) -> str:
     """'pf-b pf-red', '' for a style that is none."""
     if style is None:
         return ''
-    found = [name for attribute, name in _WEIGHTS if getattr(style, attribute)]
+    names = [name for attribute, name in _WEIGHTS if getattr(style, attribute)]
     color = style.color
     if color is not None and color.type == ColorType.STANDARD and color.number is not None:
-        found.append(f'pf-{_NAMES[color.number % 8]}')
-    return ' '.join(found)
+        names.append(f'pf-{_NAMES[color.number % 8]}')
+    return ' '.join(names)
 
 
 def _span(text: str, style: Style | None) -> str:

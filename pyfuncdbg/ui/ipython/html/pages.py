@@ -41,9 +41,9 @@ def paged(parts: Sequence[Html], names: Sequence[str], noun: str, first: int = 0
     """
     if len(parts) == 1:
         return parts[0]
-    found: list[Html] = []
+    pages: list[Html] = []
     for i, (part, name) in enumerate(zip(parts, names, strict=True)):
-        found.append(element('label', element('input', type='radio', name_='page', checked=i == first,
+        pages.append(element('label', element('input', type='radio', name_='page', checked=i == first,
                                               aria_label=f'{noun} {name}'), name))
-        found.append(element('section', part))
-    return element('form', element('span', noun, class_='pf-d'), *found, class_='pf-pages', method='dialog')
+        pages.append(element('section', part))
+    return element('form', element('span', noun, class_='pf-d'), *pages, class_='pf-pages', method='dialog')

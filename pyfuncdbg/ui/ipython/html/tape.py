@@ -12,7 +12,7 @@ from pyfuncdbg.ui.ipython.html.page import page_html
 from pyfuncdbg.ui.ipython.html.tape_places import TapeBox, places_of
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flags
-from pyfuncdbg.ui.views.numerics.tape import check_mark, filled, magnitude, serious, tape_end, tape_heading, tape_tree
+from pyfuncdbg.ui.views.numerics.tape import check_mark, filled_cells, magnitude, serious, tape_end, tape_heading, tape_tree
 from pyfuncdbg.ui.views.units import count, value
 
 _WIDE, _TALL = 176, 36
@@ -68,7 +68,7 @@ def _edge(edge: TapeEdge, start: TapeBox, end: TapeBox, mark: EdgeMark | None) -
     way = f'M{x} {y}C{x} {y + 24} {to_x} {to_y - 24} {to_x} {to_y}'
     if end.row - start.row > 1:                 # beside the boxes in between: it stays in the column of its end
         way = f'M{x} {y}C{x} {y + 24} {to_x} {y + 14} {to_x} {y + 38}L{to_x} {to_y}'
-    thick = 3 if serious(edge.gradient) else max(0.8, filled(edge.gradient, _THICK))
+    thick = 3 if serious(edge.gradient) else max(0.8, filled_cells(edge.gradient, _THICK))
     return element('g', element('title', _values(edge, mark)),
                    element('path', d=way, class_=_kind(edge.gradient), stroke_width=thick),
                    element('path', d=way, class_='pf-wide-line'))

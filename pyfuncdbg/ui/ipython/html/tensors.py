@@ -14,7 +14,7 @@ from pyfuncdbg.ui.ipython.html.element import Html, element, joined
 from pyfuncdbg.ui.ipython.html.page import text_html
 from pyfuncdbg.ui.ipython.html.pages import paged_table
 from pyfuncdbg.ui.views.escape import one_line
-from pyfuncdbg.ui.views.tensors.tensors import Row, kind_of, made_at, made_by, remarks, tensor_name
+from pyfuncdbg.ui.views.tensors.tensors import Row, available_at, kind_of, maker_text, remarks, tensor_name
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
 
 _TITLES = ('time ms', 'name', 'call', 'kind', 'dtype', 'shape', 'bytes', 'min', 'hist', 'max', 'mean', 'std', 'flags')
@@ -48,8 +48,9 @@ def _line(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None, be
     stats = tensor.stats
     full = tensor_name(call, tensor)
     name = element('span', one_line(full, _NAME), title=one_line(full, 1_000))
-    cells = [milliseconds(made_at(call, tensor) - begun), name,
-             text_html(made_by(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40), shape(tensor.shape),
+    cells = [milliseconds(available_at(call, tensor) - begun), name,
+             text_html(maker_text(call)), one_line(kind_of(call, tensor), 40), one_line(tensor.dtype, 40),
+             shape(tensor.shape),
              size(tensor.nbytes), *_range(stats), value(stats.mean if stats is not None else None),
              value(stats.std if stats is not None else None), text_html(remarks(call, tensor, finding))]
     return element('tr', *(element('td', cell, class_=_classes(title)) for title, cell in zip(_TITLES, cells, strict=True)))

@@ -34,7 +34,7 @@ from pyfuncdbg.ui.prompt.connecting.output import has_color, width, write, write
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommand, command_file
 from pyfuncdbg.ui.prompt.terminal_io.conversation import PROMPT
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import lacks_cursor_control
-from pyfuncdbg.ui.views.escape import one_line, styled, visible
+from pyfuncdbg.ui.views.escape import keep_styles, one_line, visible
 
 DETACH = 'detach'
 _MOST_ECHOED = 200
@@ -301,11 +301,11 @@ class RemotePrompt:
         if self._json:
             write_json({'line': typed.text, **{key: answer[key] for key in ('command', 'data', 'error', 'stop', 'printed')}})
             return
-        write(styled(answer['printed']))
+        write(keep_styles(answer['printed']))
         if answer['error'] is not None:
             self._complain(answer['error'], typed)
         else:
-            write(styled(answer['text']))
+            write(keep_styles(answer['text']))
 
     # ------------------------------------------------------------------ the second thread
     def _follow(self) -> None:
@@ -332,7 +332,7 @@ class RemotePrompt:
             with contextlib.suppress(LostConnectionError):
                 answer = self._connection.ask(line='stop', width=width(), color=has_color())
                 if answer['error'] is None:     # else another client has resumed it already
-                    write(styled(answer['text']))
+                    write(keep_styles(answer['text']))
         with self._news:
             if stop['number'] not in self._left:
                 self._stop = stop['number']

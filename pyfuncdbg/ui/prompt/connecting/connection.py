@@ -128,7 +128,7 @@ class Connection:
             self._meet(path, where)
         except (OSError, ProtocolError) as error:
             self._socket.close()
-            raise UsageError(f'cannot connect to {where}: {_explained(error)}') from None
+            raise UsageError(f'cannot connect to {where}: {_explain(error)}') from None
         except BaseException:
             self._socket.close()
             raise
@@ -232,7 +232,7 @@ class Connection:
                 if not (lines := self._received()):
                     break
         except ProtocolError as error:
-            last = {'event': 'lost', 'text': _explained(error)}
+            last = {'event': 'lost', 'text': _explain(error)}
             self.close()
         except OSError:
             pass
@@ -276,7 +276,7 @@ class Connection:
         return []
 
 
-def _explained(error: OSError | ProtocolError) -> str:
+def _explain(error: OSError | ProtocolError) -> str:
     """The reason why a program cannot be talked to."""
     if isinstance(error, ProtocolError):
         return f'protocol error: it has sent {error}'

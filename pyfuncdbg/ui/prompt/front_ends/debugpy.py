@@ -34,7 +34,7 @@ class ThreadReporter:
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         debugpy = sys.modules.get('debugpy')
         # A thread that is traced already is debugpy's, or somebody else's who must not lose it.
-        if debugpy is not None and attached(debugpy):
+        if debugpy is not None and is_attached(debugpy):
             _silence()
             if sys.gettrace() is None:
                 debugpy.debug_this_thread()
@@ -64,7 +64,7 @@ class DebugpyClient:
 
     def usable(self) -> bool:
         debugpy = sys.modules.get('debugpy')
-        return debugpy is not None and attached(debugpy)
+        return debugpy is not None and is_attached(debugpy)
 
     def interact(self, stop: Stop, broker: Broker) -> None:
         from pyfuncdbg.hooks.notice import say  # here, for every `import pyfuncdbg` imports this module
@@ -82,7 +82,7 @@ class DebugpyClient:
         self._debugger.plan(stop.thread).stepper.disarm()
         if stop.frames:
             frame = stop.frames[-1].frame
-            _untraced(lambda: _suspend(frame))
+            _run_untraced(lambda: _suspend(frame))
         if stop.decision is None:
             stop.decide('cont')
 
@@ -104,7 +104,7 @@ def _suspend(frame: FrameType) -> None:
     database.do_wait_suspend(thread, frame, 'line', None)
 
 
-def _untraced(action: Callable[[], None]) -> None:
+def _run_untraced(action: Callable[[], None]) -> None:
     """Do it where Python traces nothing, not even by `sys.monitoring`: within a trace function, as debugpy itself does.
 
     Traced, debugpy would stop in its own waiting.
@@ -127,13 +127,13 @@ class _Arrival:
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Asked for every module that is imported for the first time, or only looked for."""
-        if name == 'debugpy' and _importing():
+        if name == 'debugpy' and _is_import():
             sys.meta_path.remove(self)
             _start()
         return None
 
 
-def _importing() -> bool:
+def _is_import() -> bool:
     """Whether the import system asks, and not `importlib.util.find_spec`."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith('<frozen importlib'):
@@ -151,7 +151,7 @@ def watch() -> None:
         sys.meta_path.insert(0, _Arrival())
 
 
-def attached(debugpy: ModuleType) -> bool:
+def is_attached(debugpy: ModuleType) -> bool:
     """Whether a client is there; False while debugpy is still being imported."""
     connected = getattr(debugpy, 'is_client_connected', None)
     return connected is not None and bool(connected())

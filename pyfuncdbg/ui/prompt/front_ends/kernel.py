@@ -26,7 +26,7 @@ from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, LineReque
 from pyfuncdbg.ui.prompt.terminal_io.ctrl_c import asking, listen, tell_main
 from pyfuncdbg.ui.prompt.terminal_io.signal_pipe import signals
 from pyfuncdbg.ui.views.escape import visible
-from pyfuncdbg.ui.views.progress import Tell, announced
+from pyfuncdbg.ui.views.progress import Tell, announce_work
 
 _WIDTH = 100
 _PATIENCE = 0.02
@@ -157,7 +157,7 @@ class CellPage:
 
     def progress(self, what: str) -> contextlib.AbstractContextManager[Tell]:
         """One line, where it takes long: a cell's output is not drawn again."""
-        return announced(what, self.say)
+        return announce_work(what, self.say)
 
     def show(self, answer: Answer) -> None:
         """Draw the answer to a command, in colours, which notebooks show."""

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.commands.engine.line_parser import LONGEST
 from pyfuncdbg.ui.prompt.pending_commands import PendingCommands
 from pyfuncdbg.ui.prompt.terminal_io.conversation import Conversation, LineRequest
 from pyfuncdbg.ui.prompt.terminal_io.screen import Screen
-from pyfuncdbg.ui.views.escape import shortened
+from pyfuncdbg.ui.views.escape import shorten
 
 
 class Pipe:
@@ -60,7 +60,7 @@ class _PipeReader:
                 line = ''
         if not line:
             raise EOFError
-        self._screen.write(wanted.prompt + shortened(line.rstrip('\n'), LONGEST) + '\n')
+        self._screen.write(wanted.prompt + shorten(line.rstrip('\n'), LONGEST) + '\n')
         return line
 
 

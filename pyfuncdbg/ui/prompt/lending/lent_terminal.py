@@ -164,11 +164,11 @@ class LentTerminal:
         return self._output, self._inspector
 
     def _serve(self, stop: Stop, broker: Broker, inspector: InspectorProcess) -> None:
-        from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, described  # for who has the inspector
+        from pyfuncdbg.ui.commands.socket.remote import carry_out_logged, describe_stop  # for who has the inspector
         carry_out_logged(stop, lambda text: inspector.tell({'event': 'log', 'text': text}))
         if stop.decision is not None:
             return
-        inspector.tell({'event': 'stopped', 'stop': described(stop)})
+        inspector.tell({'event': 'stopped', 'stop': describe_stop(stop)})
         while stop.decision is None and broker.focus is stop and not inspector.gone:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is a key of the inspector; it comes from elsewhere
                 stop.serve()

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from pyfuncdbg.ui.commands.engine.answer import Answer
 from pyfuncdbg.ui.views.escape import visible
-from pyfuncdbg.ui.views.progress import Tell, working
+from pyfuncdbg.ui.views.progress import Tell, work_progress
 
 
 class Size(NamedTuple):
@@ -76,7 +76,7 @@ class Screen:
 
     def progress(self, what: str) -> contextlib.AbstractContextManager[Tell | None]:
         """A bar where a person looks; nothing of it is left."""
-        return working(what, self.console(), threads=False)
+        return work_progress(what, self.console(), threads=False)
 
     def console(self) -> Console:
         """A console of the present width; colour only on a terminal that has it."""

@@ -83,37 +83,37 @@ def guard_of(terminal: int) -> TerminalGuard:
         device = os.fstat(terminal).st_rdev
         if device not in _guards:
             try:
-                _guards[device] = TerminalGuard(_started(terminal))
+                _guards[device] = TerminalGuard(_start_watchdog(terminal))
             except (OSError, subprocess.SubprocessError):       # no process can start: go without the guard
                 _guards[device] = TerminalGuard(None)
         return _guards[device]
 
 
-def _started(terminal: int) -> socket.socket | None:
+def _start_watchdog(terminal: int) -> socket.socket | None:
     if not sys.executable:
         return None
-    ours, theirs = socket.socketpair()
-    with theirs:
+    own_end, child_end = socket.socketpair()
+    with child_end:
         device = os.open(os.ttyname(terminal), os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
         try:
-            command = [sys.executable, '-I', '-S', _WATCHDOG, str(theirs.fileno()), str(os.getpid())]
+            command = [sys.executable, '-I', '-S', _WATCHDOG, str(child_end.fileno()), str(os.getpid())]
             with without_debugger():
                 guard = subprocess.Popen(command, stdin=device, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                         cwd='/', pass_fds=[theirs.fileno()], start_new_session=True)
+                                         cwd='/', pass_fds=[child_end.fileno()], start_new_session=True)
             guard.wait()
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
         finally:
             os.close(device)
-    return ours
+    return own_end
 
 
-def _forked() -> None:
+def _after_fork() -> None:
     """In a forked child: the guards are the parent's."""
     global _lock
     _guards.clear()
     _lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_after_fork)

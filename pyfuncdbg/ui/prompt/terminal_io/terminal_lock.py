@@ -27,23 +27,23 @@ def turn(terminal: int, say: Callable[[str], None], wanted: Callable[[], bool]) 
         say: Told once who has it, if that takes a while.
         wanted: Whether to go on waiting.
     """
-    file = _opened(terminal)
+    file = _open_lock(terminal)
     if file is None:                            # no folder for the lock: do not wait
         yield True
         return
     try:
-        told = False
-        while not (mine := _taken(file)) and wanted():
-            if not told:
-                told = True
+        was_told = False
+        while not (has_lock := _take_lock(file)) and wanted():
+            if not was_told:
+                was_told = True
                 say(f'process {_holder(file)} has the terminal; process {os.getpid()} waits for it')
             time.sleep(_PATIENCE)
-        yield mine
+        yield has_lock
     finally:
         os.close(file)
 
 
-def _opened(terminal: int) -> int | None:
+def _open_lock(terminal: int) -> int | None:
     """The file of this terminal's lock; a lock of POSIX kind, which a child made by `fork` at the prompt does not share."""
     try:
         name = f'{own_folder()}/terminal-{os.fstat(terminal).st_rdev}.lock'
@@ -52,7 +52,7 @@ def _opened(terminal: int) -> int | None:
         return None
 
 
-def _taken(file: int) -> bool:
+def _take_lock(file: int) -> bool:
     """Whether the terminal is ours now."""
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

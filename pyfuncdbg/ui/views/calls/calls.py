@@ -14,7 +14,7 @@ from pyfuncdbg.ui.views.calls.call import state
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
-from pyfuncdbg.ui.views.labels import which
+from pyfuncdbg.ui.views.labels import site_label_text
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds
@@ -58,7 +58,7 @@ def _table(found: CallListing, options: ConsoleOptions) -> Table:
                least=24 if options.max_width >= 60 else 12),
         Column('run', [Text(str(call.run)) for call in calls], 7, right=True),
         Column('function', [function(call) for call in calls], 6, least=20),
-        Column('made', [which(found.alike.get(call.number)) for call in calls], 3, least=10),
+        Column('made', [site_label_text(found.alike.get(call.number)) for call in calls], 3, least=10),
         Column('inputs', [shapes(call.inputs) for call in calls], 8, least=14),
         Column('outputs', [shapes(call.outputs) for call in calls], 4, least=14),
         Column('duration', durations, 3, right=True),

@@ -68,7 +68,7 @@ def _frames(error: ErrorRecord, width: int, options: ConsoleOptions) -> list[Tex
     lines: list[Text] = []
     for users, group in itertools.groupby(range(mine[0], len(frames)), key=lambda i: is_program_file(frames[i].filename)):
         if not users:
-            lines.append(_folded([frames[i] for i in group]))
+            lines.append(_fold([frames[i] for i in group]))
             continue
         for i in group:
             text = _frame(error, i, '')
@@ -93,7 +93,7 @@ def _frame(error: ErrorRecord, i: int, style: str) -> Text:
                          style=style)
 
 
-def _folded(frames: list[Frame]) -> Text:
+def _fold(frames: list[Frame]) -> Text:
     last = frames[-1]
     count = f'{len(frames):,} library frames, the last ' if len(frames) > 1 else 'library frame '
     return Text.assemble('... ', count, place(last.filename, last.line), f' in {one_line(last.function, 80)}', style='dim')

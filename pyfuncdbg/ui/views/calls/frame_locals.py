@@ -12,7 +12,7 @@ from rich.text import Text
 from pyfuncdbg.observers.record.records import FrameRecord, LocalRecord, TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.pictures.histogram import bar
-from pyfuncdbg.ui.views.sources.listing import cut
+from pyfuncdbg.ui.views.sources.listing import cut_line
 from pyfuncdbg.ui.views.tensors.tensor import tensor_line
 from pyfuncdbg.ui.views.tensors.variable import elements
 from pyfuncdbg.ui.views.units import value as number
@@ -37,16 +37,16 @@ def local_lines(frame: FrameRecord, width: int, options: ConsoleOptions, most: i
         options: Of the console.
         most: At most so many, those with NaN or infinity before others.
     """
-    kept = _chosen(frame.variables, most)
+    kept = _choose(frame.variables, most)
     names = min(max((len(one_line(one.name, _LONGEST_NAME)) for one in kept), default=0), _NAMES)
     lines = []
     for one in kept:
         line = Text(' ' * INDENT)
         line.append(one_line(one.name, _LONGEST_NAME).ljust(names), 'bold red' if is_bad(one) else 'cyan').append('  ')
-        lines.append(cut(line.append_text(_value(one, width, options)), width))
+        lines.append(cut_line(line.append_text(_value(one, width, options)), width))
     hidden = frame.hidden + len(frame.variables) - len(kept)
     if hidden > 0:
-        lines.append(cut(Text(f'{" " * INDENT}... {hidden:,} more', 'dim'), width))
+        lines.append(cut_line(Text(f'{" " * INDENT}... {hidden:,} more', 'dim'), width))
     return lines
 
 
@@ -57,7 +57,7 @@ def is_bad(variable: LocalRecord) -> bool:
     return variable.tensor.stats is not None and variable.tensor.stats.bad > 0
 
 
-def _chosen(variables: tuple[LocalRecord, ...], most: int) -> list[LocalRecord]:
+def _choose(variables: tuple[LocalRecord, ...], most: int) -> list[LocalRecord]:
     """In the frame's order."""
     order = sorted(range(len(variables)), key=lambda i: (not is_bad(variables[i]), i))
     return [variables[i] for i in sorted(order[:most])]

@@ -31,7 +31,7 @@ def output_view(records: Sequence[OutputRecord], dropped: Mapping[str, int] | No
         dropped: What was not kept, by kind.
         lines: Show at most so many lines of text, both ends (0: all).
     """
-    rows = _rows(_once(records))
+    rows = _rows(_without_repeated(records))
     hidden = 0
     if lines and len(rows) > lines:
         hidden = len(rows) - lines
@@ -54,7 +54,7 @@ def dropped_line(dropped: Mapping[str, int]) -> Text:
     return Text('not kept: ' + ', '.join(f'{one_line(kind, 40)} {n:,}' for kind, n in dropped.items() if n), 'yellow')
 
 
-def _once(records: Sequence[OutputRecord]) -> list[OutputRecord]:
+def _without_repeated(records: Sequence[OutputRecord]) -> list[OutputRecord]:
     """Without the floating-point errors that a warning of the same line repeats."""
     warned = {(record.text, record.filename, record.line) for record in records if record.kind == 'warning'}
     return [record for record in records

@@ -39,8 +39,8 @@ def rewound_view(node: str, later: bool, made: Sequence[str], calls: Sequence[Ca
     return Page(*parts)
 
 
-def retried_view(node: str, found: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
-                 held: Sequence[str] = (), took: float | None = None) -> Page:
+def retry_view(node: str, found: ReloadReport | None, inputs: str = '', changed: Sequence[Difference] = (),
+               held: Sequence[str] = (), took: float | None = None) -> Page:
     """The call that is made again: its code and its inputs; and its time, where that was long."""
     parts: list[Part] = []
     if found is not None and found.done:
@@ -77,15 +77,15 @@ def _extent(one: Difference) -> str:
     return 'bits alone' if one.same else f'{one.elements} of {count(math.prod(one.shapes[0]), "element")}'
 
 
-def injected_view(tensor: str, before: Value, after: Value, where: str) -> Page:
+def injection_view(tensor: str, before: Value, after: Value, where: str) -> Page:
     """A value that was replaced."""
     return Page(Text(f'{one_line(tensor, 60)} replaced, in {one_line(where, 100)}', 'bold'),
                 Text.assemble(('  was  ', 'dim'), inline(before), overflow='fold'),
                 Text.assemble(('  is   ', 'dim'), inline(after), overflow='fold'))
 
 
-def swapped_view(node: str, before: str, after: str, again: str, inputs: str = '',
-                 changed: Sequence[Difference] = ()) -> Page:
+def swap_view(node: str, before: str, after: str, again: str, inputs: str = '',
+              changed: Sequence[Difference] = ()) -> Page:
     """A function that was replaced, and what is made again for it."""
     what = {'run': 'goes back to it, and makes again what depends on it: calls and variable writes too, with their effects '
                    'outside', 'call': 'makes this call again, its effects outside included',
@@ -95,7 +95,7 @@ def swapped_view(node: str, before: str, after: str, again: str, inputs: str = '
                 *_inputs_again(inputs, changed))
 
 
-def skipped_view(node: str, value: Value) -> Page:
+def skip_view(node: str, value: Value) -> Page:
     """A call that does not run its function."""
     return Page(Text.assemble((f"'{one_line(node, 60)}'", 'bold'), ' does not run its function in this call, and returns',
                               overflow='fold'), inline(value))
@@ -131,5 +131,5 @@ if __name__ == '__main__':
     from pyfuncdbg.ui.views.sample_trace import demo
     demo(differences_view((Difference('norm:0', ('float32', 'float32'), ((3, 4), (3, 4)), 4, 0.25, (4, 0)),
                            Difference('loss:0', ('float32', 'float32'), ((), ()), 0, 0.0, (0, 0)))),
-         retried_view('norm', ReloadReport('normalize', 'model.py', 39, True)),
+         retry_view('norm', ReloadReport('normalize', 'model.py', 39, True)),
          rewound_view('mm', False, ('norm', 'noise'), ()))

@@ -37,7 +37,7 @@ def run_card_view(card: RunCard) -> Page:
     if card.remark:
         grid.add_row('stepping', label(card.remark, limit=200))
     title = f'run #{card.run}  {one_line(card.label, 40)}  {_whose(card.number, card.title)}'
-    body = Group(grid, Text(), _suggested(card.suggestions, card.number))
+    body = Group(grid, Text(), _suggestion_lines(card.suggestions, card.number))
     return _panel(title, 'blue', body, _where(card.thread, card.thread_name))
 
 
@@ -46,7 +46,7 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
     parts: list[RenderableType] = []
     grid = _grid()
     if end.error_type:
-        parts.append(Text(_shortened(f'{end.error_type}: {end.error}'), 'red', overflow='fold'))
+        parts.append(Text(_shorten(f'{end.error_type}: {end.error}'), 'red', overflow='fold'))
         if end.failure is not None:
             _fill_failure(grid, end.failure)
     elif end.fetches:
@@ -60,7 +60,7 @@ def run_end_view(end: RunEnd, tensors: RenderableType | None = None) -> Page:
         grid.add_row(label(f'passed {end.test}', limit=47), _lines(shown, 'no tensor', end.passed_count))
     if grid.row_count:
         parts.append(grid)
-    parts += [*([Text()] if parts else []), _suggested(end.suggestions, 1 if end.error_type else end.number)]
+    parts += [*([Text()] if parts else []), _suggestion_lines(end.suggestions, 1 if end.error_type else end.number)]
     state = 'FAILED' if end.error_type else 'tensors found' if end.passed else 'done'
     took = f' after {seconds(end.seconds)}' if end.seconds is not None else ''
     title = f'run #{end.run}  {one_line(end.label, 40)}  {_whose(end.number, end.title)}  {state}{took}'
@@ -115,7 +115,7 @@ def _lines(lines: Sequence[Text], none: str, total: int = 0) -> Text:
     return text
 
 
-def _suggested(suggestions: Sequence[Suggestion], number: int) -> RenderableType:
+def _suggestion_lines(suggestions: Sequence[Suggestion], number: int) -> RenderableType:
     """Explained for the first run, later the commands alone."""
     if number > 1:
         return Text('   ').join([label(one.command, 'bold', 60) for one in suggestions])
@@ -135,7 +135,7 @@ def _where(thread: int, name: str) -> str:
     return f'thread {thread} {one_line(name, 40)}'.strip()
 
 
-def _shortened(message: str) -> str:
+def _shorten(message: str) -> str:
     text = visible(message.strip())
     return text if len(text) <= _MOST_MESSAGE else f'{text[:_MOST_MESSAGE]}...'
 

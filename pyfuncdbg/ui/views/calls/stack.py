@@ -11,7 +11,7 @@ from pyfuncdbg.observers.debug.inspecting.backtrace import StackRow
 from pyfuncdbg.ui.views.calls.frame_locals import ALL, local_lines
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.sources.listing import cut_line, highlight
 from pyfuncdbg.ui.views.sources.source import place
 
 _FOLDED = 3
@@ -29,7 +29,7 @@ def stack_view(rows: Sequence[StackRow], *, everything: bool = False) -> Page:
     """
     if not rows:
         return Page(Text('no frames of the program on this thread', 'dim'))
-    return Page(lambda options: _fitted(_lines(rows, options, everything=everything), options.max_width))
+    return Page(lambda options: _fit(_lines(rows, options, everything=everything), options.max_width))
 
 
 def _lines(rows: Sequence[StackRow], options: ConsoleOptions, *, everything: bool) -> list[Text]:
@@ -52,11 +52,11 @@ def _lines(rows: Sequence[StackRow], options: ConsoleOptions, *, everything: boo
 
 def row_view(row: StackRow | None) -> Page:
     """One entry: a line, and the source of a frame below it."""
-    return Page(lambda options: _fitted([_row(row)], options.max_width)) if row is not None else Page()
+    return Page(lambda options: _fit([_row(row)], options.max_width)) if row is not None else Page()
 
 
-def _fitted(rows: Sequence[Text], width: int) -> Text:
-    return Text('\n').join(cut(line, width) for row in rows for line in row.split('\n'))
+def _fit(rows: Sequence[Text], width: int) -> Text:
+    return Text('\n').join(cut_line(line, width) for row in rows for line in row.split('\n'))
 
 
 def _row(row: StackRow) -> Text:
@@ -65,7 +65,7 @@ def _row(row: StackRow) -> Text:
     if row.kind == 'python':
         text = Text.assemble(mark, place(row.filename, row.line), (f' in {one_line(row.name, 60)}', style), overflow='fold')
         if row.source:
-            text.append('\n      ').append_text(highlighted([row.source.strip()[:200]])[0])
+            text.append('\n      ').append_text(highlight([row.source.strip()[:200]])[0])
         return text
     name = one_line(row.name, 60)
     text = Text.assemble(mark, (f'{row.kind} {name}' if row.kind == 'node' else name, style or 'cyan'),

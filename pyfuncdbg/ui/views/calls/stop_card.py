@@ -13,7 +13,7 @@ from pyfuncdbg.observers.debug.stops.stop import Phase
 from pyfuncdbg.ui.views.calls.rewind_report import differences_view
 from pyfuncdbg.ui.views.escape import one_line, visible
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.sources.listing import cut, listing_view
+from pyfuncdbg.ui.views.sources.listing import cut_line, listing_view
 from pyfuncdbg.ui.views.sources.source import place, unlocated_text
 from pyfuncdbg.ui.views.tensors.variable import NamedValue, inline, variables_table
 
@@ -33,19 +33,19 @@ def stop_view(card: StopCard) -> Page:
     """The card."""
     parts: list[Part] = [_title(card), _subtitle(card)]
     if card.raised is not None:
-        parts.append(_raised(card.raised))
+        parts.append(_error_lines(card.raised))
     if card.listing is not None:
         parts += listing_view(card.listing, dedent=True).parts
     elif card.created is not None:
         text = Text.assemble(('  created at ', 'dim'), place(card.created.filename, card.created.line))
         text.append(f'  {one_line(card.created_text, 200)}')
-        parts.append(lambda options: cut(text, options.max_width))
+        parts.append(lambda options: cut_line(text, options.max_width))
     elif (reason := unlocated_text(card.unlocated)) is not None:
         parts.append(Padding(reason, (0, 0, 0, 2)))
     if card.remark:
         parts.append(Text(f'  {one_line(card.remark, 300)}', 'yellow', overflow='fold'))
     parts += _values(card)
-    parts += [_displayed(one) for one in card.displayed]
+    parts += [_display_line(one) for one in card.displayed]
     if card.differences:
         parts.append(differences_view(card.differences))
     parts.append(lambda options: Text((' | ' if options.ascii_only else _DOT).join(keys(card)), 'dim', overflow='fold'))
@@ -97,7 +97,7 @@ def _subtitle(card: StopCard) -> Text:
     return Text('  '.join(words), 'dim', overflow='fold')
 
 
-def _raised(raised: RaisedError) -> Text:
+def _error_lines(raised: RaisedError) -> Text:
     lines = [line for line in visible(raised.message)[:_MESSAGE].split('\n') if line.strip()]
     message = '\n'.join(lines[:_LINES]) + (' ...' if len(lines) > _LINES or len(raised.message) > _MESSAGE else '')
     text = Text.assemble((one_line(raised.type, 100), 'bold red'), f': {message}' if message else '', overflow='fold')
@@ -123,7 +123,7 @@ def _table(head: str, values: Sequence[CardValue], hidden: int) -> list[Part]:
     return [Text(f'{head}{more}', 'dim'), variables_table(rows, indent=2)]
 
 
-def _displayed(one: Displayed) -> Text:
+def _display_line(one: Displayed) -> Text:
     text = Text.assemble(('display ', 'dim'), (one_line(one.expression, 60), 'bold'), '  ', inline(one.value),
                          overflow='fold')
     return text.append('  was ', 'dim').append_text(inline(one.before)) if one.before is not None else text

@@ -100,7 +100,7 @@ def lane_row(spans: Sequence[Span], start: float, end: float, width: int, *, sel
         else:
             for place, char in enumerate(_bar(span, right - left + 1, whole=span.end <= end), left):
                 cells[place], styles[place] = char, style
-    return _joined(cells, styles)
+    return _join(cells, styles)
 
 
 def _style(span: Span, selected: str) -> str:
@@ -127,7 +127,7 @@ def _bar(span: Span, room: int, *, whole: bool) -> str:
     return '[' + name + fill * (inner - len(name)) + last
 
 
-def _joined(cells: Sequence[str], styles: Sequence[str]) -> Text:
+def _join(cells: Sequence[str], styles: Sequence[str]) -> Text:
     row = Text(no_wrap=True)
     begin = 0
     for place in range(1, len(cells) + 1):

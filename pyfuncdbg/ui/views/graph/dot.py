@@ -23,19 +23,19 @@ def dot(diagram: Diagram) -> str:
     return '\n'.join([*lines, '}']) + '\n'
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     r"""Text as it is written between double quotes: a backslash is doubled, or `\N` would be the node's name."""
     return one_line(text, LONGEST).replace('\\', '\\\\').replace('"', '\\"')
 
 
 def _box(box: DiagramBox) -> str:
-    label = '\\n'.join(quoted(line) for line in box.lines)
+    label = '\\n'.join(quote(line) for line in box.lines)
     colour = ', color="red", penwidth=3' if box.bad else ', color="blue"' if box.kind == 'python' else ''
     return f'label="{label}", shape={_SHAPES[box.kind]}{colour}'
 
 
 def _arrow(arrow: Arrow) -> str:
-    words = [f'label="{quoted(arrow.label)}"'] if arrow.label else []
+    words = [f'label="{quote(arrow.label)}"'] if arrow.label else []
     words += ['style=dashed'] if arrow.dashed else []
     words += ['color="red", penwidth=2'] if arrow.bad else []
     return f' [{", ".join(words)}]' if words else ''

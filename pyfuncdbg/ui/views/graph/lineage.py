@@ -8,7 +8,7 @@ from pyfuncdbg.observers.debug.inspecting.recorded_graph import ReturnedOutput
 from pyfuncdbg.observers.debug.reports.lineage import Lineage, LineageRow
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.sources.listing import cut
+from pyfuncdbg.ui.views.sources.listing import cut_line
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant
 from pyfuncdbg.ui.views.units import count
 
@@ -27,7 +27,7 @@ def lineage_view(found: Lineage, *, types: bool = False) -> Page:
     """
     def draw(options: ConsoleOptions) -> Text:
         marks = ('|  ', '   ', '|- ', '`- ') if options.ascii_only else ('│  ', '   ', '├─ ', '└─ ')
-        return Text('\n').join(cut(_row(row, marks, found, types=types), options.max_width) for row in found.rows)
+        return Text('\n').join(cut_line(_row(row, marks, found, types=types), options.max_width) for row in found.rows)
     return Page(_heading(found), draw)
 
 
@@ -41,7 +41,7 @@ def _heading(found: Lineage) -> Text:
     text.append('   control: yes' if found.control else '   control: no', 'dim')
     text.append(f'   values: {f"run #{found.run}" if found.run else "none"}', 'dim')
     if not found.reached:
-        text.append(f'   {_missing(found)}')
+        text.append(f'   {_missing_reason(found)}')
     if found.direction == 'outputs':
         for returned in found.returned:
             text.append('\n').append_text(returned_text(returned, slot=len(found.returned) > 1))
@@ -50,7 +50,7 @@ def _heading(found: Lineage) -> Text:
     return text
 
 
-def _missing(found: Lineage) -> str:
+def _missing_reason(found: Lineage) -> str:
     """The reason why there is nothing to list."""
     first = found.rows[0] if found.rows else None
     if found.direction == 'inputs':

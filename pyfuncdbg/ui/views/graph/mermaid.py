@@ -34,7 +34,7 @@ def mermaid(diagram: Diagram) -> str:
     arrows = 0
     for arrow in diagram.arrows:
         shaft = '-.->' if arrow.dashed else '==>' if arrow.bad else '-->'
-        label = f'|"{quoted(arrow.label)}"|' if arrow.label else ''
+        label = f'|"{quote(arrow.label)}"|' if arrow.label else ''
         line = f'    n{arrow.source} {shaft}{label} n{arrow.target}'
         if arrows >= ARROWS or room < len(line) + 1:
             break
@@ -57,7 +57,7 @@ def mermaid(diagram: Diagram) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Text as it is written between the quotes of a label."""
     shown = one_line(text, LONGEST)
     return ''.join(c if c in _PLAIN or (c.isascii() and c.isalnum()) or (c == '.' and shown[i + 1:i + 2].isalnum())
@@ -66,7 +66,7 @@ def quoted(text: str) -> str:
 
 def _box(box: DiagramBox) -> str:
     before, after = _SHAPES[box.kind]
-    return before + '<br/>'.join(quoted(line) for line in box.lines) + after
+    return before + '<br/>'.join(quote(line) for line in box.lines) + after
 
 
 if __name__ == '__main__':

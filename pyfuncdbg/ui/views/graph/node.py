@@ -20,12 +20,12 @@ from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.call import state, undeclared_text
 from pyfuncdbg.ui.views.calls.output import OTHERWISE
 from pyfuncdbg.ui.views.columns import Column, fitted_table
-from pyfuncdbg.ui.views.escape import label, one_line, shortened
+from pyfuncdbg.ui.views.escape import label, one_line, shorten
 from pyfuncdbg.ui.views.graph.lineage import returned_text
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.sources.listing import cut_line, highlight
 from pyfuncdbg.ui.views.sources.source import line_text, place, unlocated_text
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, typed_as
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, glimpse_of_constant, holds_values, type_text
 from pyfuncdbg.ui.views.units import count, milliseconds, seconds, size, with_retries
 
 USERS = 6
@@ -46,13 +46,13 @@ def node_view(card: NodeCard) -> Page:
         parts += [Text.assemble((f'inputs ({len(card.inputs):,})', 'bold'), (of, 'dim')), _inputs(card.inputs)]
     if card.outputs:
         parts += [Text.assemble((f'outputs ({len(card.outputs):,})', 'bold'), (of, 'dim')), _outputs(card)]
-        parts += _undeclared(card)
+        parts += _undeclared_outputs(card)
     if card.attrs:
         parts += [Text('attributes', 'bold'), *_attrs(card)]
     if card.frames:
         stack = _stack(card)
         parts += [Text('created at', 'bold'), lambda options: Text('\n').join(
-            cut(row, options.max_width) for line in stack for row in line.split('\n'))]
+            cut_line(row, options.max_width) for line in stack for row in line.split('\n'))]
     elif card.site is not None and (reason := unlocated_text(unlocated_reason(card.site.attrs))) is not None:
         parts += [Text('created at', 'bold'), Padding(reason, (0, 0, 0, 2))]
     if card.dumps:
@@ -96,7 +96,7 @@ def _facts(card: NodeCard) -> Table:
     if card.device:
         grid.add_row('device', label(card.device, limit=100))
     part = f'run #{card.run} {card.label}' if card.run else (
-        f'{card.label}, {count(card.runs, "run")}' if card.label else _within(card))
+        f'{card.label}, {count(card.runs, "run")}' if card.label else _place_text(card))
     if card.places > 1:
         part += f'; {count(card.places - 1, "further site")} of that name'
     grid.add_row('part of', label(part, limit=100))
@@ -120,7 +120,7 @@ def _facts(card: NodeCard) -> Table:
     return grid
 
 
-def _within(card: NodeCard) -> str:
+def _place_text(card: NodeCard) -> str:
     """The place of a node that no run announced."""
     site = card.site
     if site is not None and site.kind == 'gradient':
@@ -148,11 +148,12 @@ def _inputs(inputs: Sequence[NodeInput]) -> Page:
 
 
 def _outputs(card: NodeCard) -> Page:
-    return _in_columns([(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value), _taken(card, made))
+    return _in_columns([(Text('  ').append_text(label(made.name, limit=60)), glimpse(made.value),
+                         _users_of_output(card, made))
                         for made in card.outputs[:INPUTS]], len(card.outputs) - INPUTS)
 
 
-def _undeclared(card: NodeCard) -> list[RenderableType]:
+def _undeclared_outputs(card: NodeCard) -> list[RenderableType]:
     """The outputs of the newest call that are not what `Tout` declares."""
     call = card.newest
     if call is None:
@@ -186,7 +187,7 @@ def _below(row: Sequence[Text]) -> list[RenderableType]:
     return [first, Padding(row[-1], (0, 0, 0, 6))] if row[-1].plain else [first]
 
 
-def _taken(card: NodeCard, made: NodeOutput) -> Text:
+def _users_of_output(card: NodeCard, made: NodeOutput) -> Text:
     """The users of an output."""
     if made.returned:
         text = returned_text(made.returned, slot=False)
@@ -235,7 +236,7 @@ def _stack(card: NodeCard) -> list[Text]:
         text = line_text(source, frame.line, frame.filename)
         if text:
             line.append('\n' + ' ' * 6).append_text(
-                text if source.missing else highlighted([shortened(text.plain, 160)])[0])
+                text if source.missing else highlight([shorten(text.plain, 160)])[0])
         if style:
             line.stylize(style)
         lines.append(line)
@@ -245,7 +246,7 @@ def _stack(card: NodeCard) -> list[Text]:
 
 def _dumps(calls: Sequence[CallRecord]) -> Page:
     held = [[tensor for tensor in call.outputs if holds_values(tensor)] for call in calls]
-    outputs = [Text(' '.join(typed_as(tensor.dtype, tensor.shape) for tensor in made[:4])
+    outputs = [Text(' '.join(type_text(tensor.dtype, tensor.shape) for tensor in made[:4])
                     + (f' +{len(made) - 4}' if len(made) > 4 else '')) for made in held]
     columns = [
         Column('call', [Text('#' + one_line(call.number, 20)) for call in calls], 0, right=True),

@@ -10,7 +10,7 @@ from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, typed_as
+from pyfuncdbg.ui.views.tensors.tensor_words import glimpse, holds_values, type_text
 from pyfuncdbg.ui.views.units import count, seconds, with_retries
 
 WIDE = 110
@@ -84,7 +84,7 @@ def _took(row: NodeListRow) -> Text:
 
 def _typed(row: NodeListRow) -> Text:
     known = row.value is not None and holds_values(row.value)
-    return Text(typed_as(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
+    return Text(type_text(row.value.dtype, row.value.shape) if row.value is not None and known else '', 'dim')
 
 
 def _value(row: NodeListRow, found: NodeList) -> Text:

@@ -16,8 +16,8 @@ from pyfuncdbg.observers.record.records import CallRecord
 from pyfuncdbg.ui.views.calls.output import output_view
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
-from pyfuncdbg.ui.views.heading import heading, unrecorded
-from pyfuncdbg.ui.views.labels import named, numbered
+from pyfuncdbg.ui.views.heading import heading, unrecorded_text
+from pyfuncdbg.ui.views.labels import call_name, call_number_text
 from pyfuncdbg.ui.views.numerics.origin import kind_of
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.sources.source import excerpt, place
@@ -45,7 +45,7 @@ def health_view(report: HealthReport) -> Page:
     if not report.findings:
         call = report.filters.get('call')
         met = 'No recorded call met NaN or Inf' if call is None else f'Call {one_line(str(call), 60)} met no NaN or Inf'
-        remark = unrecorded(report.ops, report.stepped) if call is None else ''
+        remark = unrecorded_text(report.ops, report.stepped) if call is None else ''
         return Page(*parts, Text(f'{met}; {remark}.' if remark else f'{met}.', 'green'))
     by_number = {outcome.origin.call.number: outcome for outcome in report.outcomes}
     parts.append(lambda options: _table(report.findings, by_number, report.stopped, options))
@@ -63,7 +63,7 @@ def health_view(report: HealthReport) -> Page:
 
 def _otherwise(calls: Sequence[CallRecord]) -> Text:
     """The values whose verdicts may be wrong."""
-    these = ', '.join(named(call) for call in calls[:RUNS])
+    these = ', '.join(call_name(call) for call in calls[:RUNS])
     more = f' and {len(calls) - RUNS:,} more' if len(calls) > RUNS else ''
     return Text(f'In {these}{more} the session had another value than the node gives when it is computed again for display: '
                 f'{one_line(calls[0].site.host, 40)} runs nodes fused. That value is used; those of the nodes before it '
@@ -76,7 +76,7 @@ def _table(findings: Sequence[NanVerdict], outcomes: Mapping[str, NanOutcome], s
     for finding in findings:
         outcome = outcomes.get(finding.call.number)
         then.append(_outcome(outcome, stopped) if outcome is not None and not finding.origin else Text())
-    calls = [label(named(finding.call, 200), limit=200) for finding in findings]
+    calls = [label(call_name(finding.call, 200), limit=200) for finding in findings]
     return fitted_table([
         Column('call', calls, 1, least=16),
         Column('verdict', [_verdict(finding) for finding in findings], 0),
@@ -89,7 +89,7 @@ def _table(findings: Sequence[NanVerdict], outcomes: Mapping[str, NanOutcome], s
 
 def _verdict(finding: NanVerdict) -> Text:
     if finding.verdict in ('inherited', 'masked'):
-        source = f' from {numbered(finding.origin)}' if finding.origin else ''
+        source = f' from {call_number_text(finding.origin)}' if finding.origin else ''
         return Text(f'{finding.verdict}{source}' + ('' if finding.certain else '?'),
                     'green' if finding.verdict == 'masked' else '')
     where = ' in gradient' if finding.call.site.kind == 'gradient' else ''
@@ -159,7 +159,7 @@ def _ways(outcomes: Sequence[NanOutcome]) -> list[Part]:
     ways: dict[tuple[str, ...], list[ReachedFetch]] = {}
     for outcome in outcomes:
         for fetch in outcome.fetches:
-            steps = [named(call) for call in fetch.path]
+            steps = [call_name(call) for call in fetch.path]
             if fetch.gap:
                 steps.insert(1, '(not recorded)')
             if len(steps) > STEPS:
@@ -181,7 +181,7 @@ def _ends(outcomes: Sequence[NanOutcome], stopped: bool) -> list[Part]:
     parts: list[Part] = []
     for outcome in ended[:PATHS]:
         call = outcome.origin.call
-        parts.append(Text.assemble(f'{named(call)}: ', _outcome(outcome, stopped),
+        parts.append(Text.assemble(f'{call_name(call)}: ', _outcome(outcome, stopped),
                                    overflow='fold'))
     if len(ended) > PATHS:
         parts.append(Text(f'{len(ended) - PATHS:,} further ones reached no fetch', 'dim'))

@@ -29,7 +29,7 @@ def origin_view(card: OriginCard, *, ops: bool = False) -> Page:
     parts: list[Part] = [headline(card.finding), *_where(card, ops), _side(card)]
     names = input_titles(card.finding.call)
     for given in card.inputs:
-        parts += _given(given, names[given.slot] if given.slot < len(names) else f'in {given.slot}')
+        parts += _input(given, names[given.slot] if given.slot < len(names) else f'in {given.slot}')
     if card.output:
         parts.append(Text('printed by this call', 'bold'))
         parts.append(Padding(output_view(card.output, lines=8), (0, 0, 0, 2)))
@@ -139,7 +139,7 @@ def _numbered(rows: Sequence[int]) -> str:
     return f'row {listed}' if len(rows) == 1 else f'{len(rows):,} rows ({listed})'
 
 
-def _given(given: OriginInput, title: str) -> list[Part]:
+def _input(given: OriginInput, title: str) -> list[Part]:
     """One input: its summary, and its values at the offending rows, or all if they are few."""
     tensor = given.tensor
     parts: list[Part] = [tensor_line(tensor, title)]

@@ -16,7 +16,7 @@ from pyfuncdbg.observers.debug.gradients.tape import EdgeMark, Gradient, Tape, T
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page, Part
-from pyfuncdbg.ui.views.sources.listing import cut
+from pyfuncdbg.ui.views.sources.listing import cut_line
 from pyfuncdbg.ui.views.units import count
 
 STEPS = 200
@@ -58,7 +58,7 @@ def tape_tree(tape: Tape) -> Page:
     tree = _Tree(tape)
 
     def draw(options: ConsoleOptions) -> Text:
-        return Text('\n').join(cut(line, options.max_width) for line in tree.lines(ascii_only=options.ascii_only))
+        return Text('\n').join(cut_line(line, options.max_width) for line in tree.lines(ascii_only=options.ascii_only))
     return Page(draw)
 
 
@@ -88,7 +88,7 @@ def flow_bar(gradient: Gradient, width: int) -> str:
         return f'[{"!" * width}]'
     if gradient.magnitude is None:
         return f'[{"?".center(width)}]'
-    return f'[{("#" * filled(gradient, width)).ljust(width)}]'
+    return f'[{("#" * filled_cells(gradient, width)).ljust(width)}]'
 
 
 def check_mark(mark: EdgeMark | None) -> Text:
@@ -266,7 +266,7 @@ def _remarks(gradient: Gradient, mark: EdgeMark | None, notes: Sequence[str]) ->
     return Text.assemble((words, 'bold red' if serious(gradient) else 'yellow'), '  ' if words and shown else '', shown)
 
 
-def filled(gradient: Gradient, width: int) -> int:
+def filled_cells(gradient: Gradient, width: int) -> int:
     """The number of characters of a bar that its magnitude fills."""
     if gradient.log10 is None or math.isnan(gradient.log10):
         return 0

@@ -17,14 +17,14 @@ def bar(counts: Sequence[int], width: int = 0, *, ascii_only: bool = False) -> s
         width: At most so many bins; neighbours are added up. 0: one character for each.
         ascii_only: For consoles without block characters.
     """
-    bins = _merged([max(0, c) for c in counts], width)
+    bins = _merge([max(0, c) for c in counts], width)
     top = max(bins, default=0)
     marks = ASCII if ascii_only else BLOCKS
     return ''.join(marks[(c * len(marks) - 1) // top] if c else ' ' for c in bins)
 
 
-def ranged(counts: Sequence[int], low: float | None, high: float | None, width: int = 0, *,
-           ascii_only: bool = False, digits: int = 4) -> str:
+def bar_with_range(counts: Sequence[int], low: float | None, high: float | None, width: int = 0, *,
+                   ascii_only: bool = False, digits: int = 4) -> str:
     """The bar between its least and greatest value, '' if there is none."""
     if low is None or high is None:
         return ''
@@ -32,7 +32,7 @@ def ranged(counts: Sequence[int], low: float | None, high: float | None, width: 
     return f'{value(low, digits)} {middle} {value(high, digits)}'
 
 
-def _merged(counts: list[int], width: int) -> list[int]:
+def _merge(counts: list[int], width: int) -> list[int]:
     if width <= 0 or len(counts) <= width:
         return counts
     step = -(-len(counts) // width)
@@ -41,4 +41,4 @@ def _merged(counts: list[int], width: int) -> list[int]:
 
 if __name__ == '__main__':
     for ascii_only in (False, True):
-        print(ranged((1, 0, 2, 9, 30, 12, 3, 0, 1, 1), 0.0, 1.43, ascii_only=ascii_only))
+        print(bar_with_range((1, 0, 2, 9, 30, 12, 3, 0, 1, 1), 0.0, 1.43, ascii_only=ascii_only))

@@ -36,9 +36,9 @@ class Picture:
         self.near = near
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        index = chosen(self.array.shape, self.near)
+        index = choose_axes(self.array.shape, self.near)
         if is_part(index, self.array.shape):
-            yield Text(f'of {written(index)}', 'dim', overflow='fold')
+            yield Text(f'of {index_text(index)}', 'dim', overflow='fold')
         yield drawing(self.array[index])
 
 
@@ -52,12 +52,12 @@ def is_part(index: tuple[int | slice, ...], shape: tuple[int, ...]) -> bool:
     return any(isinstance(one, int) and size > 1 for one, size in zip(index, shape, strict=True))
 
 
-def written(index: tuple[int | slice, ...]) -> str:
+def index_text(index: tuple[int | slice, ...]) -> str:
     """'[2, :, :]'."""
     return '[' + ', '.join(str(one) if isinstance(one, int) else ':' for one in index) + ']'
 
 
-def chosen(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple[int | slice, ...]:
+def choose_axes(shape: tuple[int, ...], near: tuple[int, ...] | None = None) -> tuple[int | slice, ...]:
     """The one or two axes that are drawn, and the index on the others.
 
     Axes of one element are left out. Of more than two others, the last two are drawn; of images, height and width.

@@ -9,7 +9,7 @@ from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.heading import heading
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar
-from pyfuncdbg.ui.views.sources.listing import cut, highlighted
+from pyfuncdbg.ui.views.sources.listing import cut_line, highlight
 from pyfuncdbg.ui.views.sources.source import unlocated_count
 from pyfuncdbg.ui.views.tensors.tensor_words import glimpse
 from pyfuncdbg.ui.views.units import count, seconds
@@ -18,7 +18,7 @@ BAR = 5
 NAME = 48
 
 
-def annotated_view(listing: AnnotatedListing) -> Page:
+def annotated_source_view(listing: AnnotatedListing) -> Page:
     """The lines under what is known of the file."""
     found, missing = listing.source, listing.missing
     title = Text(one_line(found.filename), 'bold underline', overflow='fold')
@@ -29,13 +29,13 @@ def annotated_view(listing: AnnotatedListing) -> Page:
     if (note := unlocated_count(missing.before, missing.imported)) is not None:
         parts.append(note)
     if found.lines:
-        parts.append(lambda options: Text('\n').join(cut(row, options.max_width) for row in _rows(found, options)))
+        parts.append(lambda options: Text('\n').join(cut_line(row, options.max_width) for row in _rows(found, options)))
     return Page(*parts)
 
 
 def _rows(found: AnnotatedSource, options: ConsoleOptions) -> list[Text]:
     width = len(str(found.lines[-1].number))
-    codes = highlighted([line.text if line.known else '' for line in found.lines])
+    codes = highlight([line.text if line.known else '' for line in found.lines])
     rows: list[Text] = []
     last = 0
     for line, code in zip(found.lines, codes, strict=True):
@@ -89,4 +89,4 @@ if __name__ == '__main__':
         MarkedNode(mark, sample().call(2).outputs[0]) for mark in marks.get(number, ())), 0)
         for number, text in enumerate(sample().call(1).site.source.splitlines(), 39))
     source = AnnotatedSource('model.py', 'model.py', (), told, 60, 3, 1, 2, 5, 7e-4, 41, (42,))
-    demo(annotated_view(AnnotatedListing(source, NONE_MISSING, {})))
+    demo(annotated_source_view(AnnotatedListing(source, NONE_MISSING, {})))

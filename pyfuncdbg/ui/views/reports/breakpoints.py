@@ -76,7 +76,7 @@ def breakpoint_line(state: BreakpointState, verb: str = '') -> Page:
     return Page(text, *([notes] if notes.plain else []), *commands)
 
 
-def filed_view(filed: FileReport) -> Page:
+def breakpoint_file_view(filed: FileReport) -> Page:
     """'3 breakpoints saved to train/.pyfuncdbg.toml'."""
     to = 'to' if filed.action == 'saved' else 'from'
     what = count(len(filed.numbers), 'breakpoint')

@@ -79,10 +79,10 @@ def _paragraph(number: int, finding: Finding) -> list[Part]:
 
 def code(text: str, width: int) -> str:
     """Python code in lines of at most `width`, broken behind commas inside of brackets: it can be pasted as it is."""
-    return '\n'.join(piece for line in visible(text).split('\n') for piece in _broken(line, width))
+    return '\n'.join(piece for line in visible(text).split('\n') for piece in _break_line(line, width))
 
 
-def _broken(line: str, width: int) -> list[str]:
+def _break_line(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     depth, quote, best = 0, '', 0
@@ -100,8 +100,8 @@ def _broken(line: str, width: int) -> list[str]:
     indent = len(line) - len(line.lstrip())
     if best <= indent + 4:
         return [line]
-    return [line[:best], *_broken(' ' * (indent + 8) + line[best:].lstrip(), width)] if indent < 8 else [
-        line[:best], *_broken(' ' * indent + line[best:].lstrip(), width)]
+    return [line[:best], *_break_line(' ' * (indent + 8) + line[best:].lstrip(), width)] if indent < 8 else [
+        line[:best], *_break_line(' ' * indent + line[best:].lstrip(), width)]
 
 
 def _figure(name: str, value: Figure) -> str:

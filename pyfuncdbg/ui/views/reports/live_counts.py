@@ -13,7 +13,7 @@ from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.page import Page
 from pyfuncdbg.ui.views.sources.source import place
-from pyfuncdbg.ui.views.units import aligned, count, seconds, size
+from pyfuncdbg.ui.views.units import align, count, seconds, size
 
 _CELL = 26
 """Columns of a cell: as wide as figures are, for the most part."""
@@ -79,9 +79,9 @@ def _placed(cells: Sequence[Text], width: int) -> list[RenderableType]:
 def _sites(sites: Sequence[SiteCounts], options: ConsoleOptions) -> Table:
     uses = [site.use for site in sites]
     running = [Text(f'{site.running:,}', 'bold') if site.running else Text() for site in sites]
-    mean, total = (aligned([seconds(value) if value is not None else '' for value in values])
+    mean, total = (align([seconds(value) if value is not None else '' for value in values])
                    for values in ([use.mean for use in uses], [site.spent for site in sites]))
-    rates = aligned([_rate(site.rate) for site in sites])
+    rates = align([_rate(site.rate) for site in sites])
     return fitted_table([
         Column('site', [label(use.site.name, limit=60) for use in uses], 0, least=10),
         Column('calls', [Text(f'{use.calls:,}') for use in uses], 1, right=True),

@@ -10,8 +10,8 @@ from rich.text import Text
 from pyfuncdbg.observers.debug.reports.profile import By, Profile, ProfileRow
 from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label
-from pyfuncdbg.ui.views.heading import heading, unrecorded
-from pyfuncdbg.ui.views.labels import which
+from pyfuncdbg.ui.views.heading import heading, unrecorded_text
+from pyfuncdbg.ui.views.labels import site_label_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.cost_bar import cost_bar, percent
 from pyfuncdbg.ui.views.sources.source import line_text, place
@@ -33,7 +33,7 @@ def profile_view(report: Profile) -> Page:
     parts: list[Part] = [first]
     if report.rows:
         parts.append(draw)
-    if remark := unrecorded(report.ops, report.stepped):
+    if remark := unrecorded_text(report.ops, report.stepped):
         parts.append(Text(remark, 'dim'))
     return Page(*parts)
 
@@ -81,7 +81,7 @@ def _named(rows: Sequence[ProfileRow], by: By, *, wide: bool) -> list[Column]:
     if by == 'node':
         columns.append(Column('kind', [label(cost.function or cost.op_type, 'cyan', 40) for cost in rows], 5, least=8))
     return columns if by == 'type' else [*columns, Column('place', places, 4, least=12),
-                                         Column('made', [which(cost.alike) for cost in rows], 3, least=10)]
+                                         Column('made', [site_label_text(cost.alike) for cost in rows], 3, least=10)]
 
 
 if __name__ == '__main__':

@@ -73,9 +73,9 @@ def next_commands(summary: TraceSummary) -> Page:
     def draw(options: ConsoleOptions) -> Page:
         whole = [*opening, *((start + command, meaning) for command, meaning in rows)]
         if _width(whole) <= options.max_width:
-            return Page(_aligned(whole))
+            return Page(_align(whole))
         short = [(f'  {command}', meaning) for command, meaning in rows]
-        below = [_aligned(short)] if _width(short) <= options.max_width else [
+        below = [_align(short)] if _width(short) <= options.max_width else [
             Text.assemble((command, 'cyan'), (f'\n      {meaning}', 'dim'), overflow='fold') for command, meaning in short]
         return Page(*(Text(line, 'cyan', overflow='fold') for line, _ in opening),
                     Text(f'{start}COMMAND', 'cyan', overflow='fold'), *below)
@@ -86,7 +86,7 @@ def _width(rows: Sequence[tuple[str, str]]) -> int:
     return max(len(command) for command, _ in rows) + 2 + max(len(meaning) for _, meaning in rows)
 
 
-def _aligned(rows: Sequence[tuple[str, str]]) -> Table:
+def _align(rows: Sequence[tuple[str, str]]) -> Table:
     grid = Table.grid(padding=(0, 2))
     for command, meaning in rows:
         grid.add_row(Text(command, 'cyan', no_wrap=True), Text(meaning, 'dim', no_wrap=True))
@@ -225,7 +225,7 @@ def _origins(summary: TraceSummary) -> list[Part]:
     parts += [_reached(fetch, summary, first.finding.call.started) for fetch in summary.fetches[:SHORT]]
     if others:
         parts.append(Text(f'{count(len(others), "other origin")}, by site:', 'bold'))
-        parts += _grouped(others)
+        parts += _group_births(others)
     if summary.unjudged:
         parts.append(Text(f'{count(summary.unjudged, "further call")} with NaN or Inf not judged', 'yellow'))
     return parts
@@ -245,7 +245,7 @@ def _line_finder(origin: NanSource, summary: TraceSummary) -> list[Part]:
                           (visible(f'health --line {name}'), 'cyan'), overflow='fold')]
 
 
-def _grouped(origins: Sequence[NanSource]) -> list[Text]:
+def _group_births(origins: Sequence[NanSource]) -> list[Text]:
     """One line for each site and line of birth: in a loop the same line gives birth again and again."""
     groups: dict[tuple[object, ...], list[NanSource]] = {}
     for origin in origins:

@@ -10,7 +10,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from pyfuncdbg.observers.debug.inspecting.source_listing import Listing
-from pyfuncdbg.ui.views.escape import shortened, visible
+from pyfuncdbg.ui.views.escape import shorten, visible
 from pyfuncdbg.ui.views.page import Page
 
 WIDEST = 400
@@ -25,11 +25,11 @@ def listing_view(listing: Listing, *, dedent: bool = False) -> Page:
         dedent: Take the indentation off that all lines share.
     """
     def draw(options: ConsoleOptions) -> Text:
-        return Text('\n').join(cut(row, options.max_width) for row in rows(listing, dedent=dedent))
+        return Text('\n').join(cut_line(row, options.max_width) for row in rows(listing, dedent=dedent))
     return Page(draw)
 
 
-def cut(line: Text, width: int) -> Text:
+def cut_line(line: Text, width: int) -> Text:
     """A line that is no longer than the width; '...' replaces the rest."""
     if line.cell_len > width:
         line = line.copy()
@@ -42,7 +42,7 @@ def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
     """Every line with its marks and number."""
     width = len(str(listing.last))
     found = []
-    for number, code in enumerate(highlighted(listing.lines, dedent=dedent), listing.first):
+    for number, code in enumerate(highlight(listing.lines, dedent=dedent), listing.first):
         mark = '>' if number == listing.current else '>>' if number == listing.raised else ''
         broken = 'B' if number in listing.breakpoints else ' '
         style = 'bold red' if mark else 'dim'
@@ -54,9 +54,9 @@ def rows(listing: Listing, *, dedent: bool = False) -> list[Text]:
     return found
 
 
-def highlighted(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
+def highlight(lines: Sequence[str], *, dedent: bool = False) -> list[Text]:
     """Lines of Python in colour; control characters as escapes."""
-    shown = [shortened(visible(line), WIDEST) for line in lines]
+    shown = [shorten(visible(line), WIDEST) for line in lines]
     if dedent:
         shown = textwrap.dedent('\n'.join(line or ' ' for line in shown)).split('\n')
     text = _syntax().highlight('\n'.join(shown))

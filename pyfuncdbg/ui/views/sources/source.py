@@ -16,7 +16,7 @@ from pyfuncdbg.hooks.syntax_tree import tree_of
 from pyfuncdbg.observers.debug.inspecting.creation_line import Unlocated
 from pyfuncdbg.observers.record.records import SiteRecord
 from pyfuncdbg.observers.record.sources.source_text import SourceText
-from pyfuncdbg.ui.views.escape import one_line, shortened, visible
+from pyfuncdbg.ui.views.escape import one_line, shorten, visible
 from pyfuncdbg.ui.views.units import count
 
 
@@ -30,24 +30,24 @@ def line_text(source: SourceText, line: int, filename: str = '') -> Text:
     """
     if not source.missing:
         return Text(one_line(source.line(line), 300))
-    return _missing(source) if not filename or is_program_file(filename) else Text()
+    return _missing_line(source) if not filename or is_program_file(filename) else Text()
 
 
 def excerpt(source: SourceText, line: int, *, before: int = 2, after: int = 1) -> Text:
     """The line marked with '>' between its neighbours, with line numbers; in their place why they are not known."""
     if source.missing:
-        return _missing(source)
+        return _missing_line(source)
     first, lines = source.first, source.lines
     numbers = range(max(first, line - before), min(first + len(lines), line + after + 1))
     texts = textwrap.dedent('\n'.join(visible(lines[n - first]) or ' ' for n in numbers)).split('\n')
     width = len(str(numbers[-1]))
     rows = [Text.assemble((f'{">" if n == line else " "} {n:>{width}} | ', 'bold red' if n == line else 'dim'),
-                          (shortened(text, 200), 'bold' if n == line else 'dim'), overflow='fold')
+                          (shorten(text, 200), 'bold' if n == line else 'dim'), overflow='fold')
             for n, text in zip(numbers, texts, strict=True)]
     return Text('\n').join(rows)
 
 
-def _missing(source: SourceText) -> Text:
+def _missing_line(source: SourceText) -> Text:
     return Text(f'({one_line(source.missing, 100)})', 'dim italic')
 
 

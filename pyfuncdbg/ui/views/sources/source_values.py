@@ -11,7 +11,7 @@ from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import one_line
 from pyfuncdbg.ui.views.flags import flag_line, flags
 from pyfuncdbg.ui.views.page import Fitted, Page
-from pyfuncdbg.ui.views.sources.listing import cut, rows
+from pyfuncdbg.ui.views.sources.listing import cut_line, rows
 from pyfuncdbg.ui.views.units import value
 
 Notes = Mapping[int, Sequence[Text]]
@@ -31,7 +31,7 @@ def beside_lines(listing: Listing, notes: Notes) -> list[Page]:
     """
     code = rows(listing, dedent=True)
     longest = max((row.cell_len for row in code), default=0)
-    return [Page(_fitted(row, notes.get(number, ()), longest, whole=number in (listing.current, listing.raised)))
+    return [Page(_fit_notes(row, notes.get(number, ()), longest, whole=number in (listing.current, listing.raised)))
             for number, row in enumerate(code, listing.first)]
 
 
@@ -40,23 +40,23 @@ def beside_view(listing: Listing, notes: Notes) -> Page:
     return Page(*(part for line in beside_lines(listing, notes) for part in line.parts))
 
 
-def _fitted(row: Text, notes: Sequence[Text], longest: int, *, whole: bool) -> Fitted:
+def _fit_notes(row: Text, notes: Sequence[Text], longest: int, *, whole: bool) -> Fitted:
     def draw(options: ConsoleOptions) -> Text:
         width = options.max_width
         if not notes:
-            return cut(row, width)
+            return cut_line(row, width)
         note = Text('  ').join(notes)
         column = min(longest, int(width * _CODE)) + 2
         room = width - max(column, row.cell_len + 2)
         if note.cell_len <= room or (room >= _NOTED and len(notes) == 1 and not whole):
             line = row.copy()
             line.pad_right(max(2, column - row.cell_len))
-            return cut(line.append_text(note), width)
-        return Text('\n').join(cut(line, width) for line in (row, *_below(notes, width)))
+            return cut_line(line.append_text(note), width)
+        return Text('\n').join(cut_line(line, width) for line in (row, *_notes_below(notes, width)))
     return draw
 
 
-def _below(notes: Sequence[Text], width: int) -> list[Text]:
+def _notes_below(notes: Sequence[Text], width: int) -> list[Text]:
     """The notes on as few lines of their own as they need."""
     lines: list[Text] = []
     for note in notes:

@@ -33,7 +33,7 @@ def glimpse(tensor: TensorRecord | None, *, typed: bool = True) -> Text:
         return Text('handle, no tensor', 'dim')
     text = Text(overflow='fold')
     if typed:
-        text.append(typed_as(tensor.dtype, tensor.shape), 'dim')
+        text.append(type_text(tensor.dtype, tensor.shape), 'dim')
     found = [flag for flag in flags(tensor) if not flag.text.startswith(_KEPT)]
     bad, others = tuple(flag for flag in found if flag.bad), tuple(flag for flag in found if not flag.bad)
     for words in (flag_line(bad), Text(_elements(tensor) or _range(tensor)), flag_line(others)):
@@ -50,7 +50,7 @@ def holds_values(tensor: TensorRecord) -> bool:
 def glimpse_of_constant(constant: Constant) -> Text:
     """'int32[2] = 0 1'."""
     text = Text(overflow='fold')
-    text.append(typed_as(constant.dtype, constant.shape) if constant.dtype else '', 'dim')
+    text.append(type_text(constant.dtype, constant.shape) if constant.dtype else '', 'dim')
     if constant.first:
         size = 1
         for length in constant.shape:
@@ -60,7 +60,7 @@ def glimpse_of_constant(constant: Constant) -> Text:
     return text
 
 
-def typed_as(dtype: str, shape: Sequence[int]) -> str:
+def type_text(dtype: str, shape: Sequence[int]) -> str:
     """'float32[3,4]'."""
     return one_line(dtype, 20) + one_line('[' + ','.join(map(str, shape)) + ']', 30)
 

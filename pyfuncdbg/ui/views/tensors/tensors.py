@@ -16,9 +16,9 @@ from pyfuncdbg.ui.views.columns import Column, fitted_table
 from pyfuncdbg.ui.views.escape import label, one_line
 from pyfuncdbg.ui.views.flags import NOTHING_FINITE, OTHERWISE, flag_line, flags
 from pyfuncdbg.ui.views.heading import heading
-from pyfuncdbg.ui.views.labels import numbered
+from pyfuncdbg.ui.views.labels import call_number_text
 from pyfuncdbg.ui.views.page import Page
-from pyfuncdbg.ui.views.pictures.histogram import ranged
+from pyfuncdbg.ui.views.pictures.histogram import bar_with_range
 from pyfuncdbg.ui.views.sources.source import place
 from pyfuncdbg.ui.views.units import milliseconds, shape, size, value
 
@@ -77,9 +77,9 @@ def _table(found: TensorListing, options: ConsoleOptions) -> Table:
     wide = options.max_width >= WIDE
     stats = [tensor.stats for _, tensor in rows]
     columns = [
-        Column('time ms', [Text(milliseconds(made_at(*row) - found.begun)) for row in rows], 5, right=True),
+        Column('time ms', [Text(milliseconds(available_at(*row) - found.begun)) for row in rows], 5, right=True),
         Column('name', [label(tensor_name(*row)) for row in rows], 0, least=32 if wide else 20),
-        Column('call', [made_by(call) for call, _ in rows], 3),
+        Column('call', [maker_text(call) for call, _ in rows], 3),
         Column('kind', [label(kind_of(*row)) for row in rows], 7, least=8),
         Column('shape', [label(shape(tensor.shape)) for _, tensor in rows], 4, least=8),
         Column('bytes', [Text(size(tensor.nbytes)) for _, tensor in rows], 6, right=True),
@@ -100,11 +100,11 @@ def spread(stats: Stats | None, options: ConsoleOptions, *, wide: bool) -> Text:
         return Text()
     if stats.min is None:
         return Text('nothing finite' if stats.bad and stats.size > 1 else '', 'red')
-    return Text(ranged(stats.histogram, stats.min, stats.max, 12 if wide else 6, ascii_only=options.ascii_only,
-                       digits=4 if wide else 3))
+    return Text(bar_with_range(stats.histogram, stats.min, stats.max, 12 if wide else 6, ascii_only=options.ascii_only,
+                               digits=4 if wide else 3))
 
 
-def made_at(call: CallRecord, tensor: TensorRecord) -> float:
+def available_at(call: CallRecord, tensor: TensorRecord) -> float:
     """Seconds from the start of the trace to when the tensor was there: a feed before its run, an output after its call."""
     return call.started if _is_input(call, tensor) else call.started + (call.duration or 0.0)
 
@@ -128,7 +128,7 @@ def _is_input(call: CallRecord, tensor: TensorRecord) -> bool:
     return any(given is tensor for given in call.inputs)
 
 
-def made_by(call: CallRecord) -> Text:
+def maker_text(call: CallRecord) -> Text:
     """'#17', or 'run 3' of a feed or fetch."""
     return Text(f'run {call.run}' if call.site.kind == 'run' else f'#{one_line(call.number, 20)}', 'dim')
 
@@ -140,7 +140,7 @@ def remarks(call: CallRecord, tensor: TensorRecord, finding: NanVerdict | None) 
     if finding is None or tensor.stats is None or not tensor.stats.bad:
         return text
     if finding.verdict == 'inherited':
-        return text.append(f' from {numbered(finding.origin)}')
+        return text.append(f' from {call_number_text(finding.origin)}')
     if finding.verdict == 'born':
         text.append(' <- BORN ', 'bold red')
         where = finding.places[0] if finding.places else None

@@ -11,7 +11,7 @@ from pyfuncdbg.observers.record.dtypes import as_numbers
 from pyfuncdbg.observers.record.elements import LIMIT
 from pyfuncdbg.observers.record.records import TensorRecord
 from pyfuncdbg.ui.views.escape import label, one_line, visible
-from pyfuncdbg.ui.views.labels import numbered
+from pyfuncdbg.ui.views.labels import call_number_text
 from pyfuncdbg.ui.views.page import Page, Part
 from pyfuncdbg.ui.views.pictures.element_table import Ranges, element, preview
 from pyfuncdbg.ui.views.pictures.picture import Picture, has_picture
@@ -62,7 +62,7 @@ def _shown(tensor: TensorRecord, values: np.ndarray, limit: int | None, ranges: 
     """The elements in a range, the picture, the elements."""
     parts: list[Part] = []
     near = tensor.stats.first_bad if tensor.stats is not None else None
-    inside = _inside(values, ranges)
+    inside = _in_ranges(values, ranges)
     if inside is not None:
         found = np.argwhere(inside)[:_MATCHES].tolist()
         parts.append(_matches(values, ranges, int(np.count_nonzero(inside)), found))
@@ -82,7 +82,7 @@ def origin_line(origin: Provenance) -> Text:
     how = words.get(origin.verdict) or one_line(origin.verdict, 40)
     where = 'this call' if origin.here else f'call #{one_line(origin.number, 20)} {one_line(origin.label, 80)}'
     if origin.number.rpartition('.')[2].startswith('-'):        # of a run: no line, and its name says nothing
-        return Text(f'inherited, {likely}{how} into {numbered(origin.number)}', 'red', overflow='fold')
+        return Text(f'inherited, {likely}{how} into {call_number_text(origin.number)}', 'red', overflow='fold')
     return Text.assemble((f'{"" if origin.here else "inherited, "}{likely}{how}', 'red'), f' in {where} at ',
                          place(origin.filename, origin.line), overflow='fold')
 
@@ -103,17 +103,17 @@ def where_bad(values: np.ndarray) -> Text:
     if part > 0.5:
         return Text()
     names = ('row', 'column') if values.ndim == 2 else tuple(f'axis {i} at' for i in range(values.ndim))
-    return Text(f'all in {named(names[axis], hit)} of {values.shape[axis]:,}', 'red')
+    return Text(f'all in {noun_with_numbers(names[axis], hit)} of {values.shape[axis]:,}', 'red')
 
 
-def named(noun: str, numbers: Sequence[int]) -> str:
+def noun_with_numbers(noun: str, numbers: Sequence[int]) -> str:
     """'row 10', 'rows 1, 4, ... (12)'."""
     plural = 's' * (len(numbers) > 1 and not noun.endswith(' at'))
     more = f', ... ({len(numbers):,})' if len(numbers) > 6 else ''
     return f'{noun}{plural} {", ".join(map(str, numbers[:6]))}{more}'
 
 
-def _inside(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
+def _in_ranges(values: np.ndarray, ranges: Ranges) -> np.ndarray | None:
     """The elements in a range; None if there is no range, or the elements are no real numbers."""
     numbers = values if values.dtype.kind == 'b' else as_numbers(values)
     if not ranges or numbers is None or numbers.dtype.kind == 'c':
