@@ -175,7 +175,7 @@ class DebugSession:
 
     @__class__.setter
     def __class__(self, kind: Any) -> None:
-        raise TypeError('a DebugSession keeps its class')
+        raise TypeError('the class of a DebugSession cannot be changed')
 
     def __getattr__(self, name: str) -> Any:
         if name in DebugSession._OWN:           # asked for before it is there: by copy, or after a failed __init__

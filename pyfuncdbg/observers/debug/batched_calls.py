@@ -40,5 +40,5 @@ def read_calls(trace: Trace, tell: Tell | None, *, limit: int | None = None, **f
 
 
 def report_part(tell: Tell | None, before: int, total: int) -> Tell | None:
-    """Tells of one part of the work as of the whole: `before` of `total` were done when it began."""
+    """Report progress of one part as progress of the whole: `before` of `total` were done when it began."""
     return None if tell is None else lambda done, _: tell(before + done, total)

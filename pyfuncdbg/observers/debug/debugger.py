@@ -123,7 +123,7 @@ class Debugger:
         self._changed()
 
     def _changed(self) -> None:
-        """Breakpoints are others now: watch the calls that they need."""
+        """Watch the calls that the changed breakpoints need."""
         with self._lock:
             stepping: tuple[Kind, ...] = ('op', 'run') if any(plan.ops for plan in list(self.plans.values())) else ()
             kinds = frozenset[Kind](('python', *stepping)) | self.breakpoints.kinds | self._extra
@@ -135,7 +135,7 @@ class Debugger:
 
     # ------------------------------------------------------------------ the hook
     def wants(self, site: CallSite, run: Run) -> bool | Gate:
-        """Whether anything can happen at calls of a site, as things stand; see `Hook`."""
+        """Whether calls of a site are needed now; see `Hook`."""
         if self.plans or debugged_runs.policies.count or (self._catching and site.kind == 'python') or (
                 self.runs.sessions is not None and site.kind == 'run'):
             return True
@@ -279,7 +279,7 @@ class Debugger:
             self.apply_decision(decision, call.run, call.thread)
 
     def _stop_after(self, call: Call, hits: Sequence[Hit], outputs: list[Any]) -> Outputs | None:
-        """Stop after the call if there is a reason; what stands as its outputs, None to make the call again."""
+        """Stop after the call if there is a reason; its outputs, None to repeat the call."""
         plan = self.plans.get(call.thread)
         if not hits and not (plan is not None and plan.ends(call)):
             return outputs
@@ -295,13 +295,13 @@ class Debugger:
         return outputs
 
     def _prepare_retry(self, call: Call, decision: Decision, before: dict[str, np.ndarray]) -> None:
-        """The call is made once more: stop in it if that is wanted, and after it, and compare."""
+        """Prepare a repeated call: stop in it if requested, and after it, and compare."""
         plan = self.plan(call.thread)
         plan.entering = decision.argument == 'into'
         plan.compare = before
 
     def _stop_at_error(self, call: Call, tests: Tests | None, error: Exception) -> bool:
-        """Stop where the call raised if there is a reason; whether the user wants it again."""
+        """Stop where the call raised if there is a reason; whether to repeat the call."""
         plan = self.plans.get(call.thread)
         hits = _test(plan, lambda: tests.error(call, error)) if tests is not None else ()
         caught = self.catching and call.site.kind == 'python'
@@ -468,4 +468,4 @@ def _hit_reason(hits: Sequence[Hit]) -> str:
 
 
 debugger = Debugger()
-"""The one of this process."""
+"""The debugger of this process."""

@@ -36,7 +36,7 @@ class InterruptRequest:
         return proceed()
 
     def _taken(self) -> bool:
-        """Whether this call is the one."""
+        """Whether to stop at this call: the first after the request."""
         with self._lock:
             taken, self._wanted = self._wanted, False
             if taken:
@@ -45,4 +45,4 @@ class InterruptRequest:
 
 
 interruption = InterruptRequest()
-"""The one of this process."""
+"""The request of this process."""

@@ -1,4 +1,4 @@
-"""The trace of the program that runs now: what commands at a stop look at.
+"""The trace of the running program, for commands at a stop.
 
 Asked on whichever thread carries out a command. Where nothing records yet, a small recording in a temporary folder begins.
 """

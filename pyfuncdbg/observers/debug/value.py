@@ -22,7 +22,7 @@ from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 MOST_COUNTED = 1 << 24
 """Elements of the largest array that is summarised."""
 _MOST_TEXTS = 10_000
-"""Elements of the largest array of objects that is looked through for what it holds."""
+"""Elements of the largest array of objects that is searched for text."""
 _COMPOSITES = {'SparseTensor': ('indices', 'values', 'dense_shape'), 'RaggedTensor': ('values', 'row_splits'),
                'IndexedSlices': ('indices', 'values', 'dense_shape')}
 """Kinds of values that are made of tensors, in TensorFlow and here."""

@@ -67,7 +67,7 @@ _ending: weakref.WeakSet[WithBlocks] = weakref.WeakSet()
 def in_a_block(managed: Any) -> bool:
     """Whether an open `with` block, or an `ExitStack`, holds this object: both keep its bound `__exit__` until their end.
 
-    A block that was entered before anybody watched has left no other sign.
+    A block that was entered before it was watched has left no other sign.
     """
     end = getattr(type(managed), '__exit__', None)
     return end is not None and any(method.__func__ is end for method in referrers(managed, MethodType))

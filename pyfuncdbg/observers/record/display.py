@@ -27,7 +27,7 @@ def mimebundle(self: Any, include: Collection[str] | None = None, exclude: Colle
 
     Args:
         self: A record, a trace or a page.
-        include, exclude: MIME types wanted or not; IPython leaves out by itself what it did not ask for.
+        include, exclude: MIME types wanted or not; IPython drops what it did not request.
 
     Returns:
         Its forms by MIME type; without a display its `repr` as text.

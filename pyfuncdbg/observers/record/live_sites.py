@@ -1,6 +1,6 @@
 """Map from a recorded call to the live site it was made at, while the program keeps its function.
 
-Recorders tell it of every site they announce, on the thread of the first call; who wants to make a call again asks, on any
+Recorders add every site they announce, on the thread of the first call; commands that repeat a call ask, on any
 thread. It keeps no function, site or graph alive.
 """
 from __future__ import annotations

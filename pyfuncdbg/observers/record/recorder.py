@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.observers.record.trace import Trace
 
 DEPTH = CAPTURE_DEPTH
-"""Of the recorder in the chain: inside of debugger hooks, so it sees what the function got. It captures what is said too."""
+"""Of the recorder in the chain: inside of debugger hooks, so that it sees the function's real inputs."""
 
 SMALLEST_BUDGET = 64 << 10
 _QUEUE_SHARE = 8
@@ -209,12 +209,12 @@ class Recorder:
             self._backlog.wake.set()
 
     def keep(self, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Record a call that is over once more, with every value whole, whatever the level: the later record stands.
+        """Record a call that is over once more, with every value whole, whatever the level: the later record counts.
 
         Args:
             call: Recorded by now, or of a kind that is not recorded otherwise.
-            inputs: Copies of what it got.
-            outputs: What it gave, nothing if it raised.
+            inputs: Copies of its inputs.
+            outputs: Its outputs, nothing if it raised.
         """
         if self._state == 'on':
             snapshots = self._snapshots.keeping_all()

@@ -24,7 +24,7 @@ class TraceInfo:
         damage: One line for each log that ended in the middle of a record, with file and byte position.
         complete: Every log was closed by its process.
         op_cost: What it cost a framework to hand over its ops; None where nothing was.
-        ops: A recorder was asked for the nodes of graphs too, whether or not there were any.
+        ops: Graph nodes were to be recorded too, even if there were none.
         retries: How many of the calls, and of the runs, were executed once more by `retry`.
         passes: Backward passes that the program asked for, as with `GradientTape.gradient`.
         elements: Calls of functions of datasets, one for each element.

@@ -49,7 +49,7 @@ def expand_alias(line: str) -> str:
 
 
 def _fill_arguments(name: str, what: str, arguments: Sequence[str]) -> str:
-    """The text with its arguments; those that it has no place for stand behind it."""
+    """The text with its arguments; those without a place in it are appended."""
     places = set(_ARGUMENT.findall(what))
     most = max((int(place) for place in places if place != '*'), default=0)
     if len(arguments) < most:

@@ -30,7 +30,7 @@ def write_array(values: np.ndarray, name: str) -> str:
             with path.open('wb') as file:
                 np.save(file, plain, allow_pickle=False)
     except FileExistsError:
-        raise CommandError(f'{str(path)!r} exists already: only .npy files are replaced') from None
+        raise CommandError(f'{str(path)!r} exists already, and only .npy files are replaced: choose another name') from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise CommandError(f'cannot write {str(path)!r}: {reason}') from None

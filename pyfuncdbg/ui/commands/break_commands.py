@@ -113,7 +113,7 @@ def breakpoint_of(text: str, condition: str | None = None) -> tuple[Spec, str | 
 
 
 def _without_options(text: str) -> tuple[str, list[str]]:
-    """A condition, and the words of the options that stand behind it."""
+    """A condition, and the words of the options after it."""
     options: list[str] = []
     while (match := _TRAILING.search(' ' + text)) is not None:
         options.append(match[1])
@@ -122,11 +122,11 @@ def _without_options(text: str) -> tuple[str, list[str]]:
 
 
 def _set_options(args: argparse.Namespace, words: Sequence[str]) -> None:
-    """Put options that stand behind the place where they belong."""
+    """Set the options given after the place."""
     parser = parser_of(BREAK)
     parsed = parser.parse_args(words)
     if parsed.spec:
-        raise CommandError(f"behind the options of break comes 'if' and a condition or nothing, not {parsed.spec!r}")
+        raise CommandError(f"expected 'if CONDITION' or nothing after the options of break, not {parsed.spec!r}")
     for name, value in vars(parsed).items():
         if value != parser.get_default(name):
             setattr(args, name, value)
@@ -168,7 +168,7 @@ def _note(where: Spec, context: Context, breakpoints: Breakpoints) -> str:
     if where.kind == 'call':
         call = context.stop.call if context.stop is not None else None
         if call is not None and 0 < where.number <= call.id:
-            return f'call #{where.number} is over already: this is #{call.id}, and numbers only grow'
+            return f'call #{where.number} is over: this is #{call.id}, and later calls have greater numbers'
         return ''
     if where.kind != 'name' or breakpoints.known.matching_sites(where):
         return ''

@@ -16,7 +16,7 @@ from pyfuncdbg.ui.commands.engine.command import Context
 
 
 def selected_place(context: Context) -> Spec:
-    """The node or the line that the user looks at.
+    """The selected node or line.
 
     Raises:
         CommandError: Neither is selected.
@@ -32,7 +32,7 @@ def selected_place(context: Context) -> Spec:
 
 
 def selected_line(context: Context, number: int) -> Spec:
-    """A line of the file that the user looks at: of the frame, of the node's function, or where the node or run was made.
+    """A line of the selected file: of the frame, of the node's function, or where the node or run was made.
 
     Raises:
         CommandError: There is none, or no such line.
@@ -41,7 +41,7 @@ def selected_line(context: Context, number: int) -> Spec:
         raise CommandError("'0': line numbers start at 1")
     filename = _file(context)
     if not filename:
-        raise CommandError(f'line {number} of which file? No source is selected here: type FILE:LINE')
+        raise CommandError(f'line {number}: no source file is selected here; type FILE:{number}')
     return _line(filename, number)
 
 

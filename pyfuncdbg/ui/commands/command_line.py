@@ -182,7 +182,7 @@ def actions_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
 
 
 def options_with_value(parser: argparse.ArgumentParser) -> frozenset[str]:
-    """The options after which a value stands."""
+    """The options that take a value."""
     return frozenset(name for action in parser._actions if action.nargs != 0 for name in action.option_strings)
 
 

@@ -51,7 +51,7 @@ class Completions:
 
 
 def completions(text: str, context: Context, before: str = '') -> Completions:
-    """The words that could stand at the end of a text: those that its command takes there.
+    """Completions of the last word of a text, by its command.
 
     Args:
         text: The line up to the cursor.
@@ -278,7 +278,7 @@ def _python(line: str, context: Context) -> tuple[int, Iterable[str]]:
         if match[1] is None:
             return start, {name for name in names.known() if isinstance(name, str)}
         return start, _attributes(names, match[1])
-    except Exception:                           # values of the program may raise anything when looked at
+    except Exception:                           # reading values of the program may raise anything
         return len(line), ()
 
 

@@ -30,7 +30,7 @@ class Configuration:
     """The settings in the file.
 
     Attributes:
-        ui: Who is asked at stops, as `--ui`.
+        ui: Front end at stops, as `--ui`.
         budget: Most bytes of a trace, as `--budget` is written; '' for the recorder's own limit.
         traces: Where traces go and are looked for, `~` allowed; '' for the current folder.
         theme: Of the inspector, by its name; '' for its own.
@@ -93,7 +93,7 @@ def keep(changes: Mapping[str, str | bool]) -> str:
         for name, value in changes.items():
             after = _edit(after, name, value)
         if _parse(after) != {**_parse(before), **changes}:
-            return f'{path}: its lines for {", ".join(changes)} have a form that cannot be changed here'
+            return f'{path}: its lines for {", ".join(changes)} cannot be changed here: edit the file'
         if after != before:
             _write(Path(os.path.realpath(path)), after)     # it may be a link into a repository
     except (OSError, ValueError) as error:

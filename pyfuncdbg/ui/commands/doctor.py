@@ -104,14 +104,14 @@ def _now_and_then(gather: Callable[[], bool], end_flag: Sequence[bool]) -> None:
         time.sleep(interval)
         if end_flag or os.getpid() != owner:
             return
-        with contextlib.suppress(Exception):    # the program changes these tables meanwhile; the next pass reads them again
+        with contextlib.suppress(Exception):    # the program is changing these tables; the next pass reads them again
             if gather():
                 interval = min(interval * _LONGER, _LONGEST)
 
 
 # ---------------------------------------------------------------- in the process of the command
 def attend(args: Sequence[str], path: Path, as_json: bool, unasked: bool) -> int:
-    """Run the program in a process of its own, and tell what was found when it has ended.
+    """Run the program in a process of its own, and report the findings when it has ended.
 
     Args:
         args: What the process gets after `pyfuncdbg doctor --examined PATH`.

@@ -37,7 +37,7 @@ class EvaluatedValue:
 
     Attributes:
         expression: As typed.
-        value: What it gave.
+        value: Its value.
         limit: Elements to list, None for as many as there is room for.
         written: File to which it went.
     """

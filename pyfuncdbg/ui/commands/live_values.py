@@ -84,7 +84,7 @@ def live_value(context: Context, spec: TensorReference) -> LiveValue | None:
 
 
 def _is_recorded(context: Context, spec: TensorReference, stop: Stop) -> bool:
-    """Whether the trace has it from this very run."""
+    """Whether the trace has it from this run."""
     try:
         call = find_tensor(context.trace, spec, stop=context.stop).call
     except CommandError:

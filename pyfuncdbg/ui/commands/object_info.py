@@ -38,7 +38,7 @@ class ObjectInfo:
         signature: Of something that can be called, else ''.
         doc: Its docstring, '' if it has none of its own.
         file: Where its source is, 'FILE:LINE', else ''.
-        source: That, '' if it was not asked for or is not to be had.
+        source: Its source, '' if not requested or not available.
     """
 
     expression: str

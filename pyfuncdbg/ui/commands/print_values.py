@@ -157,7 +157,7 @@ def _args(context: Context, args: argparse.Namespace) -> list[NamedTensor]:
 
 
 def _input(read_value: Callable[[], Any], host: Any) -> Value:
-    """An input of a node; of one that cannot be had, why."""
+    """An input of a node; of one that cannot be read, the reason."""
     try:
         return describe_value(read_value(), host, items=0)
     except CommandError as error:

@@ -24,7 +24,7 @@ from pyfuncdbg.ui.commands.table import TABLE
 from pyfuncdbg.ui.commands.topics import TOPICS
 
 _LARGEST = 64 << 20
-"""Bytes of a trace that is looked into: a key is waited for."""
+"""Bytes of the largest trace that is read: the user waits at a key."""
 _BREAKS = ':='
 """Characters at which bash begins a new word, that names of ours have."""
 

@@ -38,7 +38,7 @@ def svg(view: RenderableType, title: str, width: int = 100) -> str:
 
     Args:
         view: What is drawn, as on a terminal with colours.
-        title: Stands in the frame above it.
+        title: In the frame above it.
         width: Columns.
     """
     console = Console(record=True, file=io.StringIO(), width=width, force_terminal=True, color_system='truecolor',

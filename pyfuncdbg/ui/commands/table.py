@@ -1,4 +1,4 @@
-"""The one table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it.
+"""Table of commands. The prompt, the inspector, the magics and `pyfuncdbg show` are generated from it.
 
 A command is loaded when it is asked for: a module of commands has a tuple `COMMANDS`.
 """

@@ -91,7 +91,7 @@ class RunPlace:
         sites: The nodes in execution order.
         done: How many have run, the one that the stop is after counted.
         running: Whether one of them runs now: the stop is in its function, or before the call.
-        view: What can be had of the run.
+        view: The view of the run.
         repeats: Whether it is in a loop, whose nodes run again.
         around: The names of the run's nodes, where this is a loop or branch of it.
         has_parts: Whether nodes of it run graphs of their own.

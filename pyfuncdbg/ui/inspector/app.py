@@ -221,7 +221,7 @@ class Inspector(KeyByKey):
         self.screen.refresh_bindings()          # Textual does so after a refresh, which may come late
 
     def on_scrolling_lines_chosen(self, message: ScrollingLines.Chosen) -> None:
-        """A line or word was chosen. A call that is not looked at yet is followed, everything else is typed."""
+        """A line or word was chosen. A call that is not selected yet is followed, everything else is typed."""
         words = message.command.split()
         if words[:1] == ['call'] and not self.result.here and not self.scene.is_at(words[-1]):
             self.select_call(words[-1])
@@ -230,12 +230,12 @@ class Inspector(KeyByKey):
             self.run_line(message.command)
 
     def select_call(self, name: str) -> None:
-        """Look at a call, by number or label: every pane follows."""
+        """Select a call, by number or label: every pane follows."""
         self._call_search.seek(lambda desk, scene: desk.trace.call(name), self.scene)
 
     @while_open
     def on_call_selected(self, message: CallSelected) -> None:
-        """The cursor of a list of calls rests on one; a list that just fills does not decide what is looked at first."""
+        """The cursor of a list of calls rests on one; a list that is filling does not select the first call."""
         if self.scene != Scene() and not self.scene.is_at(message.key):
             self.select_call(message.key)
 
@@ -246,7 +246,7 @@ class Inspector(KeyByKey):
 
     @while_open
     def on_call_found(self, message: CallFound) -> None:
-        """Look at the call; at one that was not asked for only while there is nothing else to look at."""
+        """Select the call; one that was not requested only while none is selected."""
         late = message.quiet and self.scene != Scene() and not (message.call and self.scene.is_at(message.call.number))
         if late or not self._call_search.is_current(message):
             return

@@ -53,7 +53,7 @@ class PyfuncMagics:
     def line(self, line: str) -> CommandResult:
         """Debug and trace the Python functions inside dataflow graphs: %pyfunc COMMAND ...
 
-        %pyfunc alone tells how things stand, %pyfunc help lists the commands, %pyfunc help COMMAND tells all about one.
+        %pyfunc alone shows the state, %pyfunc help lists the commands, %pyfunc help COMMAND tells all about one.
         The answer is an object: r = %pyfunc lt
         """
         text = line.strip() or 'status'

@@ -38,7 +38,7 @@ class RecordingOptions:
         capture: What becomes of what wrapped functions print.
         breaks: Places and conditions of breakpoints for this cell.
         catch: Stop where a wrapped function raises.
-        ui: Who is asked at a stop; None: as it is.
+        ui: Front end at stops; None: unchanged.
         as_json: The report is wanted as JSON.
         help: Only the help is wanted.
     """
@@ -129,4 +129,4 @@ def _check_free(path: Path) -> None:
     if not path.parent.is_dir():
         raise CommandError(f'--record {path}: there is no folder {str(path.parent)!r}')
     if not os.access(path if path.is_dir() else path.parent, os.W_OK):
-        raise CommandError(f'--record {path}: nothing can be written there')
+        raise CommandError(f'--record {path}: cannot be written; give another path')

@@ -58,7 +58,7 @@ class CellRecording:
 
 
 class Recordings:
-    """Begins and ends recordings, and knows the trace that is looked at."""
+    """Begins and ends recordings, and knows the current trace."""
 
     def __init__(self) -> None:
         self.session: Recorder | None = None
@@ -169,9 +169,9 @@ class Recordings:
         recorder.stop()
         return self._show(Trace.open(recorder.path), str(recorder.path), recorder)
 
-    # ------------------------------------------------------------------ what is looked at
+    # ------------------------------------------------------------------ the current trace
     def open(self, path: Path) -> Trace:
-        """Look at a trace from now on, of a session that goes on elsewhere perhaps.
+        """Read a trace from now on; its session may be going on elsewhere.
 
         Raises:
             TraceError: It cannot be read.
@@ -181,7 +181,7 @@ class Recordings:
         return trace
 
     def close_opened(self) -> None:
-        """Look at what this session records again."""
+        """Read what this session records again."""
         before, self._trace = self._trace, None
         self._recorder, self.shown, self._opened = None, '', False
         if before is not None:
@@ -192,7 +192,7 @@ class Recordings:
 
         Args:
             width: Columns.
-            of_program: It acts on the program that runs here, whatever trace is looked at.
+            of_program: It acts on the program that runs here, whatever the current trace.
         """
         return Context(self.trace(), None, width, None if self._opened and not of_program else debugger)
 

@@ -30,7 +30,7 @@ class Status:
     Attributes:
         event: What just happened: 'on', 'off', 'opened', or '' if nothing did.
         recording: Trace of every cell, '' if they are not recorded.
-        shown: What commands look at: 'In[3]', a path, or ''.
+        shown: What commands read: 'In[3]', a path, or ''.
         path: Where that trace is.
         calls: Python calls in it.
         failed: How many of them raised.

@@ -27,14 +27,14 @@ _automatic: set[int] = set()
 
 
 def install(debugger: Debugger, ui: str | None = None, *, commands: Sequence[PendingCommand] = ()) -> None:
-    """Let the user be asked at stops of this debugger. More than once changes who is asked, and adds commands.
+    """Install the front ends of this debugger. A second call changes the front end and adds commands.
 
     Args:
         debugger: Whose stops.
         ui: 'auto', which the environment variable PYFUNCDBG_UI may decide; 'inspector', 'prompt', or 'none': stops are
             logged and the program goes on. None leaves it as it is; if it never was anything else, the user's
             configuration may decide too.
-        commands: Carried out at the first stop, before anybody is asked.
+        commands: Carried out at the first stop, before the prompt.
     """
     if ui is not None:
         debugger.broker.wanted = ui

@@ -328,9 +328,9 @@ def test_what_the_function_takes_from_is_named_and_goes_on(user):
         execute(f'break {name} --after-call', Context(debugger.live.trace(), None, 80, debugger))
         with user(look, 'cont'):
             assert float(tf.numpy_function(function, [tf.constant(1.0)], tf.float64, name=name)) == value
-    assert ('its function takes from numbers, an iterator (range_iterator); random, a random generator: not put back, so '
-            'that this execution goes on where the last one ended, and the program after it') in said[0]
-    assert 'takes from' not in said[1]
+    assert ('its function consumes numbers, an iterator (range_iterator); random, a random generator, which cannot be '
+            'restored: this execution continues where the last one ended') in said[0]
+    assert 'consumes' not in said[1]
 
 
 @pytest.mark.parametrize('place', ['f --after-call', 'line'])

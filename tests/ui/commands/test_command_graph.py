@@ -388,7 +388,7 @@ def test_retry_reads_an_edited_function_again(edited: tuple[Path, Any], nodes: b
         path.write_text('# moved down\n' + MODULE.replace('a * scale', 'a * scale + 1'))
     with typing('node' if nodes else 'next', edit, 'retry', 'cont', nodes=nodes) as typist:
         assert session.run(out, {x: [1.0, 2.0]}).tolist() == [3.5, 5.5]
-    assert 'made.<locals>.function was edited: read again from' in typist.texts[1]
+    assert 'made.<locals>.function was edited: reloaded from' in typist.texts[1]
     assert typist.answers[2].reloaded.line == 4 and function(1) == 3            # its closure is what it was
 
 

@@ -142,7 +142,7 @@ def test_each_node_is_printed_once(recorded):
     assert (1, 'part/scaled', '', 0) in found and (2, 'part/scaled', 'below', 0) in found      # open where it is nearer
     assert {node for _, node, _, _ in found} == {'total', 'twice', 'part/scaled', 'part/centred', 'part/factors', 'x'}
     shown = text('li total', recorded)
-    assert '^ its inputs stand below' in shown and shown.startswith('5 nodes' if 'gate' in shown else '4 nodes')
+    assert '^ its inputs are listed below' in shown and shown.startswith('5 nodes' if 'gate' in shown else '4 nodes')
 
 
 def test_depth_control_types_and_limits(recorded):

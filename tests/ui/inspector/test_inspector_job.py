@@ -127,6 +127,6 @@ def test_a_screenshot_that_cannot_be_saved_says_why_and_none_is_written_over(tra
             inspector(pilot).deliver_screenshot('shot.svg', path='no/such')
             await until(pilot, f'no screenshot: {tmp_path}/no/such/shot.svg: No such file or directory')
             await press(pilot, 'ctrl+z')        # of a test, which no shell would bring back
-            await until(pilot, 'no shell could resume this')
+            await until(pilot, 'not a job that a shell could resume')
             await settled(pilot)
     drive(test)

@@ -73,7 +73,7 @@ def test_nothing_of_a_program_acts_on_the_terminal(draw: Any, width: int) -> Non
     (Diagnosis((), 0, 0, True, raised="ModuleNotFoundError: No module named 'tensorflow'", missing='tensorflow'),
      "It is not installed in this Python: pip install 'pyfuncdbg[tensorflow]'"),
     (Diagnosis((LEAK,), 12, 1, True, ended=False, until=2.5),
-     'killed or left by os._exit: what is said of leaks and time is as of 2.5 s after its start.')])
+     'killed or left by os._exit: figures of leaks and time are as of 2.5 s after its start.')])
 def test_how_far_one_may_rely_on_it(draw: Any, diagnosis: Diagnosis, said: str) -> None:
     assert said in draw(doctor_view(diagnosis), 200)
 

@@ -29,7 +29,7 @@ from pyfuncdbg.observers.record.recorder import Recorder, recorders
 from pyfuncdbg.observers.record.snapshots.statistics import stats_of
 
 listeners: tuple[Callable[[str], None], ...] = ()
-"""Who gets each line too, on the thread of the call: users that do not see the program's stderr."""
+"""Further receivers of each line, for users who do not see the program's stderr; called on the thread of the call."""
 
 _FEW = 8
 _MOST = 1 << 22

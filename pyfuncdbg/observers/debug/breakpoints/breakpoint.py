@@ -104,7 +104,7 @@ class Hit:
 
 
 def error_text(error: Exception) -> str:
-    """'NameError: name 'sd' is not defined': what a condition raised."""
+    """The exception of a condition as one line: 'NameError: name 'sd' is not defined'."""
     return f'{type(error).__name__}: {explain_error(error)}'
 
 
@@ -183,13 +183,13 @@ class HitCount:
         return hits
 
     def arm(self) -> None:
-        """It is enabled again."""
+        """Reset `once` and the failures: the breakpoint is enabled again."""
         with self._lock:
             self._acted = False
         self.forget_failures()
 
     def forget_failures(self) -> None:
-        """It has another condition."""
+        """Forget the failures: the condition was replaced."""
         with self._lock:
             self.failures, self.failure = 0, ''
 

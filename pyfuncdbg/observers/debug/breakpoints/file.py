@@ -43,7 +43,7 @@ class FileReport:
 
 
 def beside_script() -> Path:
-    """The path of the breakpoint file of the running program, whether or not it exists."""
+    """The path of the breakpoint file of the running program; it need not exist."""
     script = sys.argv[0] if sys.argv and sys.argv[0] else ''
     return Path(os.path.dirname(os.path.abspath(script)) if os.path.isfile(script) else '.', NAME)
 

@@ -54,7 +54,7 @@ class SiteCatalogue:
         return len(self._sites)
 
     def add(self, site: CallSite, *, announced: bool = False) -> None:
-        """A site is called, or announced."""
+        """Add a site that is called or announced."""
         if site.id not in self._sites and len(self._sites) < _MOST:
             names = tuple(dict.fromkeys(names_of(site)))
             entry = KnownSite(site.name, site.kind, names, function_names(site.function),
@@ -65,7 +65,7 @@ class SiteCatalogue:
                 self._by_name.setdefault(name, []).append(entry)
 
     def add_run(self, run: Run) -> None:
-        """A run begins: it announces its sites. Each tuple of them is looked at once."""
+        """Add the sites that a run announces when it begins; each tuple of sites is read once."""
         sites = run.sites
         key = id(sites)
         if sites and key not in self._runs:

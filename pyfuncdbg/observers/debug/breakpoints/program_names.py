@@ -78,7 +78,7 @@ def _place(code: CodeType) -> str:
 
 
 def _codes(module: ModuleType) -> Iterator[tuple[CodeType, str]]:
-    """Functions of a module and of its classes, those inside of others too, with the name of the one around."""
+    """Functions of a module and its classes, nested ones included, each with the name of the enclosing one."""
     values = list(_names(module).values())
     for owner in [value for value in values if _is(value, type)]:
         names = _names(owner)

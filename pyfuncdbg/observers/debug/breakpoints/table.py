@@ -133,7 +133,7 @@ class Breakpoints:
         return tests
 
     def _learn_sites(self, run: Run, *sites: CallSite) -> None:
-        """Learn what there is. A name that turns out to be a Python function's needs no look at runs any more."""
+        """Add the sites of a run; the name of a Python function then needs no search of runs."""
         before = len(self.known)
         self.known.add_run(run)
         for site in sites:
@@ -185,7 +185,7 @@ class Breakpoints:
         return breakpoint
 
     def find_equal(self, where: Spec, when: object, timing: Timing | None, **fields: Any) -> int | None:
-        """The number of a breakpoint that stops in just the cases of the one that `set` would make; raises as that does."""
+        """The number of a breakpoint that is equal to the one that `set` would make; raises as `set` does."""
         predicate = self._condition(where, when)
         chosen = timing_of(where, predicate, timing, fields['do'])
         made = Breakpoint(0, where, predicate, chosen, **fields, boundary=timing == 'before')
@@ -194,7 +194,7 @@ class Breakpoints:
 
     def check(self, where: Spec, when: object = None, *, timing: Timing | None = None, do: Action = 'stop', every: int = 1,
               after: int = 0, once: bool = False) -> None:
-        """Look whether a breakpoint could be set; none is.
+        """Check that a breakpoint could be set; none is.
 
         Raises:
             CommandError: The condition makes no sense, or the settings do not at this place.
@@ -228,7 +228,7 @@ class Breakpoints:
                 if site.kind == 'python' and site.function and site.parameters is not None}
 
     def enable(self, number: int, on: bool = True) -> Breakpoint:
-        """Switch one on or off.
+        """Switch a breakpoint on or off.
 
         Raises:
             CommandError: There is none of that number, or its line is not there any more.
@@ -240,13 +240,13 @@ class Breakpoints:
             return entry.breakpoint
 
     def _disable(self, number: int) -> None:
-        """One that acts once has acted."""
+        """Disable a breakpoint with `once` that has acted."""
         with self._lock:
             if number in self._entries:
                 self.enable(number, False)
 
     def change(self, number: int, when: object) -> Breakpoint:
-        """Give one another condition, None for none; what it remembered of earlier calls is forgotten.
+        """Replace the condition of a breakpoint, None for none; its memory of earlier calls is cleared.
 
         Raises:
             CommandError: There is none of that number, or the condition makes no sense; nothing is changed.
@@ -275,7 +275,7 @@ class Breakpoints:
             return entry.breakpoint
 
     def clear(self, number: int) -> Breakpoint:
-        """Take one away.
+        """Remove a breakpoint.
 
         Raises:
             CommandError: There is none of that number.
@@ -287,7 +287,7 @@ class Breakpoints:
             self._changed()
             return entry.breakpoint
 
-    # ------------------------------------------------------------------ looked at
+    # ------------------------------------------------------------------ queries
     @property
     def entries(self) -> Mapping[int, BreakpointEntry]:
         """All breakpoints that are set, by number."""

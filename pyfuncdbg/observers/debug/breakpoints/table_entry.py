@@ -200,7 +200,7 @@ class BreakpointEntry:
         return any(name in parameters for parameters in self.parameters.values())
 
     def forget_sites(self) -> None:
-        """The functions of sites are others."""
+        """Forget the sites: their functions were replaced."""
         self._armed.clear()
 
     # ------------------------------------------------------------------ changed
@@ -225,7 +225,7 @@ class BreakpointEntry:
             self._count.arm()
 
     def place(self) -> None:
-        """Put it on its line, if it is on one.
+        """Set it on its line, if it is a line breakpoint.
 
         Raises:
             CommandError: There is no such line, or its condition makes no sense there.
@@ -235,7 +235,7 @@ class BreakpointEntry:
         self._set_functions()
 
     def _set_functions(self) -> None:
-        """Put it where the program's functions of its name begin."""
+        """Set it at the start of the program's functions of its name."""
         one = self.breakpoint
         if self._functions is not None:
             self._lines().clear(one.number)

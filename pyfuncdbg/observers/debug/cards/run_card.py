@@ -58,7 +58,7 @@ class RunCard:
         nodes: How many nodes it will run; `functions` of them are Python functions, and `last` is the last one.
         breakpoints: Those that are set, one line each.
         suggestions: What to type.
-        remark: What the host has to say of looking into it, '' mostly.
+        remark: The host's remark on inspecting it, '' mostly.
     """
 
     run: int
@@ -85,7 +85,7 @@ class NodeFailure:
         node: Its name; `op_type` what it is.
         call: Number of its call, '' if that was not recorded.
         created: The line that made the node.
-        inputs: What it got, as far as recorded.
+        inputs: Its inputs, as far as recorded.
         source: The line that made the node.
     """
 
@@ -104,7 +104,7 @@ class RunEnd:
     Attributes:
         run, label, number, title, thread: As on its card.
         seconds: How long it took, None if it stopped in the middle.
-        fetches: What it gave; empty if it raised.
+        fetches: Its results; empty if it raised.
         error: What it raised, without the text about where, '' if nothing; `error_type` its class.
         failure: The node that failed, if it is known.
         test: What `run -f` looked for, '' if nothing.

@@ -66,7 +66,7 @@ class StopCard:
 
     Attributes:
         number: Of the stop.
-        phase: Where it stands.
+        phase: As in `Stop`.
         function, filename, line: Where in Python; '' and 0 if it is not in a function.
         node, op_type, ordinal, call: The node, and its call; '' and 0 if there is none.
         run, run_label: The run, 0 if there is none.
@@ -81,10 +81,10 @@ class StopCard:
         raised: The error.
         displayed: Expressions of `display` that have changed.
         differences: What has come out differently since `swap` or `retry`.
-        remark: What the host has to say of the node that is next, '' mostly.
+        remark: The host's remark on the next node, '' mostly.
         unlocated: Why it is not known where the node was created, '' mostly.
         enters: Whether `step` goes into the call or node from here: into its Python function, or the graph that it runs.
-        given: After a call, what it got, as far as the card has room; `more_given` inputs are not shown.
+        given: After a call, its inputs, as far as the card has room; `more_given` further ones are not shown.
     """
 
     number: int

@@ -87,7 +87,7 @@ class Memory:
         self._answers: dict[int, list[Any]] = {}
 
     def begin(self, call: Call) -> None:
-        """Before the function can write to its inputs: keep them, if the history shall have them."""
+        """Copy the inputs for the history, before the function can write to them."""
         if call.retry_of:
             self.history.take_back(call.retry_of)
             for series, _ in self._series:
@@ -98,7 +98,7 @@ class Memory:
             self._pending[call.id] = [copied_value(self._read(value)) for value in call.inputs]
 
     def observe(self, call: Call, outputs: Sequence[Any] | None, error: BaseException | None) -> None:
-        """Work out what has changed since the last call, whether or not the condition comes to ask."""
+        """Compute what changed since the last call, also where the condition is not evaluated."""
         if self._changes:
             self._answers[call.id] = [_answer(change, get, call, outputs, error) for change, get in self._changes]
 
@@ -184,7 +184,7 @@ def _variables(site: CallSite) -> Callable[[Call], dict[str, Any]]:
 
 def value_function(expression: CompiledExpression, site: CallSite) -> OfValues | None:
     """The expression as a function of the values of a call alone; None if it needs more of the call, or of earlier ones, or
-    if somebody might notice that it is evaluated twice."""
+    if evaluating it twice has an effect."""
     if not expression.repeatable or needs_memory(expression):
         return None
     scope: dict[str, Any] = {'f': expression.whole.function, 'read': array_reader(site), 'stands_for': output_value,
@@ -209,7 +209,7 @@ def value_function(expression: CompiledExpression, site: CallSite) -> OfValues |
 
 def _missing(site: CallSite, name: str) -> Get:
     names = parameter_names(site.function)
-    # A node that nobody has named is called as its type, and so are others: the function tells which it is.
+    # Nodes without a name of their own are named by their type: the function distinguishes them.
     known = function_names(site.function) if site.name == site.op_type else ()
     who = known[0] if known else site.name
     has = f'{who} has the parameters {", ".join(names)}' if names else f'{who} has no parameters with names'

@@ -31,7 +31,7 @@ UNLESS_PARAMETER = ('element',)
 """Names that a call gives where the function has no parameter of that name: which element of a dataset it works on."""
 
 OF_THE_CALLER = ('locals', 'vars', 'dir', 'globals')
-"""Builtins that answer of the frame that calls them: in a condition of the function, whatever scopes it has of its own."""
+"""Builtins that depend on the calling frame: in a condition that is the function's, also in nested scopes."""
 
 SERIES = ('ema', 'mean', 'min', 'max')
 """What `history` computes of an expression over the earlier calls."""
@@ -147,7 +147,7 @@ def _parse(text: str) -> ast.Expression:
         raise CommandError("bad condition: it is empty; expected a Python expression such as 'has_nan(out)'")
     try:
         tree = ast.parse(text, '<condition>', 'eval')
-        # As in a function: what cannot stand there is refused by the compiler.
+        # Compiled as in a function, where the compiler refuses what is no expression.
         compile(f'lambda: (\n{text}\n)', '<condition>', 'eval')
     except SyntaxError as error:
         lines = text.split('\n')

@@ -41,7 +41,7 @@ class PastCall:
         first: Number of its first execution.
         site: Of the call.
         inputs: Its inputs as arrays, if the condition asks for them; the function's parameters are attributes too.
-        out: What it gave, if the condition asks for it.
+        out: Its output, if the condition reads it.
         nbytes: What its values take.
     """
 
@@ -99,7 +99,7 @@ class History:
         self.nbytes = 0
 
     def add(self, past: PastCall) -> None:
-        """A call has returned."""
+        """Add a call that has returned."""
         with self._lock:
             self._calls.append(past)
             self.nbytes += past.nbytes
@@ -109,7 +109,7 @@ class History:
                 self._free_oldest()
 
     def take_back(self, first: int) -> None:
-        """A call is executed again: what its last execution has added does not count."""
+        """Remove what the last execution of a call added: the call is executed again."""
         with self._lock:
             for past in [past for past in self._calls if past.first == first]:
                 self._calls.remove(past)
@@ -176,7 +176,7 @@ class Series:
                 self._base = self._with(self._base, self._values.popleft()[1])
 
     def take_back(self, first: int) -> None:
-        """A call is executed again: the value of its last execution does not count."""
+        """Remove the value of the last execution of a call: the call is executed again."""
         with self._lock:
             if any(one == first for one, _ in self._values):
                 self._values = deque(pair for pair in self._values if pair[0] != first)

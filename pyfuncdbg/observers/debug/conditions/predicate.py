@@ -55,7 +55,7 @@ class Predicate:
         raise NotImplementedError
 
     def of_values(self, site: CallSite) -> OfValues | None:
-        """The condition as a function of the values of a call alone, None if it needs more; nobody notices that it is
+        """The condition as a function of the values of a call alone, None if it needs more; without effect when
         evaluated twice."""
         return None
 
@@ -342,7 +342,7 @@ def _variable_names(function: Callable[..., Any]) -> list[str]:
     """The parameters of a condition of a line that get variables: those without a default.
 
     Raises:
-        CommandError: They are unknown, or there are others than plain ones.
+        CommandError: They are unknown, or not all are plain ones.
     """
     signature = signature_of(function)
     if signature is None:

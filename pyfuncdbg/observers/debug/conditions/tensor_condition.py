@@ -65,7 +65,7 @@ class TensorTest:
 
 
 class _Words:
-    """The words that stand without a value, asked of one tensor."""
+    """Vocabulary words without a value, applied to one tensor."""
 
     __slots__ = ('_value',)
 

@@ -93,7 +93,7 @@ VOCABULARY: Mapping[str, Callable[[Any], Any]] = {
 """By name. `changed` and `history` look back at earlier calls: only conditions of calls know them, see `expression`."""
 
 BARE = ('has_nan', 'has_inf', 'has_inf_or_nan')
-"""Words that may stand without a value: then they ask of any tensor of the call."""
+"""Words that may be used without a value: true if they hold for any tensor of the call."""
 
 
 def _any(test: Callable[[Any], np.bool_], x: Any) -> np.bool_:

@@ -1,4 +1,4 @@
-"""A recorded call made once more, on its recorded inputs: what `health --line` and `check` look at.
+"""A recorded call repeated on its recorded inputs, for `health --line` and `check`.
 
 Runs on the thread of the command. No hook sees it, what it prints goes nowhere but here, variables and random states are
 put back; what it does outside (files, its own globals) it does again. What another call would use up refuses it.
@@ -129,7 +129,7 @@ class CallRepeater:
 
         Args:
             inputs: One array for each input.
-            call_through: Calls what it is given, and may watch it meanwhile.
+            call_through: Calls its argument, and may trace that call.
         """
         site = self._site
         if self._before_each is not None:

@@ -16,10 +16,10 @@ from pyfuncdbg.observers.debug.gradients.finite_differences import Slope, Weight
 Verdict = Literal['OK', 'BAD', 'kink', 'unchecked']
 
 EACH = 16
-"""Elements up to which each is checked by itself."""
+"""Largest input whose elements are checked one by one."""
 DIRECTIONS = 3
 LOCATED = 12
-"""Elements of a large input that are located and looked at by themselves."""
+"""Elements of a large input that are located and checked one by one."""
 _SHARP = 0.3
 """Largest error of a difference, five times its estimate, that lets it judge: relative to the derivative."""
 _RELATIVE = {8: 1e-6, 4: 1e-3, 2: 5e-2}

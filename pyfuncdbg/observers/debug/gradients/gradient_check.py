@@ -52,12 +52,12 @@ class CheckedEdge:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The edges that were looked at.
+    """The edges that were checked.
 
     Attributes:
         edges: In order of time of their gradient calls.
         counts: How many of each verdict.
-        steps: How many backward steps were looked at, of `total`.
+        steps: How many backward steps were checked, of `total`.
         filters: What was asked for, by name.
         foreign: Steps of ops of the framework `host` itself, which are not checked.
     """
@@ -105,7 +105,7 @@ def check_step(trace: Trace, step: CallRecord, at: Call | None = None,
 
 
 def _check_read(step: CallRecord, slot: int) -> EdgeOutcome:
-    """The verdict on a read, whose gradient is what comes to it."""
+    """The verdict on a read of a variable: its gradient equals the incoming one."""
     incoming = _recorded_array(step.inputs[0], 'gradient of output 0')
     outgoing = _recorded_array(step.outputs[slot], f'gradient of input {slot}')
     if outgoing.dtype.kind != 'f':

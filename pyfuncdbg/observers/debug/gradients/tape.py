@@ -302,7 +302,7 @@ def _input_names(site: SiteRecord) -> tuple[str, ...]:
 
 
 def is_source(step: CallRecord) -> bool:
-    """Whether a gradient call only tells what has come to a source of the program's: it differentiates nothing."""
+    """Whether a gradient call only reports the gradient of a source: it differentiates nothing."""
     return bool(step.site.attrs.get('source'))
 
 

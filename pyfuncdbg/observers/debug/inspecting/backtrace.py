@@ -41,7 +41,7 @@ class StackRow:
         filename, line: Of a frame, where it is; of a node, where it was created; '' and 0 if unknown.
         source: That line.
         library: Whether it is a library's frame.
-        selected: Whether it is the one that the user looks at.
+        selected: Whether the user has selected it.
         variables: Of a frame, if they were asked for.
     """
 
@@ -69,7 +69,7 @@ def rows_of(stop: Stop, *, variables: bool = False) -> tuple[StackRow, ...]:
 
 
 def selected_row(stop: Stop) -> StackRow | None:
-    """The entry that the user looks at."""
+    """The selected entry."""
     stack = stack_of(stop)
     return _row(stop, stack, selected_index(stop), True) if stack else None
 

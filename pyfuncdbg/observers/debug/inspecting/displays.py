@@ -105,4 +105,4 @@ def _place(stop: Stop) -> CodeType | str:
 
 
 displays = Displays()
-"""The ones of this process."""
+"""The displays of this process."""

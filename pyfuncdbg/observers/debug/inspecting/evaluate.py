@@ -135,7 +135,7 @@ class FrameNames(Namespace):
         return self._frame.f_globals
 
     def _frame_of(self, name: str) -> FrameType:
-        """The frame that has a variable: the one that is looked at, or one that it is a block of."""
+        """The frame that has a variable: the selected one, or one that it is a block of."""
         return next((one for one in reversed(self._blocks) if name in _values(one)), self._frame)
 
     def settle(self) -> None:

@@ -18,7 +18,7 @@ from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 _SMALL = 1024
-"""Bytes of a value up to which its elements are at hand."""
+"""Bytes of a value up to which its elements are loaded."""
 _HERE = b'here'
 
 

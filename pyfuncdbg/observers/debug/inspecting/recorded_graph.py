@@ -76,7 +76,7 @@ class RecordedNode:
 
     @property
     def is_handle(self) -> bool:
-        """Whether it names what only its host can hold, such as a variable: it has no calls to tell of."""
+        """Whether it names what only its host can hold, such as a variable, and so has no calls."""
         return self.site.attrs.get('_handle') is True
 
     @property
@@ -165,7 +165,7 @@ def owner(tensor: str) -> str:
 
 def graph_of(trace: Trace, plan: PlanRecord, run: int | None = None, *,
              sites: Mapping[tuple[int, int], SiteRecord] | None = None) -> RecordedGraph:
-    """The nodes of a plan; `sites` are those of the trace, if they are at hand.
+    """The nodes of a plan; `sites` are those of the trace, if known.
 
     Without a run, the nodes of other plans of the same graph come behind those of this one.
     """

@@ -91,7 +91,7 @@ def host_of(stop: Stop) -> Host | None:
 
 
 class RunTensors:
-    """The tensors of a run, as far as they can be had at a stop."""
+    """The tensors of a run, as far as they can be read at a stop."""
 
     def __init__(self, stop: Stop, run: Run | None) -> None:
         self._stop = stop
@@ -123,7 +123,7 @@ class RunTensors:
         """The host's value of a tensor.
 
         Raises:
-            CommandError: There is none, or it cannot be had here.
+            CommandError: There is none, or it cannot be read here.
         """
         for known, value in self._stack_tensors():
             if known == tensor:

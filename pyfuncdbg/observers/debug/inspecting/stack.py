@@ -72,7 +72,7 @@ def stack_of(stop: Stop) -> tuple[Entry, ...]:
 
 
 def selected_index(stop: Stop) -> int:
-    """Index in the stack of the entry that the user looks at."""
+    """Index in the stack of the selected entry."""
     stack = stack_of(stop)
     if stop.selected is not None:
         return min(stop.selected, len(stack) - 1)
@@ -85,13 +85,13 @@ def selected_index(stop: Stop) -> int:
 
 
 def selected_entry(stop: Stop) -> Entry | None:
-    """The entry that the user looks at, None of an empty stack: a native thread outside of any call."""
+    """The selected entry, None of an empty stack: a native thread outside of any call."""
     stack = stack_of(stop)
     return stack[selected_index(stop)] if stack else None
 
 
 def selected_frame(stop: Stop) -> FrameType | None:
-    """The Python frame that the user looks at, None at a node or run."""
+    """The selected Python frame, None at a node or run."""
     entry = selected_entry(stop)
     return entry.frame if isinstance(entry, FrameEntry) else None
 
@@ -261,7 +261,7 @@ def original_error(error: BaseException) -> BaseException:
 
 
 def _errors(stop: Stop) -> list[BaseException]:
-    """Those whose frames make up the stack: the one that is looked at, after what the host made of it."""
+    """The errors whose frames make up the stack: the selected one, after the host's error made from it."""
     if stop.error is None:
         return []
     errors = [stop.error]

@@ -18,10 +18,10 @@ class Difference:
     Attributes:
         tensor: Its name.
         dtypes, shapes: Before and after.
-        elements: How many elements are others; -1 if dtype or shape are.
+        elements: How many elements differ; -1 if dtype or shape do.
         greatest: Greatest absolute difference among elements that are finite in both; None if there are none.
         bad: How many were not finite before, and are after.
-        first: Index of the first element that is another, in C order.
+        first: Index of the first element that differs, in C order.
         at: Index of the greatest difference.
     """
 

@@ -23,7 +23,7 @@ class WaitingThread:
     Attributes:
         stop: Number of its stop.
         thread, name: Native id, and Python's name.
-        phase: Where it stands, in one word.
+        phase: As in `Stop`, in one word.
         where: The same in a few words.
         reason: Why it has stopped.
         seconds: For how long.

@@ -54,7 +54,7 @@ def compile_statements(statements: list[ast.stmt], filename: str, flags: int) ->
 
 def insert_tests(statements: list[ast.stmt], filename: str, flags: int,
                  insertions: Sequence[Insertion]) -> tuple[CodeType, dict[str, Any]]:
-    """Statements with tests, and what stands behind the marks among the constants. The tree is as before then.
+    """Statements with tests, and the objects of the marks among the constants. The tree is restored.
 
     Raises:
         SyntaxError: A condition is none at its place.

@@ -40,7 +40,7 @@ class InlineCondition:
         text: As typed, or as the user knows it.
         functions: What it calls, by the names that it has for them; they are none of the program's.
         names: What it reads from outside of itself.
-        bare: Words among them that stand without a value.
+        bare: Words among them that are used without a value.
         nested: Whether it holds functions or comprehensions of its own; inlined, they would make cells of the locals.
         spaces: Which of `OF_THE_CALLER` it calls: `function` takes what they give, after the values of the names.
     """
@@ -87,7 +87,7 @@ class InlineCondition:
         raise CommandError(f'the condition {self.text!r} cannot be used: {reason}')
 
     def needs_value(self, word: str) -> CommandError:
-        """Says that a word stands alone: of a line there is nothing that it would be asked of."""
+        """Error message for a word without a value: a line has no tensors that it could test."""
         return CommandError(f'{word} is used alone in {self.text!r}, and at a line it needs a value, as in {word}(x)')
 
     def expression(self) -> ast.expr:

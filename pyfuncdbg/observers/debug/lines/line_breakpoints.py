@@ -35,7 +35,7 @@ from pyfuncdbg.observers.debug.lines.unmatched_source import check_names
 How = Literal['compiled', 'monitored', 'traced', 'pending']
 _MONITORING = hasattr(sys, 'monitoring')
 _FRESH = 0.5
-"""Seconds for which a look at the heap serves further breakpoints; the next call of a wrapped function looks anew."""
+"""Seconds for which a scan of the heap serves further breakpoints; the next call of a wrapped function scans again."""
 
 _MANY = 20
 
@@ -122,7 +122,7 @@ class LineBreakpoints:
             return self._placed[number]
 
     def set_function(self, number: int, name: str, on_hit: OnHit) -> None:
-        """Tell of each beginning of the program's functions of a name, or of a qualified name, those to come too.
+        """Report each start of the program's functions of a name or qualified name, also of later ones.
 
         Args:
             number: By which it is cleared.
@@ -345,7 +345,7 @@ class LineBreakpoints:
 
     def _try(self, installation: Installation, point: FileBreakpoint, live_functions: LiveFunctions,
              is_loaded: bool) -> None:
-        """Place a new breakpoint; what an older look at the heap does not show is looked for again.
+        """Place a new breakpoint; where an older scan of the heap lacks its code, the heap is scanned again.
 
         Raises:
             CommandError: It can be nowhere.

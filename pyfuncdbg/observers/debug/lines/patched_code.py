@@ -69,7 +69,7 @@ def merge_code(original: CodeType, changed: CodeType, marks: Mapping[str, Any], 
     Args:
         original: The program's.
         changed: The same with tests, marks for their objects.
-        marks: What stands behind them.
+        marks: Their objects.
         patched: By id of the original, what was made of it before; gets what is made now.
     """
     known = patched.get(id(original))
@@ -93,7 +93,7 @@ def merge_module_code(original: CodeType, changed: CodeType, marks: Mapping[str,
     Args:
         original: The program's.
         changed: The same with tests, marks for their objects; itself where there are none.
-        marks: What stands behind them.
+        marks: Their objects.
         patched: Gets what is made.
         version: The code that a function in it shall have.
     """

@@ -34,7 +34,7 @@ def report_line(frame: FrameType, watched: WatchedCode, line: int) -> None:
     """Report a line to its breakpoints; a stepper that they arm is given this line at once, for its event has passed."""
     watchers = watched.lines.get(line)
     if not watchers or is_stepped(frame):
-        return                                  # a stepper has looked at the line already
+        return                                  # a stepper has reported the line already
     for line_breakpoint, owner in watchers:
         line_breakpoint.met(frame, owner)
     if is_stepped(frame):

@@ -56,7 +56,7 @@ class TraceFunction:
         return id(frame.f_code) in self._watch
 
     def look(self, frame: FrameType) -> None:
-        """Tell who waits for the line that a frame is at; called by a stepper, which then decides whether to stop."""
+        """Report the line of a frame to its breakpoints; called by a stepper, which then decides whether to stop."""
         watched = self._watch.get(id(frame.f_code))
         for line_breakpoint, owner in watched.lines.get(frame.f_lineno, ()) if watched is not None else ():
             line_breakpoint.met(frame, owner)

@@ -29,7 +29,7 @@ MOST = 1_000
 COPIED = 1 << 20
 """Bytes of an operand that is copied before a statement that may write to it."""
 ITEMS = 100
-"""Items of a list, tuple or dict that are looked at."""
+"""Items of a list, tuple or dict that are checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class _Activation:
             operands.append((path, value, copy))
 
     def _after(self, frame: FrameType) -> None:
-        """Look at what the statement may have changed."""
+        """Check what the statement may have changed."""
         statement = self._now
         assert statement is not None
         values = frame.f_locals
@@ -385,7 +385,7 @@ def _resolve(path: Path, values: Mapping[str, Any], outer: Mapping[str, Any]) ->
 
 
 def _is_finite(array: np.ndarray) -> bool:
-    """A product with itself is the cheapest proof; where it overflows each element is looked at."""
+    """A product with itself is the cheapest proof; where it overflows, each element is tested."""
     if array.dtype.kind not in 'fc' or array.dtype.itemsize < 4:
         return all_finite(array)
     flat = array.reshape(-1)

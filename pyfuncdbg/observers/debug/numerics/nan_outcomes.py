@@ -12,7 +12,7 @@ from pyfuncdbg.observers.record.records import CallRecord, TensorRecord
 from pyfuncdbg.observers.record.trace import Trace
 
 RUNS = 1_000
-"""Runs with non-finite feeds or fetches that are looked at, the first ones."""
+"""Runs with non-finite feeds or fetches that are followed, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class HealthReport:
         counts: How many of each verdict, of those that pass.
         outcomes: Of the origins among `findings`, and of those that these come from.
         filters: What was asked for, by name.
-        unjudged: Calls with non-finite values that were not looked at, there being too many.
+        unjudged: Calls with non-finite values beyond the limit, not judged.
         ops: Whether graph nodes were recorded.
         stepped: Whether some were without that, for a run was stepped through.
         stopped: Whether the program is stopped, and more may come.

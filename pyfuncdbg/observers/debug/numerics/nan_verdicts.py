@@ -26,7 +26,7 @@ from an earlier call. `masked`: it came in, and every output is finite.
 """
 
 JUDGED = 5_000
-"""Calls with non-finite values that are looked at; the rest are counted."""
+"""Calls with non-finite values that are judged; the rest are counted."""
 
 SUSPECTS = 1_000
 """Calls that said something which are searched for errors that NumPy reported."""
@@ -221,7 +221,7 @@ class _Tracker:
         return NanVerdict('fed', run, slot, run.inputs[slot])
 
     def _stored(self, call: CallRecord, slot: int) -> NanVerdict:
-        """A node that takes no array read the value from a variable or the like: an earlier call put it there."""
+        """The verdict on a node without array inputs: it read the value from a variable, which an earlier call assigned."""
         earlier = self._last.get((call.process, call.run)) or self._first.get(call.process)
         self._note_origin(call, earlier or call.number)
         return NanVerdict('inherited' if earlier else 'entered', call, slot, call.outputs[slot], origin=earlier or '',

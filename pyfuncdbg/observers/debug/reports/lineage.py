@@ -27,7 +27,7 @@ class LineageRow:
         node, op_type, function: Which node; '' where it has no such.
         sort: What it is; 'elsewhere' for something that these runs did not announce.
         use: How it is joined to the row above it, None for the first.
-        again: Its inputs (outputs) stand at another row of it, above or below; '' if they stand here.
+        again: Its inputs (outputs) are listed at another row of it, above or below; '' if here.
         hidden: How many of them are not shown because of the depth.
         last: For each depth from 1 up to its own, whether no further row of that depth follows under the same parent.
         value: The tensor between the two; of a consumer its first output.
@@ -132,7 +132,7 @@ def _levels(node: str, neighbours: Callable[[str], Sequence[TensorUse]]) -> dict
 def _rows(graph: RecordedGraph, node: str, neighbours: Callable[[str], Sequence[TensorUse]], levels: dict[str, int],
           depth: int,
           limit: int, value: Callable[[str], TensorRecord | None], direction: Direction) -> list[LineageRow]:
-    """Depth first. A node's own inputs stand where it comes first at its least depth, so that a limit cuts off least."""
+    """Depth first. The inputs of a node are listed at its first row of least depth, so that a limit cuts off least."""
     rows: list[LineageRow] = []
     drawn: set[str] = set()
     stack: list[tuple[int, TensorUse | None, str, tuple[bool, ...]]] = [(0, None, node, ())]

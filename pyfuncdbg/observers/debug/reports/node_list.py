@@ -25,7 +25,7 @@ class NodeListRow:
         users: Nodes that take from it.
         time: What its calls cost, in the graph's run if it is of one; None if it did not run.
         value: What its first output held last.
-        handle: It names what only its host can hold, such as a variable: it has no calls to tell of.
+        handle: It names what only its host can hold, such as a variable, and so has no calls.
         unseen: Its calls are never seen: it makes no tensor.
         perhaps: How many calls may be of the graph's run, which has none that is known.
     """

@@ -78,7 +78,7 @@ class TraceSummary:
         sites: Python sites that ran, the one with the most time first.
         origins: Where non-finite values began, in order of time; those that were masked at once come last.
         masked: How many calls met non-finite inputs and made finite outputs.
-        unjudged: Calls with non-finite values that were not looked at, there being too many.
+        unjudged: Calls with non-finite values beyond the limit, not judged.
         failures: The first calls that raised, grouped, in order of time; `failed` counts all.
         failed: How many calls raised.
         unfinished: How many calls had not finished when the log ended.
@@ -110,7 +110,7 @@ class TraceSummary:
 
 
 def summarize(trace: Trace, tell: Tell | None = None) -> TraceSummary:
-    """Look through a whole trace once; `tell` is called with the number of calls with non-finite values read so far."""
+    """Summarize a whole trace; `tell` is called with the number of calls with non-finite values read so far."""
     uses = trace.usage()
     calls: Counter[str] = Counter()
     bad: Counter[str] = Counter()

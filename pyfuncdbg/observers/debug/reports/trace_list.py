@@ -58,7 +58,7 @@ class TraceList:
 
 
 def trace_list(directory: Path, reading: Callable[[Path], Any]) -> TraceList:
-    """Look into every trace of a directory.
+    """Summarize every trace of a directory.
 
     Args:
         directory: Where to look; not into folders below it.

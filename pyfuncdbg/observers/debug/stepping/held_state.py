@@ -26,7 +26,7 @@ from pyfuncdbg.hooks.own_files import is_library, is_machinery
 
 _DEEPEST = 4
 _MOST = 2_000
-"""Objects that are looked at."""
+"""Objects that are examined at most."""
 _ITEMS = 100
 _PLAIN = (str, bytes, int, float, complex, type, np.ndarray, np.generic, CodeType, type(None))
 _RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)

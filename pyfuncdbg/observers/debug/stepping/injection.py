@@ -18,7 +18,7 @@ def replacement_value(value: Any, old: Any, host: Host, name: str) -> Any:
     """The host's value that replaces `old`.
 
     Raises:
-        CommandError: Its shape or dtype is another, or it is no number, text or list of them.
+        CommandError: Its shape or dtype differs, or it is no number, text or list of them.
     """
     like = host.to_numpy(old)
     array = array_of(value, host)

@@ -46,7 +46,7 @@ def can_pause(run: Run | None) -> bool:
 
 
 def is_paused(run: Run | None) -> bool:
-    """Whether the run goes from node to node already, and stops before each of its own accord."""
+    """Whether the run is paused at each node already."""
     return run is not None and hasattr(run.control, 'go_to')
 
 

@@ -48,7 +48,7 @@ class Stepper(bdb.Bdb):
     """Steps one thread.
 
     Args:
-        on_stop: Told of each stop.
+        on_stop: Called at each stop.
         hook: Stops after a call whose function has been stepped to its end; without one that end is one like any other.
 
     Attributes:

@@ -124,7 +124,7 @@ class RunPolicy:
         if not (self._carding or (plan is not None and plan.next_call)):
             return None
         threads.plan(debugged.thread).next_call = False
-        threads.live.recorder().calls.announce(debugged.run, debugged.call.site)    # its nodes can be looked at before
+        threads.live.recorder().calls.announce(debugged.run, debugged.call.site)    # its nodes can be inspected before
         card = self._card(debugged)
         debugged.card = card.number
         decision = threads.stopped(card)

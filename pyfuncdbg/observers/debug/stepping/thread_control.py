@@ -19,7 +19,7 @@ class ThreadControl(Protocol):
 
     Attributes:
         broker: Asks the user.
-        live: The recording that a prompt looks at.
+        live: The recording that commands read.
         breakpoints: All of the process.
         plans: The user's plans for threads, by native id; a thread without a plan is not in it.
     """

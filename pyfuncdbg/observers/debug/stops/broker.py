@@ -272,7 +272,7 @@ class Broker:
         with self._lock:
             was_said, self._alone_said = self._alone_said, True
             self._user_lost = True
-        with contextlib.suppress(CommandError):                 # decided meanwhile
+        with contextlib.suppress(CommandError):                 # decided by another thread
             stop.decide(self.lost)
         if not was_said:
             end = 'ends' if self.lost == 'abort' else 'continues without stops'

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyfuncdbg.hooks.run_cursor import RunCursor
 
 Phase = Literal['before', 'after', 'error', 'call', 'line', 'return', 'exception', 'node', 'run', 'end', 'post-mortem']
-"""Where a thread stands: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
+"""Where a thread is: before a call, after it, where it raised; where a Python function begins, at a line, at a return,
 where a line raised; before a node of a paused run; before and after a whole run; nowhere any more, with the frames of an
 error."""
 
@@ -78,7 +78,7 @@ class Stop:
 
     Attributes:
         number: Of the stop in this process.
-        phase: Where it stands.
+        phase: Where the thread is.
         thread: Native thread id; `thread_name` as Python knows it.
         call: The call that it is before, after or inside of; None outside of any, and at a node.
         run: The run, None if unknown.
@@ -88,7 +88,7 @@ class Stop:
         outputs: What the call gave, after it; a command may replace elements.
         result: What a function returns, at its return.
         frames: The program's frames, outermost first, without ours; of an error, to where it was raised.
-        selected: Which entry of the stack the user looks at (`inspecting.stack`), None: the innermost.
+        selected: Which entry of the stack is selected (`inspecting.stack`), None: the innermost.
         decision: What the user said; None as long as the thread waits.
         jumpable: Whether Python lets `jump` set the line here.
         changed: Names that the frame's last stop did not have, or with another value; None where there was none.
@@ -147,7 +147,7 @@ class Stop:
         return control if hasattr(control, 'go_to') else None  # type: ignore[return-value]
 
     def show_error(self, error: BaseException) -> None:
-        """Look at the frames of this error: one that led to the one that was raised."""
+        """Show the frames of this error, one that led to the raised one."""
         self.error = error
         self.frames = _frames(self.frame, whole_traceback(error))
         self.selected = self.stack = None

@@ -309,7 +309,7 @@ def tensor_fields(entry: Any) -> tuple[str, tuple[int, ...], int, int, bytes | l
     Raises:
         ValueError: It is no description.
     """
-    # The ninth, whether a number is NaN or infinite, is for who wrote it: it is not believed where the numbers are at hand.
+    # The ninth, whether a number is NaN or infinite, is for the writer: readers test the numbers themselves.
     dtype, shape, nbytes, level, payload, changed, note, stats = list_of(entry)[:8]
     sizes = tuple([number(size) for size in list_of(shape)])
     if len(sizes) > _MOST_DIMENSIONS or any(not 0 <= size < 1 << 48 for size in sizes):

@@ -20,7 +20,7 @@ from pyfuncdbg.observers.record.records import CallRecord
 _NUMBERED = re.compile(r'(.+)\[(\d{1,18})\]?')
 _SOME = 256
 _STRETCH = 100_000
-"""Positions that are looked through at once."""
+"""Positions that are searched at once."""
 
 Place = tuple[int, int]
 """Process and id of a call."""

@@ -44,7 +44,7 @@ class TableView:
 
     Attributes:
         columns: By name, a row for each record in the order of the logs. A call that was written while it ran and again when
-            it was over has several; `rows` names the one that stands.
+            it was over has several; `rows` names the one that counts.
         rows: Row numbers of all of them, sorted by (process, id); as calls, runs have negative ids.
     """
 

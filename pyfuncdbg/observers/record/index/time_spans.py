@@ -14,7 +14,7 @@ from pyfuncdbg.observers.record.index.tables import UNFINISHED, TableView
 from pyfuncdbg.observers.record.log.call_batch import BAD, FAILED
 
 _STRETCH = 100_000
-"""Calls that are looked through at once."""
+"""Calls that are searched at once."""
 
 
 @dataclass(frozen=True, slots=True)

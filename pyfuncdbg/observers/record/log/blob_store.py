@@ -118,7 +118,7 @@ class BlobStore:
                 return None
             is_written = False
             try:
-                # Between two looks at the bytes: else they might be statistics of others.
+                # Between two hashes of the bytes: else they might be statistics of other bytes.
                 stats, bad = _stats_if_large(content.array, length)
                 is_written = content.measure()[0] == key if is_stored else append(key, length, content.chunks())
             finally:

@@ -84,7 +84,7 @@ class Writer:
             self._worker = None
 
     def end_thread(self) -> None:
-        """End the thread after what it is at; `start` goes on. Waits for no lock but for the thread, and not for ever."""
+        """End the thread after its current batch; `start` resumes. Waits for the thread, not for a lock, and at most 1 s."""
         worker, self._worker = self._worker, None
         if worker is not None:
             self._backlog.wake.set()
@@ -125,7 +125,7 @@ class Writer:
         return self._run_exclusively(lambda: None if self.failed else self._journal.write_through(content))
 
     def _run_exclusively(self, work: Callable[[], _T], *, despite_stall: bool = False, wait: bool = True) -> _T | None:
-        """The result of `work`, which no other thread does meanwhile.
+        """The result of `work`, with other threads excluded.
 
         None without it where the lock cannot be had: the writer stalls, or it is at work on this very thread, which runs a
         finalizer or a signal handler below.
@@ -140,7 +140,7 @@ class Writer:
             if has_lock:
                 self._busy = True
                 return work()
-        # Nobody can handle an error of the log, and the caller may be a program's thread: tell it and end the recording.
+        # No caller can handle an error of the log, it may be a program's thread: report it and end the recording.
         # What a signal handler of that program raises meanwhile is the program's, and the log is whole.
         except Exception as error:
             raise_program_error(error)

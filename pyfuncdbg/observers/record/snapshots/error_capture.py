@@ -1,4 +1,4 @@
-"""Capture of an exception: what needs its frames on the thread of the call, its text on the writer thread.
+"""Capture of an exception: its variables on the thread of the call, its text on the writer thread.
 
 A `Failure` keeps no frame, no variable and no exception alive: of the variables it has copies and texts.
 """
@@ -24,7 +24,7 @@ _LONGEST_MESSAGE = 16 << 10
 _LONGEST_TRACEBACK = 64 << 10
 _MOST_FRAMES = 400
 _MOST_BYTES = 16 << 20
-"""Of all arrays among the variables of one exception; larger ones are not looked at."""
+"""Of all arrays among the variables of one exception; larger ones are not copied."""
 _COST = 150
 """Bytes that a variable takes in the queue and on disk, its texts apart."""
 _MACHINERY = tuple([str(file.parents[3] / room) for file in (Path(__file__), Path(__file__).resolve())
@@ -43,7 +43,7 @@ class Failure:
     __slots__ = ('_text', '_variables', 'charge', 'frames', 'lost', 'message', 'taken', 'type')
 
     def __init__(self, error: BaseException, host: Host | None = None, snapshots: Snapshots | None = None) -> None:
-        """Look at an exception.
+        """Capture an exception.
 
         Args:
             error: With its traceback.

@@ -94,7 +94,7 @@ def _summary(array: np.ndarray) -> Stats:
     for start in range(0, flat.size, _CHUNK):
         piece = flat[start:start + _CHUNK]
         finite = _magnitudes(piece) if is_complex else piece
-        # Both are NaN if one element is, and tell of an infinity: no pass of its own for what is rarely there.
+        # Both are NaN if one element is, and show an infinity: rare values need no pass of their own.
         least, most = np.minimum.reduce(finite).item(), np.maximum.reduce(finite).item()
         if not (math.isfinite(least) and math.isfinite(most)):
             good = np.isfinite(piece)

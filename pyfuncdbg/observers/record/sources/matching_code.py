@@ -1,6 +1,6 @@
 """Agreement of source lines with code objects: whether a text is the one that a function was compiled from.
 
-Compares what the instructions name with what stands at their places. Nothing is parsed or compiled, which could print
+Compares the names in the instructions with the text at their positions. Nothing is parsed or compiled, which could print
 warnings of the program's code once more. Asked by the writer of a trace for files that are newer than the process.
 """
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXT = re.compile(r"""[rRuU]?(['"])([^'"\\]*)\1""")
 _OPERATORS = ('BINARY_OP', 'COMPARE_OP')
 _BOOL = re.compile(r'bool\((.*)\)')
 _END = re.compile(r'[\s)\]},;:"\']*((and|or|if|else|not|is|in|[-+*/%@&|^<>=!.(\[{]+)\s*)*\\?\s*(#.*)?')
-"""What may stand on a line behind its code: the rest of brackets, or an operator whose operand is on the next line."""
+"""What may follow code on its line: closing brackets, or an operator whose operand is on the next line."""
 _FORMATTED = re.compile(r"""[fF][rR]?['"]""")
 """A text whose parts have no places of their own in Python 3.11."""
 _REST = 1 << 20

@@ -243,7 +243,7 @@ class OwnImports:
                 vars(module)['sys'] = view
 
     def _is_shared(self, top: str) -> bool:
-        """Whether the program's module of this name is the one that we want."""
+        """Whether the program's module of this name is the one we need."""
         if top in _ALWAYS_SHARED:
             return True
         if top in self._modules:

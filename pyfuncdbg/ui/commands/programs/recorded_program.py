@@ -118,7 +118,7 @@ def _current_folder() -> str:
 
 
 def tell_unhit() -> None:
-    """Tell of breakpoints that stopped nothing when the program is over, unless the user has left them.
+    """Warn of breakpoints that stopped nothing when the program is over, unless the user has left debugging.
 
     To be called before `begin`: then it comes below the report.
     """
@@ -131,7 +131,7 @@ def tell_unhit() -> None:
 
 
 def note_unhit() -> None:
-    """The same in the trace, for whoever draws the report: `tell_noted_unhit`. To be called after `begin`."""
+    """The same in the trace, for the process that draws the report: `tell_noted_unhit`. To be called after `begin`."""
     from pyfuncdbg.observers.record.recorder import recorders
     from pyfuncdbg.observers.record.records import UNHIT
 
@@ -153,7 +153,7 @@ def _at_end_of_breakpoints(take: Callable[[list[str]], object]) -> None:
 
 
 def tell_noted_unhit(path: Path) -> None:
-    """Tell what `note_unhit` has put into a trace."""
+    """Print what `note_unhit` has put into a trace."""
     from pyfuncdbg.errors import TraceError
     from pyfuncdbg.hooks.notice import say
     from pyfuncdbg.observers.record.records import UNHIT

@@ -39,7 +39,7 @@ _FRAME = re.compile(rb'^( *)File "(?:%b/|pyfuncdbg/|<plan of )[^"]+", line \d+, 
     bytes(_PACKAGE)), re.MULTILINE)
 
 _LOOK = 0.25
-"""Seconds between two looks at a run, where progress is reported."""
+"""Seconds between two progress reports of a run."""
 _STEPPED = ('ops', 'debugger')
 """Levels at which TensorFlow computes node by node what it else runs in one go."""
 _RUN = 'Session.run'
@@ -242,7 +242,7 @@ class ProgramInput:
                 yield again
 
     def feed(self, child: subprocess.Popen[bytes]) -> None:
-        """Begin to hand on to the first run what comes."""
+        """Begin to pass the input on to the first run."""
         if child.stdin is not None:
             threading.Thread(target=self._pass_on, args=(child.stdin, self._seen), daemon=True).start()
 

@@ -34,7 +34,7 @@ def listen_in_program() -> None:
 
 
 def listen(*, wait: bool = False) -> bool:
-    """Open the command socket and say so on stderr; doing it twice is allowed. False if it cannot be: then that is said.
+    """Open the command socket and say so on stderr; doing it twice is allowed. False, with a report, if it cannot be opened.
 
     Args:
         wait: Return only when a client has connected and has said `cont`.

@@ -51,7 +51,7 @@ def reply(line: bytes) -> dict[str, Any]:
         message, shape, name = _ABSENT | message, _ANSWER, 'answer'
     for field, expected in shape.items():
         if field not in message or not _fits(message[field], expected):
-            raise ProtocolError(f'an {name} without {field!r} as it should be')
+            raise ProtocolError(f'an {name} whose {field!r} is missing or of the wrong kind')
     return message
 
 

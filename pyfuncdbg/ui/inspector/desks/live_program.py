@@ -23,7 +23,7 @@ from pyfuncdbg.ui.prompt.connecting.connection import BrokenOffError, Connection
 from pyfuncdbg.ui.views.escape import keep_styles, one_line
 
 _PERIOD = 0.5
-"""Seconds between two looks at a trace that grows; more where a look takes long."""
+"""Seconds between two reads of a growing trace; more where a read takes long."""
 _MOST_PRINTED = 1 << 15
 _MOST_LEFT = 1_000
 _SHARE = 10

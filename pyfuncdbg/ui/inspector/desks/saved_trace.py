@@ -21,7 +21,7 @@ from pyfuncdbg.ui.commands.execute import execute, name_of
 from pyfuncdbg.ui.inspector.desks.desk import DeskRequest, Event, Reply
 
 _PERIOD = 0.5
-"""Seconds between two looks at a trace that may grow."""
+"""Seconds between two reads of a trace that may grow."""
 
 
 class SavedDesk:

@@ -147,7 +147,7 @@ class _Host:
             alone = self.screen.returncode != LEFT
             if alone and self._terminal_lives():
                 self._go_on_here()
-            elif alone:                         # without a session's end to tell of it, as under setsid
+            elif alone:                         # without a session whose end would tell it, as under setsid
                 self._hang_up()
             code = self.program.wait()
             self.program.release()

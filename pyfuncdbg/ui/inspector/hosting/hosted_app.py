@@ -66,7 +66,7 @@ class HostedInspector(Inspector):
         if not self._handed:
             self.call_after_refresh(self._first_commands)
 
-    # ------------------------------------------------------------------ who has the keys
+    # ------------------------------------------------------------------ keys
     @property
     def takes_all(self) -> bool:  # type: ignore[override]
         """Whether the program has the keys, which may be sent any text. Keys are read before there is a screen."""

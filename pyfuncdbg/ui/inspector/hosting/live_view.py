@@ -32,7 +32,7 @@ _PERIOD = 0.5
 _SHARE = 10
 """A look may take this part of the time."""
 _STALE = 2.0
-"""Seconds after which figures are old, and that is said."""
+"""Seconds after which figures are marked as old."""
 
 
 class LiveView(FullScreen):
@@ -168,7 +168,7 @@ class LiveView(FullScreen):
         said.display = bool(text)
         said.update(Text(visible(text), overflow='fold'))
 
-    # ------------------------------------------------------------------ who has the keys
+    # ------------------------------------------------------------------ keys
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While the program has the keys, it has all of them."""
         return not (isinstance(self.focused, ProgramPane) and self.focused.keeps_keys)

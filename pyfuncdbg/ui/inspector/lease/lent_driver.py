@@ -1,6 +1,6 @@
 """Textual's driver for a lent terminal: it leaves the screen when the lease ends, and comes back to it.
 
-All on Textual's main thread, but for reading keys. Between two leases the app lives on, and what it draws goes nowhere.
+All on Textual's main thread, but for reading keys. Between two leases the app lives on, and its drawing is discarded.
 """
 from __future__ import annotations
 

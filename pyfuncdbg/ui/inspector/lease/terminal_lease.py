@@ -49,7 +49,7 @@ class Lease:
 
     Attributes:
         mine: Whether the terminal is ours.
-        printed: Told of what the program has written while it is, on the lease's thread.
+        printed: Called with what the program writes during the lease, on the lease's thread.
         looked: Told when it becomes ours, and when it is no longer, on the same thread.
     """
 

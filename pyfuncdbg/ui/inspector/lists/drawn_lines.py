@@ -26,7 +26,7 @@ MOST = 20_000
 _SHOWN = 60
 """Characters of a proposed command that cards show."""
 _CELL = re.compile(r'[^\s│|]+(?: [^\s│|]+)*')
-"""What stands between two blanks or more, or a frame and those."""
+"""Text between two or more blanks, or between those and a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _on_pane(style: Style | None) -> Style | None:
 
 
 _HEAD = 8
-"""A rule under headers is looked for among so many lines."""
+"""Lines that are searched for the rule under headers."""
 
 
 def filter_rows(drawing: Drawing, pattern: str) -> Drawing:

@@ -108,14 +108,14 @@ class ListFeed:
             self.opened, self.text, self.at, self.sought = opened, text, at, sought
 
     class Searching(Message):
-        """The number of rows that a search has looked at."""
+        """The number of rows searched so far."""
 
         def __init__(self, opened: QueryRows, text: str, searched: int) -> None:
             super().__init__()
             self.opened, self.text, self.looked = opened, text, searched
 
     class Failed(Message):
-        """The reason why a list cannot be had."""
+        """The reason why a list cannot be read."""
 
         def __init__(self, turn: int, why: str) -> None:
             super().__init__()

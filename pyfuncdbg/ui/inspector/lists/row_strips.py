@@ -93,7 +93,7 @@ def _cell(text: Text, place: ColumnSlot, console: Console) -> list[Segment]:
 
 
 def header(places: Sequence[ColumnSlot], sort: str, down: bool) -> Strip:
-    """The titles; an arrow stands at the one that the rows are sorted by."""
+    """The titles; an arrow marks the one that the rows are sorted by."""
     segments: list[Segment] = []
     for place in places:
         title = place.column.title

@@ -19,7 +19,7 @@ class ListColumn:
         key: What is typed to sort by it.
         title: Its header.
         width: Cells it takes; of the one that takes what is left (`fills`), at least.
-        right: Numbers stand at the right.
+        right: Aligned at the right, as numbers are.
         fills: Takes what is left.
         beyond: Shown only where the list has at least this many cells.
     """

@@ -1,6 +1,6 @@
 """A virtual list of any length: it draws only its visible rows and fetches them by pages.
 
-Textual's main thread draws; what it draws comes from worker threads (`feed`). Rows that are not there yet stand as dots.
+Textual's main thread draws; what it draws comes from worker threads (`feed`). Rows that are not there yet are drawn as dots.
 """
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class CallList(VirtualList):
         self.border_title = 'calls'
 
     def follow(self, scene: Scene) -> None:
-        """Put the cursor on the call that everybody looks at."""
+        """Put the cursor on the selected call."""
         if scene.call is not None:
             self.show_key(scene.call.number)
 

@@ -15,7 +15,7 @@ from pyfuncdbg.ui.views.calls.run_nodes import NodeRow, Standing, node_line
 from pyfuncdbg.ui.views.units import count
 
 _CALLS = 1_000
-"""Calls of a run that are all looked at; of more, only the newest of each node."""
+"""Calls of a run up to which all are read; of more, only the newest of each node."""
 _ASKED = 300
 """Nodes of a very long run whose newest call is looked for."""
 _NODES = 5_000

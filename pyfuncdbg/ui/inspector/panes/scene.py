@@ -33,7 +33,7 @@ class Scene:
         return self.stop is not None and self.call is None
 
     def is_at(self, name: str) -> bool:
-        """Whether this call is the one that is looked at: by number or label."""
+        """Whether this call is the selected one: by number or label."""
         return self.call is not None and name.removeprefix('#') in (self.call.number, self.call.label)
 
 

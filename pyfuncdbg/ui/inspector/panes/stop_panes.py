@@ -33,7 +33,7 @@ _SAID = 5
 
 
 def graph(desk: Desk, width: int) -> DrawnPicture:
-    """The nodes of the run that stands still; outside of one, the stack."""
+    """The nodes of the stopped run; outside of one, the stack."""
     data = _answer_data(desk, f'lt -n {_SUMMARIES}', width)
     if 'node' not in data:
         reply = desk.answer('bt', width)
@@ -65,7 +65,7 @@ def _node_part(row: Mapping[str, Any]) -> PicturePart:
 
 
 def source(desk: Desk, width: int) -> DrawnPicture:
-    """The function of the frame that is looked at, its line, and its variables beside the lines that set them."""
+    """The function of the selected frame, its line, and its variables beside the lines that set them."""
     reply = desk.answer('longlist', width)
     card = _answer_data(desk, 'stop', width)
     data = reply.data if not reply.error else card.get('listing')
@@ -100,7 +100,7 @@ def tensors(desk: Desk, width: int) -> DrawnPicture:
 
 
 def _list_tensors(desk: Desk, card: Mapping[str, Any], width: int) -> Reply:
-    """The tensors of the run that stands still; else those recorded of the run that is over; else all, the newest first."""
+    """The tensors of the stopped run; else those recorded of the run that is over; else all, the newest first."""
     listed = desk.answer('lt', width)
     if listed.error or not isinstance(listed.data, dict) or 'node' in listed.data:
         return listed
@@ -163,7 +163,7 @@ def _assignments(listing: Listing) -> dict[str, list[int]]:
 
 
 def _values(desk: Desk, card: Mapping[str, Any], width: int) -> Iterator[tuple[str, Any]]:
-    """Names and values of the frame or node that is looked at; after a call, what it gave."""
+    """Names and values of the selected frame or node; after a call, its outputs."""
     found = card.get('values') if card.get('values_are') == 'outputs' else desk.answer('locals', width).data
     for one in found if isinstance(found, list) else ():
         if isinstance(one, dict) and isinstance(one.get('value'), dict):

@@ -1,4 +1,4 @@
-"""The gradient tape pane: the backward steps of the run that is looked at."""
+"""The gradient tape pane: the backward steps of the selected run."""
 from __future__ import annotations
 
 from rich.text import Text
@@ -37,7 +37,7 @@ def tape(desk: Desk, scene: Scene, width: int) -> DrawnPicture:
 
 
 def _newest(desk: Desk) -> DrawnPicture:
-    """While a thread stands still: the newest gradients there are."""
+    """While a thread is stopped: the newest gradients."""
     count = desk.trace.count(kind='gradient')
     if not 0 < count <= _MOST:
         text = '"tape" draws the newest gradients' if count else 'no gradients so far'

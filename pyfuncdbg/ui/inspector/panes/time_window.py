@@ -27,7 +27,7 @@ class LaneRow:
     """One row: a thread, or calls inside of the calls above.
 
     Attributes:
-        name: What stands in the margin.
+        name: Text of the margin.
         text: The row.
         spans: Its calls; none where they are a bucket.
     """

@@ -49,7 +49,7 @@ class TimelinePane(ScrollView, can_focus=True):
     Attributes:
         start, end: The window, in seconds since the trace began; both 0 before it is known.
         site: Only calls of these sites are shown, a glob; None for all.
-        chosen: The call that is looked at.
+        chosen: The selected call.
         seen: What is drawn, None before anything is.
     """
 
@@ -104,12 +104,12 @@ class TimelinePane(ScrollView, can_focus=True):
         return max(8, self.size.width - MARGIN - 1)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Another width is another picture."""
+        """Draw again for the new width."""
         if event.size.width and (self.seen is None or self.seen.width != self._width):
             self._look()
 
     def follow(self, scene: Scene) -> None:
-        """Mark the call that everybody looks at, and bring it into the window."""
+        """Mark the selected call, and bring it into the window."""
         call = scene.call
         if call is None or (self.chosen is not None and self.chosen.number == call.number):
             return
@@ -277,7 +277,7 @@ class TimelinePane(ScrollView, can_focus=True):
             self._settling = self.set_timer(_SETTLE, lambda: self.post_message(CallSelected(span.number)))
 
     def _go(self, start: float, length: float) -> None:
-        """Look at another window, within what there is."""
+        """Show another window, within the extent of the calls."""
         if self._extent is None:
             return
         whole = max(self._extent.end - self._extent.start, _CLOSEST)

@@ -134,7 +134,7 @@ MOST = 50
 
 
 class ScreenHistory:
-    """Answers that have a screen; the panes stand before the first.
+    """Answers that have a screen; before the first are the panes.
 
     Attributes:
         position: Of the screen that is shown, -1 for the panes.
@@ -160,7 +160,7 @@ class ScreenHistory:
         self.position = len(self._seen) - 1
 
     def back(self) -> Reply | None:
-        """One back; before the first stand the panes."""
+        """One back; before the first are the panes."""
         self.position = max(-1, self.position - 1)
         return self.current
 

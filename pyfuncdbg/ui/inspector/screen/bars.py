@@ -38,7 +38,7 @@ class PlaceBar(Vertical):
         yield Static(id='bar')
 
     def tell(self, desk: Desk, scene: Scene, info: TraceInfo | None, chosen: str) -> None:
-        """Say what is looked at, and in which pane."""
+        """Show what is selected, and in which pane."""
         line = self.query_one('#header', Static)
         line.update(header(desk, scene, info, self.app.size.width), layout=False)
         line.set_class(scene.stop is not None, 'hit')

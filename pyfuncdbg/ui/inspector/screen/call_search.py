@@ -26,7 +26,7 @@ class CallSearch:
     """Search for calls, one at a time. Called on the app's thread.
 
     Args:
-        app: Told of what is found.
+        app: Gets messages of what is found.
         desk: Whose trace.
     """
 
@@ -105,7 +105,7 @@ class CallSearch:
 
 
 Search = Callable[[Desk, Scene], CallRecord | None]
-"""Finds the call to look at."""
+"""Finds the call to select."""
 CALL = re.compile(r'#?\d{1,18}(\.\d{1,18})?')
 """The number of a call, as it is searched for."""
 _PAGE, _PAGES = 50, 40

@@ -24,7 +24,7 @@ class CommandQueue:
     """Lines in the order of typing.
 
     Args:
-        app: Told of the answers.
+        app: Gets the answers as messages.
         desk: What answers.
 
     Attributes:
@@ -60,7 +60,7 @@ class CommandQueue:
         return ''
 
     def go_on(self, result: AnswerScreen) -> None:
-        """Carry out the next one, if nothing stands against it; drawn as this widget shows it."""
+        """Carry out the next command unless one is running; drawn as this widget shows it."""
         if not self.asked and not self.held and (self._rest or self._lines):
             self._taken = self._taken + 1 if self._rest else 0
             self.asked, self._request = (self._rest or self._lines).popleft(), DeskRequest()

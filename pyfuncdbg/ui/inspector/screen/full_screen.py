@@ -66,7 +66,7 @@ class FullScreen(App[int]):
         """To the shell; its `fg` comes back."""
         driver = self._driver
         if not (isinstance(driver, InspectorDriver) and driver.suspend_job()):
-            self.say('no shell could resume this: it is not a job', 'yellow')
+            self.say('cannot suspend: the inspector is not a job that a shell could resume', 'yellow')
 
     def deliver_screenshot(self, filename: str | None = None, path: str | None = None,
                            time_format: str | None = None) -> None:

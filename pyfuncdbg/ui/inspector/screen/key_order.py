@@ -71,7 +71,7 @@ class KeyByKey(FullScreen):
             if await self._check_bindings(event.key, priority=True):
                 return
             if event.key == 'escape':
-                self.screen.clear_selection()   # as Textual's screen does when the key comes by
+                self.screen.clear_selection()   # as Textual's screen does for the key
             if not event.is_printable or self.focused is not line:
                 await self._check_bindings(event.key)
                 return

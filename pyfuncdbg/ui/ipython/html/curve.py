@@ -78,7 +78,7 @@ class _Columns:
                 yield element('path', d='M' + 'L'.join([*there, *back]), class_='pf-curve')
 
     def columns(self) -> Iterator[Html]:
-        free = 0.0                              # where the next letter may stand
+        free = 0.0                              # where the next letter may begin
         for i, first in enumerate(self._starts):
             end = self._starts[i + 1] if i + 1 < len(self._starts) else self._numbers.size
             part, x = self._numbers[first:end], _LEFT + i * self._wide

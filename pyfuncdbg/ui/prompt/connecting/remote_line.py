@@ -29,7 +29,7 @@ from pyfuncdbg.ui.prompt.terminal_io.terminal_guard import guard_of
 from pyfuncdbg.ui.prompt.terminal_io.terminal_modes import LEAVE_LINE
 
 _PATIENCE = 2.0
-"""Seconds to wait for completions: no key is heard meanwhile."""
+"""Seconds to wait for completions, in which no key is read."""
 _MOST_WAITING = 1 << 16
 """Characters that wait to be printed above the line; who prints more waits, too."""
 

@@ -33,7 +33,7 @@ class ThreadReporter:
 
     def around(self, call: Call, proceed: Callable[[], Outputs]) -> Outputs:
         debugpy = sys.modules.get('debugpy')
-        # A thread that is traced already is debugpy's, or somebody else's who must not lose it.
+        # A thread that is traced already is debugpy's, or another tool's that must not lose it.
         if debugpy is not None and is_attached(debugpy):
             _silence()
             if sys.gettrace() is None:

@@ -30,7 +30,7 @@ from pyfuncdbg.ui.views.progress import Tell, announce_work
 
 _WIDTH = 100
 _PATIENCE = 0.02
-"""Seconds between two looks at whether a line is still wanted."""
+"""Seconds between two checks whether a line is still wanted."""
 _HEARING = 1.0
 """Seconds in which the main thread hears of an interrupt, unless native code keeps it."""
 
@@ -61,7 +61,7 @@ class NotebookKernel:
         return kernel is not None
 
     def _put(self, line: str) -> bool:
-        """A line that is said aside: into the cell, at its place among what the program prints. Any thread."""
+        """Print a notice into the cell, in order with what the program prints. Any thread."""
         cells = self._cells
         if cells is None or os.getpid() != self._process:
             return False

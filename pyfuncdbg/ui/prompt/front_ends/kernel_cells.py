@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _PATIENCE = 0.02
-"""Seconds between two looks at whether a cell may end."""
+"""Seconds between two checks whether a cell may end."""
 
 
 class Cell(NamedTuple):
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
 
     Attributes:
         parent: The request to run it.
-        ident: Who has sent that.
+        ident: Identity of the client that has sent it.
     """
 
     parent: dict[str, Any]

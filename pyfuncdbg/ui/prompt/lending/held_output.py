@@ -26,7 +26,7 @@ _CONTROLLING = os.makedev(5, 0)
 
 
 class HeldOutput:
-    """Stands between the program and its terminal while that is lent.
+    """Pipe between the program and its terminal while that is lent.
 
     Args:
         terminal: Descriptor of the terminal.
@@ -64,7 +64,7 @@ class HeldOutput:
                     os.dup2(self._entrance, descriptor)
 
     def release(self) -> None:
-        """Write what was held, in order, and let what comes pass again."""
+        """Write the held output, in order, and stop holding."""
         _settle()
         with self._lock, contextlib.suppress(OSError):          # see `_move`
             self._take()

@@ -41,9 +41,9 @@ class LentTerminal:
     """The inspector on the terminal on which the program was started.
 
     Args:
-        conversation, pending: Of the prompt: for commands that are carried out before anybody is asked.
+        conversation, pending: Of the prompt: for commands that are carried out before the prompt.
         broker: Whether the user wants the inspector, or whatever fits.
-        elsewhere: Front ends at which the user sits if they can be used; then the terminal is not looked at.
+        elsewhere: Front ends that are used instead of the terminal where they are usable.
     """
 
     name = 'inspector'
@@ -173,7 +173,7 @@ class LentTerminal:
             with contextlib.suppress(KeyboardInterrupt):        # Ctrl-C is a key of the inspector; it comes from elsewhere
                 stop.serve()
         if stop.decision is None and inspector.left:
-            with contextlib.suppress(CommandError):             # decided meanwhile
+            with contextlib.suppress(CommandError):             # decided by another thread
                 stop.decide('quit')
 
     def _after(self, stop: Stop, broker: Broker, inspector: InspectorProcess) -> None:

@@ -45,16 +45,16 @@ def retry_view(node: str, found: ReloadReport | None, inputs: str = '', changed:
     parts: list[Part] = []
     if found is not None and found.done:
         where = f'{one_line(found.filename, 200)}:{found.line}'
-        parts.append(Text(f'{one_line(found.function, 60)} was edited: read again from {where}', 'green', overflow='fold'))
+        parts.append(Text(f'{one_line(found.function, 60)} was edited: reloaded from {where}', 'green', overflow='fold'))
     elif found is not None and found.note:
-        parts.append(Text(f'not read again: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
+        parts.append(Text(f'not reloaded: {one_line(found.note, 300)}', 'yellow', overflow='fold'))
     again = 'no line of it has run yet' if inputs == 'not begun' else 'its effects outside (files, prints) happen again'
     long = f'; it took {seconds(took)}' if took is not None and took >= PATIENCE else ''
     parts.append(Text(f"'{one_line(node, 60)}' once more: {again}{long}", 'dim', overflow='fold'))
     if held:
         these = '; '.join(one_line(one, 80) for one in held[:8]) + (f'; and {len(held) - 8} more' if len(held) > 8 else '')
-        parts.append(Text(f'its function takes from {these}: not put back, so that this execution goes on where the last '
-                          'one ended, and the program after it', 'yellow', overflow='fold'))
+        parts.append(Text(f'its function consumes {these}, which cannot be restored: this execution continues where the '
+                          'last one ended', 'yellow', overflow='fold'))
     return Page(*parts, *_inputs_again(inputs, changed))
 
 

@@ -89,7 +89,7 @@ def _row(row: LineageRow, marks: tuple[str, str, str, str], found: Lineage, *, t
     if row.function:
         text.append(f' {one_line(row.function, 40)}', 'cyan')
     if row.again:
-        return text.append(f'  ^ its {found.direction} stand {row.again}', 'dim')
+        return text.append(f'  ^ its {found.direction} are listed {row.again}', 'dim')
     if row.sort != 'node':
         text.append('  from outside' if row.sort == 'elsewhere' else f'  {row.sort}', 'dim')
     held = glimpse_of_constant(row.constant) if row.constant is not None else glimpse(row.value)

@@ -129,7 +129,7 @@ def _notes(diagnosis: Diagnosis) -> list[Part]:
             text += f" It is not installed in this Python: pip install 'pyfuncdbg[{one_line(diagnosis.missing, 40)}]'"
         notes.append(Text(text, 'yellow', overflow='fold'))
     if not diagnosis.ended:
-        notes.append(Text(f'The program was killed or left by os._exit: what is said of leaks and time is as of '
+        notes.append(Text(f'The program was killed or left by os._exit: figures of leaks and time are as of '
                           f'{seconds(diagnosis.until)} after its start.', 'yellow', overflow='fold'))
     if not diagnosis.examined:
         notes.append(Text('Judged by calls alone: leaks, tapes and time are known of programs that ran under '
